@@ -1,0 +1,74 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Every target is built in Swift 6 mode; these are the parts of the next mode that we take early.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "cdgen",
+  // Synchronization's Mutex, which guards what contexts share, sets these.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "CDRuntime", targets: ["CDRuntime"]),
+    .executable(name: "cdgen", targets: ["cdgen"]),
+    .executable(name: "todo", targets: ["todo"]),
+    .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),
+    .plugin(name: "CDGenCommand", targets: ["CDGenCommand"]),
+  ],
+  dependencies: [
+    // The command lines of cdgen and todo.
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    // SQLite: connections, configuration, typed errors.
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLibYAML", pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+    .target(name: "CDModel", swiftSettings: settings),
+    .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
+    .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
+    .target(
+      name: "CDRuntime",
+      dependencies: [
+        "CDModel",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "cdgen",
+      dependencies: [
+        "CDGenerator", "CDSchema", "CDModel",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "todo",
+      dependencies: [
+        "CDRuntime",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings, plugins: ["CDGenPlugin"]),
+    .plugin(name: "CDGenPlugin", capability: .buildTool(), dependencies: ["cdgen"]),
+    .plugin(
+      name: "CDGenCommand",
+      capability: .command(
+        intent: .custom(
+          verb: "cdgen", description: "Check models and generate Swift from them."),
+        permissions: [
+          .writeToPackageDirectory(reason: "cdgen writes generated Swift and model files.")
+        ]),
+      dependencies: ["cdgen"]),
+    .testTarget(name: "CDModelTests", dependencies: ["CDModel"], swiftSettings: settings),
+    .testTarget(
+      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], swiftSettings: settings),
+    .testTarget(
+      name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
+      exclude: ["Cases"], swiftSettings: settings),
+    .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
+    .testTarget(name: "CLITests", dependencies: ["cdgen", "todo"], swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

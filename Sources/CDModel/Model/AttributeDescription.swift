@@ -1,0 +1,110 @@
+/// An attribute as it was declared.
+public struct AttributeDescription: Hashable, Sendable {
+  public var name: String
+  public var type: AttributeType
+  public var isOptional: Bool
+
+  /// What a new object has. Nil is no default: such a mandatory attribute is a parameter of the
+  /// initialiser, such an optional one starts as nil.
+  public var defaultValue: DefaultValue?
+
+  /// A transient attribute lives in the object and is never stored.
+  public var isTransient: Bool
+
+  /// The expression from which a derived attribute is computed whenever its object is saved.
+  public var derivation: ValueExpression?
+
+  /// Large values are kept in files beside the store.
+  public var storesExternally: Bool
+
+  /// Bounds for a number or a date, both of them allowed values.
+  public var minimum: AttributeValue?
+  public var maximum: AttributeValue?
+
+  /// Bounds for the count of a string's characters or of a data value's bytes.
+  public var minimumLength: Int?
+  public var maximumLength: Int?
+
+  /// A regular expression that the whole of a string must match.
+  public var pattern: String?
+
+  /// The name in Swift, where it is not the attribute's.
+  public var propertyName: String?
+  /// The name in the version that this one is based on; `Entity.name` if it was another entity's.
+  public var renamedFrom: String?
+  /// Text that changes the entity's data hash and nothing else.
+  public var hashModifier: String?
+  public var info: [String: String]
+  public var doc: String?
+
+  public init(
+    name: String, type: AttributeType, isOptional: Bool = false, defaultValue: DefaultValue? = nil,
+    isTransient: Bool = false, derivation: ValueExpression? = nil, storesExternally: Bool = false,
+    minimum: AttributeValue? = nil, maximum: AttributeValue? = nil, minimumLength: Int? = nil,
+    maximumLength: Int? = nil, pattern: String? = nil, propertyName: String? = nil,
+    renamedFrom: String? = nil, hashModifier: String? = nil, info: [String: String] = [:],
+    doc: String? = nil
+  ) {
+    self.name = name
+    self.type = type
+    self.isOptional = isOptional
+    self.defaultValue = defaultValue
+    self.isTransient = isTransient
+    self.derivation = derivation
+    self.storesExternally = storesExternally
+    self.minimum = minimum
+    self.maximum = maximum
+    self.minimumLength = minimumLength
+    self.maximumLength = maximumLength
+    self.pattern = pattern
+    self.propertyName = propertyName
+    self.renamedFrom = renamedFrom
+    self.hashModifier = hashModifier
+    self.info = info
+    self.doc = doc
+  }
+
+  /// The name of the Swift property, not yet escaped where it is a keyword.
+  public var swiftName: String { propertyName ?? name }
+
+  /// Whether a store keeps the value: neither transient nor computed from others when read.
+  public var isStored: Bool { !isTransient }
+}
+
+/// What a new object has for an attribute.
+public enum DefaultValue: Hashable, Sendable {
+  /// The same value for every object. For an enumeration it is the case's raw value.
+  case value(AttributeValue)
+  /// `now()`: the time of the object's insertion.
+  case now
+  /// `uuid()`: a new UUID an object.
+  case uuid
+}
+
+/// The type of an attribute.
+public enum AttributeType: Hashable, Sendable {
+  case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
+  /// An enumeration of the version, by name.
+  case enumeration(String)
+  /// A composite of the version, by name.
+  case composite(String)
+  /// A user's `Codable` type, kept as JSON. `codec` counts the shapes that its JSON has had: raising it is
+  /// a change of the data.
+  case codable(type: String, codec: Int)
+
+  /// The types that have a name of their own in the schema language, with those names.
+  public static let named: [(name: String, type: AttributeType)] = [
+    ("String", .string), ("Bool", .bool), ("Int16", .int16), ("Int32", .int32), ("Int64", .int64),
+    ("Float", .float), ("Double", .double), ("Decimal", .decimal), ("Date", .date), ("Data", .data),
+    ("UUID", .uuid), ("URL", .url),
+  ]
+
+  /// The type as the schema language writes it, without a `?`.
+  public var schemaName: String {
+    switch self {
+    case .enumeration(let name), .composite(let name): name
+    case .codable(let type, _): type
+    default: Self.named.first { $0.type == self }?.name ?? ""
+    }
+  }
+}

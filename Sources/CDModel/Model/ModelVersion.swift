@@ -1,0 +1,89 @@
+/// One version of a model, whole: never a difference from another.
+public struct ModelVersion: Hashable, Sendable {
+  /// The version's number, from its file's name: at least 1.
+  public var number: Int
+
+  /// A name for people, such as the one that the version had in another tool.
+  public var label: String?
+
+  /// The versions that this one follows. Empty for a first version; several where branches met.
+  public var basedOn: [Int]
+
+  public var enums: [EnumDescription]
+  public var composites: [CompositeDescription]
+
+  /// The entities in the order of their declaration. No hash depends on that order.
+  public var entities: [EntityDescription]
+
+  /// Named sets of entities, so that a model can be spread over several stores.
+  public var configurations: [ConfigurationDescription]
+
+  public init(
+    number: Int, label: String? = nil, basedOn: [Int] = [], enums: [EnumDescription] = [],
+    composites: [CompositeDescription] = [], entities: [EntityDescription] = [],
+    configurations: [ConfigurationDescription] = []
+  ) {
+    self.number = number
+    self.label = label
+    self.basedOn = basedOn
+    self.enums = enums
+    self.composites = composites
+    self.entities = entities
+    self.configurations = configurations
+  }
+}
+
+/// A named set of entities.
+public struct ConfigurationDescription: Hashable, Sendable {
+  public var name: String
+  public var entities: [String]
+
+  public init(name: String, entities: [String]) {
+    self.name = name
+    self.entities = entities
+  }
+}
+
+/// An enumeration: a raw type and named cases.
+public struct EnumDescription: Hashable, Sendable {
+  /// One case and the value by which a store keeps it.
+  public struct Case: Hashable, Sendable {
+    public var name: String
+    /// `.string` or `.int`, after the enumeration's raw type.
+    public var rawValue: AttributeValue
+
+    public init(name: String, rawValue: AttributeValue) {
+      self.name = name
+      self.rawValue = rawValue
+    }
+  }
+
+  public var name: String
+  /// `.string`, `.int16`, `.int32` or `.int64`.
+  public var rawType: AttributeType
+  /// The cases in the order of their declaration, which has a meaning: a raw value that no case has reads
+  /// as the attribute's default or else as the first case.
+  public var cases: [Case]
+  public var doc: String?
+
+  public init(name: String, rawType: AttributeType, cases: [Case], doc: String? = nil) {
+    self.name = name
+    self.rawType = rawType
+    self.cases = cases
+    self.doc = doc
+  }
+}
+
+/// A composite: a struct of attributes that an entity holds as one property, a column a field.
+public struct CompositeDescription: Hashable, Sendable {
+  public var name: String
+  /// The fields. A field has a type that is no composite, may be optional and may have a default.
+  public var fields: [AttributeDescription]
+  public var doc: String?
+
+  public init(name: String, fields: [AttributeDescription], doc: String? = nil) {
+    self.name = name
+    self.fields = fields
+    self.doc = doc
+  }
+}
