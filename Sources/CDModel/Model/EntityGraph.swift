@@ -1,0 +1,233 @@
+/// A version of a model with its names resolved: who inherits from whom, and what an entity has altogether.
+///
+/// The tables are built once, in time proportional to the version; a look-up by name then takes constant
+/// time, and one that follows inheritance takes a step for each ancestor.
+///
+/// A graph can be made of any version, mistakes included, so that a checker can use it too. What it does
+/// with mistakes is fixed:
+/// - Of two declarations with one name, the first counts. A second entity of a name is not in the graph.
+/// - An entity whose parent is unknown is a root.
+/// - A cycle of parents is cut where it closes, seen from that of its entities that was declared first:
+///   with `A: B`, `B: C` and `C: A`, in this order, C becomes the root.
+/// - Where an entity declares a property that it also inherits, ``property(_:of:)`` gives the entity's own;
+///   ``attributes(of:)`` and its like give both.
+public struct EntityGraph: Sendable {
+  /// The version whose graph this is, as it was declared.
+  public let version: ModelVersion
+
+  /// Places in `version.entities`, by name.
+  private let places: [String: Int]
+  /// The place of each entity's parent; nil for a root. Free of cycles.
+  private let parents: [Int?]
+  /// The places of each entity's direct subentities, in declared order.
+  private let children: [[Int]]
+  /// Each entity's own properties, by name.
+  private let properties: [[String: PropertyPlace]]
+  private let enumPlaces: [String: Int]
+  private let compositePlaces: [String: Int]
+
+  /// Resolves the names of a version.
+  public init(_ version: ModelVersion) {
+    let entities = version.entities
+    let places = Self.places(of: entities.lazy.map(\.name))
+    // A later entity of a name already taken gets no parent and no children.
+    let declared = entities.indices.map { place in
+      places[entities[place].name] == place ? entities[place].parent.flatMap { places[$0] } : nil
+    }
+    let parents = Self.withoutCycles(declared)
+    var children = [[Int]](repeating: [], count: entities.count)
+    for (place, parent) in parents.enumerated() {
+      if let parent { children[parent].append(place) }
+    }
+    self.version = version
+    self.places = places
+    self.parents = parents
+    self.children = children
+    properties = entities.map(PropertyPlace.all(of:))
+    enumPlaces = Self.places(of: version.enums.lazy.map(\.name))
+    compositePlaces = Self.places(of: version.composites.lazy.map(\.name))
+  }
+
+  // MARK: Entities
+
+  /// The entity with a name, or nil where the version has none.
+  public func entity(_ name: String) -> EntityDescription? {
+    places[name].map { version.entities[$0] }
+  }
+
+  /// An entity's ancestors, the root first, and the entity itself, last. Empty for an unknown name.
+  public func lineage(of name: String) -> [EntityDescription] {
+    lineagePlaces(of: name).map { version.entities[$0] }
+  }
+
+  /// The ancestor of an entity that has no parent: the entity itself if it has none. Nil for an unknown name.
+  public func root(of name: String) -> EntityDescription? {
+    guard var place = places[name] else { return nil }
+    while let parent = parents[place] { place = parent }
+    return version.entities[place]
+  }
+
+  /// The entities whose parent an entity is, in declared order.
+  public func subentities(of name: String) -> [EntityDescription] {
+    guard let place = places[name] else { return [] }
+    return children[place].map { version.entities[$0] }
+  }
+
+  /// All entities below an entity, without itself: each one before its own subentities, siblings in declared
+  /// order.
+  public func descendants(of name: String) -> [EntityDescription] {
+    guard let place = places[name] else { return [] }
+    var result: [EntityDescription] = []
+    // A list of its own in place of recursion: depth is the schema author's choice.
+    var pending = Array(children[place].reversed())
+    while let next = pending.popLast() {
+      result.append(version.entities[next])
+      pending.append(contentsOf: children[next].reversed())
+    }
+    return result
+  }
+
+  /// Whether an entity is another one or inherits from it. False where either name is unknown.
+  public func isKind(_ name: String, of ancestor: String) -> Bool {
+    guard var place = places[name], let goal = places[ancestor] else { return false }
+    while place != goal {
+      guard let parent = parents[place] else { return false }
+      place = parent
+    }
+    return true
+  }
+
+  // MARK: Properties
+
+  /// The attributes of an entity: those it inherits first, from the root down, then its own.
+  public func attributes(of name: String) -> [AttributeDescription] {
+    collect(\.attributes, of: name)
+  }
+
+  /// The relationships of an entity: those it inherits first, from the root down, then its own.
+  public func relationships(of name: String) -> [RelationshipDescription] {
+    collect(\.relationships, of: name)
+  }
+
+  /// The fetched properties of an entity: those it inherits first, from the root down, then its own.
+  public func fetchedProperties(of name: String) -> [FetchedPropertyDescription] {
+    collect(\.fetchedProperties, of: name)
+  }
+
+  /// The property of an entity, own or inherited, that has a name.
+  public func property(_ key: String, of name: String) -> PropertyDescription? {
+    guard let (owner, property) = find(key, in: name) else { return nil }
+    let entity = version.entities[owner]
+    return switch property {
+    case .attribute(let place): .attribute(entity.attributes[place])
+    case .relationship(let place): .relationship(entity.relationships[place])
+    case .fetched(let place): .fetched(entity.fetchedProperties[place])
+    }
+  }
+
+  /// The entity that declares a property of an entity: itself or an ancestor. Nil where there is no such
+  /// property.
+  public func declaringEntity(of key: String, in name: String) -> EntityDescription? {
+    find(key, in: name).map { version.entities[$0.owner] }
+  }
+
+  /// The relationship that leads back from a relationship of an entity.
+  ///
+  /// - Parameters:
+  ///   - relationship: A relationship that the entity declares or inherits.
+  ///   - name: The entity.
+  /// - Returns: Nil where the relationship is one-sided, and also where the model is wrong: the destination
+  ///   or its relationship is unknown, names another inverse, or leads to an entity that is no relative.
+  public func inverse(of relationship: RelationshipDescription, in name: String) -> RelationshipDescription? {
+    guard let key = relationship.inverse,
+      case .relationship(let inverse)? = property(key, of: relationship.destination),
+      inverse.inverse == relationship.name,
+      isKind(name, of: inverse.destination) || isKind(inverse.destination, of: name)
+    else { return nil }
+    return inverse
+  }
+
+  // MARK: Types
+
+  /// The enumeration with a name, or nil where the version has none.
+  public func enumeration(_ name: String) -> EnumDescription? {
+    enumPlaces[name].map { version.enums[$0] }
+  }
+
+  /// The composite with a name, or nil where the version has none.
+  public func composite(_ name: String) -> CompositeDescription? {
+    compositePlaces[name].map { version.composites[$0] }
+  }
+}
+
+extension EntityGraph {
+  /// Where a property stands in its entity.
+  private enum PropertyPlace {
+    case attribute(Int)
+    case relationship(Int)
+    case fetched(Int)
+
+    static func all(of entity: EntityDescription) -> [String: PropertyPlace] {
+      var result: [String: PropertyPlace] = [:]
+      result.reserveCapacity(
+        entity.attributes.count + entity.relationships.count + entity.fetchedProperties.count)
+      func add(_ name: String, _ place: PropertyPlace) {
+        if result[name] == nil { result[name] = place }
+      }
+      for (place, each) in entity.attributes.enumerated() { add(each.name, .attribute(place)) }
+      for (place, each) in entity.relationships.enumerated() { add(each.name, .relationship(place)) }
+      for (place, each) in entity.fetchedProperties.enumerated() { add(each.name, .fetched(place)) }
+      return result
+    }
+  }
+
+  private func lineagePlaces(of name: String) -> [Int] {
+    var result: [Int] = []
+    var next = places[name]
+    while let place = next {
+      result.append(place)
+      next = parents[place]
+    }
+    return result.reversed()
+  }
+
+  private func collect<T>(_ own: KeyPath<EntityDescription, [T]>, of name: String) -> [T] {
+    guard let place = places[name] else { return [] }
+    // The usual entity has no parent: its list is the answer, and is not copied.
+    if parents[place] == nil { return version.entities[place][keyPath: own] }
+    return lineagePlaces(of: name).flatMap { version.entities[$0][keyPath: own] }
+  }
+
+  private func find(_ key: String, in name: String) -> (owner: Int, property: PropertyPlace)? {
+    var next = places[name]
+    while let place = next {
+      if let property = properties[place][key] { return (place, property) }
+      next = parents[place]
+    }
+    return nil
+  }
+
+  private static func places(of names: some Sequence<String>) -> [String: Int] {
+    Dictionary(zip(names, 0...), uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Cuts each cycle at the step that leads back to an entity already passed on the same walk.
+  private static func withoutCycles(_ declared: [Int?]) -> [Int?] {
+    var parents = declared
+    // The walk that first came by an entity; each walk stops at what an earlier one has seen.
+    var walks = [Int?](repeating: nil, count: declared.count)
+    for start in declared.indices {
+      var place = start
+      while walks[place] == nil {
+        walks[place] = start
+        guard let parent = parents[place] else { break }
+        if walks[parent] == start {
+          parents[place] = nil
+          break
+        }
+        place = parent
+      }
+    }
+    return parents
+  }
+}
