@@ -38,7 +38,7 @@ final class SQLiteConnection {
         code: error.extendedResultCode.rawValue, message: error.message ?? "", during: "opening the store")
     }
     // An address crosses the queue's boundary, for a pointer is not Sendable.
-    let address = try queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
+    let address = queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
     guard let handle = OpaquePointer(bitPattern: address) else {
       throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
     }
