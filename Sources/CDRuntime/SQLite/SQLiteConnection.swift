@@ -43,6 +43,11 @@ final class SQLiteConnection {
       throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
     }
     self.handle = handle
+    // GRDB observes transactions and authorises statements that come by its queue, and traps on others.
+    // From here on none comes that way.
+    sqlite3_commit_hook(handle, nil, nil)
+    sqlite3_rollback_hook(handle, nil, nil)
+    sqlite3_set_authorizer(handle, nil, nil)
   }
 
   /// A statement that is kept for the next use of the same text.
