@@ -56,7 +56,7 @@ public enum ModelLoader {
     }
     versions.sort { $0.version.number < $1.version.number }
     let checker = ModelValidator(
-      head: head, versions: versions, unreadable: unreadable, positions: positions, diagnostics: diagnostics)
+      name: name, head: head, versions: versions, unreadable: unreadable, positions: positions, diagnostics: diagnostics)
     let checked = checker.validate()
     var model: ManagedObjectModel?
     if !diagnostics.containsErrors, let id = head?.id, let current = checked.current {
