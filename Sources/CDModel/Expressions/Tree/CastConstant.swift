@@ -1,0 +1,55 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The written form of constants that the grammar has no literal for: a CAST of a literal.
+///
+/// `CAST(758930400.5, "Date")` is seconds since the reference date, as in Apple's predicate formats and in
+/// the SQLite layout; `CAST("AQI=", "Data")` is base64; `CAST("…", "UUID")`, `CAST("1.50", "Decimal")`,
+/// `CAST("https://…", "URL")` and, for what has no digits, `CAST("inf", "Double")` are plain texts.
+enum CastConstant {
+  /// The constant that a CAST of a literal stands for, or nil where it is to be evaluated.
+  static func fold(_ value: AttributeValue, _ type: CastType) -> AttributeValue? {
+    guard case .attribute(let type) = type else { return nil }
+    switch (value, type) {
+    case (.double(let seconds), .date): return .date(Date(timeIntervalSinceReferenceDate: seconds))
+    case (.int(let seconds), .date): return .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
+    case (.string(let text), .data): return Data(base64Encoded: text).map(AttributeValue.data)
+    case (.string(let text), .uuid): return UUID(uuidString: text).map(AttributeValue.uuid)
+    case (.string(let text), .url): return URL(string: text).map(AttributeValue.url)
+    case (.string(let text), .decimal): return decimal(text).map(AttributeValue.decimal)
+    case (.string(let text), .double): return nonFinite[text].map(AttributeValue.double)
+    default: return nil
+    }
+  }
+
+  /// The literal and the type's name that fold to a constant; nil for one that has a literal of its own.
+  static func literal(of value: AttributeValue) -> (AttributeValue, type: String)? {
+    switch value {
+    case .date(let date): (.double(date.timeIntervalSinceReferenceDate), "Date")
+    case .data(let data): (.string(data.base64EncodedString()), "Data")
+    case .uuid(let uuid): (.string(uuid.uuidString), "UUID")
+    case .url(let url): (.string(url.absoluteString), "URL")
+    case .decimal(let decimal): (.string(decimal.isNaN ? "NaN" : decimal.description), "Decimal")
+    case .double(let number) where !number.isFinite:
+      (.string(number.isNaN ? "nan" : number < 0 ? "-inf" : "inf"), "Double")
+    default: nil
+    }
+  }
+
+  private static let nonFinite: [String: Double] = [
+    "nan": .nan, "inf": .infinity, "-inf": -.infinity,
+  ]
+
+  /// A decimal whose text is a number throughout: Foundation's own initialiser stops at the first other
+  /// character and is content.
+  private static func decimal(_ text: String) -> Decimal? {
+    if text == "NaN" { return .nan }
+    let isNumber = text.utf8.allSatisfy {
+      ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E || $0 == 0x45 || $0 == 0x65
+    }
+    return isNumber ? Decimal(string: text) : nil
+  }
+}

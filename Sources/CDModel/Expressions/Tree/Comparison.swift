@@ -1,0 +1,82 @@
+/// A comparison of two values: `left operator[options] right`, with ANY or ALL before it or without.
+public struct Comparison: Hashable, Sendable {
+  public var left: ValueExpression
+  public var `operator`: ComparisonOperator
+  public var right: ValueExpression
+  public var modifier: ComparisonModifier
+  public var options: ComparisonOptions
+
+  public init(
+    left: ValueExpression, operator: ComparisonOperator, right: ValueExpression,
+    modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
+  ) {
+    self.left = left
+    self.operator = `operator`
+    self.right = right
+    self.modifier = modifier
+    self.options = options
+  }
+}
+
+/// The operator of a comparison. The raw value is its canonical text.
+public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+  case equalTo = "=="
+  case notEqualTo = "!="
+  case lessThan = "<"
+  case lessThanOrEqualTo = "<="
+  case greaterThan = ">"
+  case greaterThanOrEqualTo = ">="
+  /// lower <= left <= upper; the right side is an array of the two bounds.
+  case between = "BETWEEN"
+  /// The right side, a collection, has the left one as an element; or, of two strings, as a part.
+  case `in` = "IN"
+  /// IN with its sides exchanged.
+  case contains = "CONTAINS"
+  case beginsWith = "BEGINSWITH"
+  case endsWith = "ENDSWITH"
+  /// The whole string is the pattern's, in which `*` is any text and `?` one character.
+  case like = "LIKE"
+  /// The whole string matches a regular expression.
+  case matches = "MATCHES"
+  /// Conformance of uniform type identifiers: read, and refused when evaluated.
+  case utiConformsTo = "UTI-CONFORMS-TO"
+  /// Equality of uniform type identifiers: read, and refused when evaluated.
+  case utiEquals = "UTI-EQUALS"
+}
+
+/// How many of a collection's elements a comparison must hold for.
+public enum ComparisonModifier: Hashable, Sendable, CaseIterable {
+  /// The left side is compared as it is.
+  case direct
+  /// One element of the left side at least. Never true of an empty collection.
+  case any
+  /// Every element of the left side. True of an empty collection.
+  case all
+}
+
+/// How strings are compared. Without options they are compared by their code units.
+public struct ComparisonOptions: OptionSet, Hashable, Sendable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// `[c]`: upper and lower case are the same.
+  public static let caseInsensitive = ComparisonOptions(rawValue: 1)
+  /// `[d]`: a letter with a diacritic and without are the same.
+  public static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
+  /// `[n]`: the strings are normalised already; compared by code units whatever `[c]` and `[d]` say.
+  public static let normalized = ComparisonOptions(rawValue: 4)
+  /// `[l]`: ordered by the rules of a language.
+  public static let localeSensitive = ComparisonOptions(rawValue: 8)
+
+  /// The options in brackets and in the order `cdnl`, `[cd]` for instance; empty where there are none.
+  public var canonicalText: String {
+    guard !isEmpty else { return "" }
+    let letters: [(ComparisonOptions, String)] = [
+      (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
+    ]
+    return "[" + letters.map { contains($0.0) ? $0.1 : "" }.joined() + "]"
+  }
+}

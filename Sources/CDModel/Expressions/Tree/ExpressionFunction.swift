@@ -1,0 +1,75 @@
+/// A function of the expression language. The raw value is its name in canonical text.
+///
+/// Names are read with or without a trailing colon: `sum(x)` and `sum:(x)`.
+public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
+  // Of a collection of numbers, or of several numbers.
+  case sum, count, min, max, average, median, mode, stddev
+
+  // Of two numbers.
+  case addTo = "add:to:"
+  case fromSubtract = "from:subtract:"
+  case multiplyBy = "multiply:by:"
+  case divideBy = "divide:by:"
+  case modulusBy = "modulus:by:"
+  case raiseToPower = "raise:toPower:"
+
+  // Of a number.
+  case sqrt, log, ln, exp, abs, floor, ceiling, trunc
+
+  // Of the bits of integers.
+  case bitwiseAndWith = "bitwiseAnd:with:"
+  case bitwiseOrWith = "bitwiseOr:with:"
+  case bitwiseXorWith = "bitwiseXor:with:"
+  case leftshiftBy = "leftshift:by:"
+  case rightshiftBy = "rightshift:by:"
+  case onesComplement = "onesComplement:"
+
+  // Of a string.
+  case uppercase, lowercase
+  case length = "length:"
+  /// The value itself: a hint to a store not to use an index.
+  case noindex = "noindex:"
+  /// The string without case and diacritics, for searching.
+  case canonical = "canonical:"
+
+  /// A number from 0 to 1, another at each evaluation.
+  case random
+  /// An integer from 0 to the argument, exclusive.
+  case randomn = "randomn:"
+  /// The time of evaluation; one time for a whole fetch, save or migration step.
+  case now
+  /// A new UUID.
+  case uuid
+  /// An element of a collection by number, key or `FIRST` and the like.
+  case objectFromWithIndex = "objectFrom:withIndex:"
+
+  /// The fewest and the most arguments; nil for no upper bound.
+  public var arity: (minimum: Int, maximum: Int?) {
+    switch self {
+    case .sum, .count, .min, .max, .average, .median, .mode, .stddev: (1, nil)
+    case .addTo, .fromSubtract, .multiplyBy, .divideBy, .modulusBy, .raiseToPower, .bitwiseAndWith,
+      .bitwiseOrWith, .bitwiseXorWith, .leftshiftBy, .rightshiftBy, .objectFromWithIndex:
+      (2, 2)
+    case .sqrt, .log, .ln, .exp, .abs, .floor, .ceiling, .trunc, .onesComplement, .uppercase, .lowercase,
+      .length, .noindex, .canonical, .randomn:
+      (1, 1)
+    case .random, .now, .uuid: (0, 0)
+    }
+  }
+
+  /// The function of a name, with or without a trailing colon; nil for no function's name.
+  public init?(name: String) {
+    guard let function = Self.byName[name] else { return nil }
+    self = function
+  }
+
+  private static let byName: [String: ExpressionFunction] = {
+    var functions: [String: ExpressionFunction] = [:]
+    for function in allCases {
+      let name = function.rawValue
+      functions[name] = function
+      functions[name.hasSuffix(":") ? String(name.dropLast()) : name + ":"] = function
+    }
+    return functions
+  }()
+}
