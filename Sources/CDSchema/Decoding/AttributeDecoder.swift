@@ -101,7 +101,7 @@ extension DecodingContext {
     }
     if let node = reader.node("codec") { error(node, "'codec' belongs to a 'codable', which is not here") }
     guard let node = reader.node("type") else {
-      error(reader.place, "\(owner.noun) needs a 'type' (or 'codable')")
+      reader.reportMissing("\(owner.noun) needs a 'type' (or 'codable')")
       return false
     }
     guard let reference = typeReference(node) else { return false }

@@ -93,7 +93,7 @@ extension DecodingContext {
       return nil
     }
     guard reader.has("entity") else {
-      error(pair.key, "a fetched property needs 'entity', whose objects it fetches")
+      reader.reportMissing("a fetched property needs 'entity', whose objects it fetches")
       broken.insert(element)
       return nil
     }

@@ -39,14 +39,14 @@ extension DecodingContext {
           })
       }
     } else if !reader.has("type") {
-      error(pair.key, "enum '\(pair.name)' has no 'type': String, Int16, Int32 or Int64")
+      reader.reportMissing("enum '\(pair.name)' has no 'type': String, Int16, Int32 or Int64")
     }
     if !hasType { broken.insert(element) }
     if let cases = reader.node("cases") {
       result.cases = decodeCases(cases, of: result, element, isTypeKnown: hasType)
       if result.cases.isEmpty { broken.insert(element) }
     } else {
-      error(pair.key, "enum '\(pair.name)' has no 'cases'")
+      reader.reportMissing("enum '\(pair.name)' has no 'cases'")
       broken.insert(element)
     }
     return result

@@ -59,7 +59,7 @@ extension DecodingContext {
 
   private func decodeDestination(_ reader: MappingReader, into result: inout RelationshipDescription) -> Bool {
     guard let node = reader.node("to") else {
-      error(reader.place, "a relationship needs 'to': Entity, Entity? or [Entity]")
+      reader.reportMissing("a relationship needs 'to': Entity, Entity? or [Entity]")
       return false
     }
     if case .sequence(let elements) = node.content {

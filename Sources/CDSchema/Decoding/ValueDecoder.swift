@@ -48,6 +48,7 @@ extension DecodingContext {
   }
 
   private func reportBadValue(_ text: String, at node: MarkedNode, type: AttributeType, what: String) {
+    let isDefault = what == "the default"
     switch type {
     case .bool:
       error(node, "\(what) of a Bool is true or false, and not '\(text)'",
@@ -64,13 +65,13 @@ extension DecodingContext {
       error(node, "\(what) of a Decimal is a decimal number of 38 digits at most, and not '\(text)'")
     case .date:
       error(
-        node, "\(what) of a Date is now(), a day such as 2024-02-29, or a time with its zone such as "
+        node, "\(what) of a Date is \(isDefault ? "now(), " : "")a day such as 2024-02-29, or a time with its zone such as "
           + "2024-02-29T12:30:00Z, and not '\(text)'")
     case .data:
       error(node, "\(what) of a Data is Base64 text, and not '\(text)'")
     case .uuid:
       error(
-        node, "\(what) of a UUID is uuid() or a UUID such as "
+        node, "\(what) of a UUID is \(isDefault ? "uuid() or " : "")a UUID such as "
           + "5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11, and not '\(text)'")
     case .url:
       error(node, "\(what) of a URL is a URL, and not '\(text)'")

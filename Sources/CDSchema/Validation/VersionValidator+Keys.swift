@@ -11,7 +11,7 @@ extension VersionValidator {
         continue
       }
       seen.append(index)
-      validate(index.elements.map(\.keyPath), element, of: entity, noun: "an index")
+      validate(index.elements.map(\.keyPath), element, of: entity, noun: "an index", allowsFields: true)
     }
   }
 
@@ -25,13 +25,14 @@ extension VersionValidator {
         error(element, nil, "the same properties are unique here a second time")
         continue
       }
-      validate(names, element, of: entity, noun: "a unique constraint")
+      validate(names, element, of: entity, noun: "a unique constraint", allowsFields: false)
     }
   }
 
   /// The elements of an index or a unique constraint, which a table must have as columns.
   private func validate(
-    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String
+    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String,
+    allowsFields: Bool
   ) {
     var seen: Set<String> = []
     for (place, keyPath) in keyPaths.enumerated() {
@@ -43,7 +44,7 @@ extension VersionValidator {
       let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       switch graph.property(steps[0], of: entity.name) {
       case .attribute(let attribute):
-        validateColumn(attribute, steps, element, key, owner: entity, noun: noun)
+        validateColumn(attribute, steps, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
       case .relationship(let relationship):
         if relationship.isToMany {
           error(element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
@@ -60,7 +61,7 @@ extension VersionValidator {
 
   private func validateColumn(
     _ attribute: AttributeDescription, _ steps: [String], _ element: ModelElement, _ key: String,
-    owner: EntityDescription, noun: String
+    owner: EntityDescription, noun: String, allowsFields: Bool
   ) {
     if isBroken(attribute.name, of: owner) { return }
     if attribute.isTransient {
@@ -75,7 +76,9 @@ extension VersionValidator {
     case .composite(let name):
       guard let composite = graph.composite(name) else { return }
       let fields = composite.fields.map(\.name)
-      if steps.count == 1 {
+      if !allowsFields {
+        error(element, key, "'\(attribute.name)' is a composite, which \(noun) cannot have")
+      } else if steps.count == 1 {
         error(
           element, key,
           "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")")

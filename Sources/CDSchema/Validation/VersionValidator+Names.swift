@@ -92,15 +92,20 @@ extension VersionValidator {
       error(element, "class", "'\(swiftName)' is no name of a Swift class")
       return
     }
-    guard ReservedNames.types.contains(swiftName) || swiftName == modelName + "Model" else { return }
-    if noun != "entity" {
-      error(element, nil, "generated code has another '\(swiftName)'; choose another name for the \(noun)")
-    } else if swiftName != name {
-      error(element, "class", "generated code has another '\(swiftName)'; choose another class")
+    let problem: String
+    if ReservedNames.types.contains(swiftName) {
+      problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
+    } else if swiftName == modelName + "Model" {
+      problem = "generated code itself declares '\(swiftName)'"
     } else {
-      error(
-        element, nil,
-        "generated code has another '\(name)'; give the entity's class its own name: class: \(name)Object")
+      return
+    }
+    if noun != "entity" {
+      error(element, nil, "\(problem); choose another name for the \(noun)")
+    } else if swiftName != name {
+      error(element, "class", "\(problem); choose another class")
+    } else {
+      error(element, nil, "\(problem); give the entity's class another name: class: \(name)Object")
     }
   }
 
@@ -228,7 +233,7 @@ extension VersionValidator {
       let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
       error(
         element, swiftName == name ? nil : "swiftName",
-        "'\(swiftName)' is something else in every generated type; "
+        "'\(swiftName)' is taken in every generated type; "
           + "give this another name in Swift: swiftName: \(other)")
     }
   }

@@ -5,7 +5,7 @@ extension VersionValidator {
     let element = relationshipElement(relationship.name, entity)
     if broken.contains(element) { return }
     if let minimum = relationship.minimumCount, let maximum = relationship.maximumCount, minimum > maximum {
-      error(element, "count", "the most objects are fewer than the fewest")
+      error(element, "count", "the greatest count is below the least")
     } else if relationship.maximumCount == 0 {
       error(element, "count", "a relationship of at most 0 objects could never have any")
     }

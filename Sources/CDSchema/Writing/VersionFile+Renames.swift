@@ -53,11 +53,23 @@ private enum RenameRemoval {
   private static func flowRange(
     _ pair: MarkedNode.Pair, at place: Int, of node: MarkedNode, _ source: SourceText
   ) -> Range<Int> {
+    let scalars = source.scalars
+    var end = pair.value.range.upperBound
     if place + 1 < node.pairs.count {
-      return pair.key.range.lowerBound..<node.pairs[place + 1].key.range.lowerBound
+      // Up to the comma, which a comment may come before, and the blanks behind it.
+      let next = node.pairs[place + 1].key.range.lowerBound
+      while end < next, scalars[end] != "," {
+        if scalars[end] == "#" { end = source.line(source.lineIndex(at: end)).upperBound } else { end += 1 }
+      }
+      end = min(end + 1, next)
+      while end < next, scalars[end] == " " { end += 1 }
+      return pair.key.range.lowerBound..<end
     }
-    guard place > 0 else { return pair.key.range.lowerBound..<pair.value.range.upperBound }
-    return node.pairs[place - 1].value.range.upperBound..<pair.value.range.upperBound
+    guard place > 0 else { return pair.key.range.lowerBound..<end }
+    let previous = node.pairs[place - 1].value.range.upperBound
+    // A comma that is left over is allowed: one with a comment behind it stays with it.
+    let hasComment = scalars[previous..<pair.key.range.lowerBound].contains("#")
+    return (hasComment ? pair.key.range.lowerBound : previous)..<end
   }
 }
 

@@ -220,7 +220,7 @@ struct YAMLParser {
     if let colon = name.firstIndex(of: ":"), colon != name.startIndex, case .scalar(_, .plain) = key.content {
       let after = name[name.index(after: colon)...]
       report(place, "'\(name)' has no value; write a blank after the colon: '\(name[..<colon]): \(after)'")
-    } else if let previous, case .scalar(let text, .plain) = previous.value.content {
+    } else if !hasColon(after: key), let previous, case .scalar(let text, .plain) = previous.value.content {
       report(
         place,
         "'\(name)' has no value; if the comma belongs to the value of '\(previous.name)', "
@@ -228,6 +228,12 @@ struct YAMLParser {
     } else {
       report(place, "'\(name)' has no value")
     }
+  }
+
+  private func hasColon(after key: MarkedNode) -> Bool {
+    var offset = key.range.upperBound
+    while offset < source.scalars.count, ScalarScanner.isBlank(source.scalars[offset]) { offset += 1 }
+    return offset < source.scalars.count && source.scalars[offset] == ":"
   }
 
   // MARK: Tabs and syntax errors
@@ -264,6 +270,7 @@ struct YAMLParser {
     reportTabs(throughLine: line)
     // Where a tab stands, libyaml's words for it would only confuse.
     if tab(in: source.line(line)) != nil { return }
-    report(error.offset, YAMLSyntaxMessage.message(for: error, in: source))
+    let isUnended = error.problem == "found unexpected end of stream" && error.context != nil
+    report(isUnended ? error.contextOffset : error.offset, YAMLSyntaxMessage.message(for: error, in: source))
   }
 }
