@@ -84,7 +84,8 @@ extension DecodingContext {
     case .sequence(let elements):
       if isTypeKnown, owner.rawType != .string {
         error(
-          node, "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
+          node,
+          "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
             + "since stores keep those: { first: 0, second: 1 }")
         broken.insert(element)
       }

@@ -47,7 +47,8 @@ struct RenameValidator {
       error(element, "'\(other)' is renamed from '\(old)' already; a mapping can make two entities of one")
     } else if version.entities.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
       error(
-        element, "there is still an entity '\(old)' here, which keeps its objects; "
+        element,
+        "there is still an entity '\(old)' here, which keeps its objects; "
           + "a mapping can make two entities of one")
     }
     sources[old] = entity.name

@@ -47,7 +47,8 @@ extension VersionValidator {
         validateColumn(attribute, steps, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
       case .relationship(let relationship):
         if relationship.isToMany {
-          error(element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
+          error(
+            element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
         } else if steps.count > 1 {
           error(element, key, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'")
         }
@@ -81,17 +82,21 @@ extension VersionValidator {
       } else if steps.count == 1 {
         error(
           element, key,
-          "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")")
+          "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")"
+        )
       } else if steps.count > 2 || !fields.contains(steps[1]) {
         error(
           element, key, "composite '\(name)' has no field '\(steps[1...].joined(separator: "."))'",
           suggestion: closestName(to: steps[1], in: fields).map { "\(attribute.name).\($0)" })
       }
     case .codable:
-      error(element, key, "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
+      error(
+        element, key, "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
     default:
       if steps.count > 1 {
-        error(element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'")
+        error(
+          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'"
+        )
       }
     }
   }
@@ -108,10 +113,11 @@ extension VersionValidator {
     _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String
   ) {
     // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
-    if isBroken(name, of: entity) { return }
+    if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
     let names = graph.lineage(of: entity.name).flatMap { properties(of: $0).map(\.name) }
     error(
-      element, key, "'\(entity.name)' has no property '\(name)'", suggestion: closestName(to: name, in: names))
+      element, key, "'\(entity.name)' has no property '\(name)'", suggestion: closestName(to: name, in: names)
+    )
   }
 
   // MARK: Sort orders
@@ -178,7 +184,8 @@ extension VersionValidator {
       error(element, key, "'\(attribute.name)' is a codable value, which has no order")
     default:
       if let step = rest.first {
-        error(element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
+        error(
+          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
       }
     }
   }

@@ -34,9 +34,6 @@ private enum RenameRemoval {
     let isFlow = source.scalars[node.range.lowerBound] == "{"
     if isFlow {
       removals.append(flowRange(pair, at: place, of: node, source))
-    } else if node.pairs.count == 1 {
-      // The last line of a block mapping: nothing at all would be another value.
-      removals.append(pair.key.range.lowerBound..<pair.value.range.upperBound)
     } else {
       removals.append(blockRange(pair, source))
     }
@@ -62,6 +59,11 @@ private enum RenameRemoval {
         if scalars[end] == "#" { end = source.line(source.lineIndex(at: end)).upperBound } else { end += 1 }
       }
       end = min(end + 1, next)
+      // What has lines of its own goes with them.
+      let line = source.line(source.lineIndex(at: pair.key.range.lowerBound))
+      let isFirst = scalars[line.lowerBound..<pair.key.range.lowerBound].allSatisfy { $0 == " " }
+      let lineEnd = source.line(source.lineIndex(at: end - 1)).upperBound
+      if isFirst, next >= lineEnd { return line.lowerBound..<lineEnd }
       while end < next, scalars[end] == " " { end += 1 }
       return pair.key.range.lowerBound..<end
     }

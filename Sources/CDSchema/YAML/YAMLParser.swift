@@ -191,7 +191,8 @@ struct YAMLParser {
     diagnostics.error(source.location(at: offset), message)
   }
 
-  private func refuses(_ properties: YAMLEventStream.Properties, text: String?, at range: Range<Int>) -> Bool {
+  private func refuses(_ properties: YAMLEventStream.Properties, text: String?, at range: Range<Int>) -> Bool
+  {
     if let tag = properties.tag {
       let written = source.text(range.lowerBound..<min(range.upperBound, endOfLine(range.lowerBound)))
       let shown = tag == "!" ? "!" : written.split(separator: " ").first.map(String.init) ?? tag

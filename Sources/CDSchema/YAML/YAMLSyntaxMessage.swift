@@ -28,7 +28,8 @@ enum YAMLSyntaxMessage {
       return "what follows a quoted text or a bracket on its line must be quoted with it, "
         + "and the lines of a mapping be indented alike"
     case "found undefined tag handle", "did not find expected tag URI",
-      "did not find expected whitespace or line break", "did not find expected alphabetic or numeric character":
+      "did not find expected whitespace or line break",
+      "did not find expected alphabetic or numeric character":
       return "a text that starts with '!', '&' or '*' must be quoted"
     case "found unexpected end of stream":
       return "the text that starts here has no closing quote"

@@ -51,13 +51,11 @@ struct RemovingRenamesTests {
             pages: { type: Int64, # as printed
                }
             size: {
-                 # in bytes
               type: Int64
             }
           relationships:
             author: { to: Author?, inverse: none }
         Author:
-          
         Other: {  }
         Last: { attributes: { renamedFrom: String } }
 

@@ -50,14 +50,16 @@ struct HostileInputTests {
 
   @Test func tooManyValues() {
     let text = "a: [" + String(repeating: "x,", count: 1_000_010) + "x]"
-    #expect(diagnostics(Array(text.utf8)) == "1.yaml:1:1999999: error: more than 1000000 values in one file\n")
+    #expect(
+      diagnostics(Array(text.utf8)) == "1.yaml:1:1999999: error: more than 1000000 values in one file\n")
   }
 
   @Test("an alias bomb is refused without being expanded")
   func aliasBomb() {
     var text = "a0: &a0 [x, x]\n"
     for level in 1...30 {
-      text += "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", "))]\n"
+      text +=
+        "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", "))]\n"
     }
     let lines = diagnostics(Array(text.utf8)).split(separator: "\n")
     #expect(lines.filter { $0.contains("is read by YAML as an anchor") }.count == 31)
@@ -121,6 +123,8 @@ struct HostileInputTests {
     }
     let loaded = ModelLoader.load(name: "Case", files: ["model.yaml": head, "1.yaml": bytes])
     #expect((loaded.model == nil) == loaded.hasErrors)
-    for diagnostic in loaded.diagnostics { #expect(diagnostic.location.line >= 1 && diagnostic.location.column >= 1) }
+    for diagnostic in loaded.diagnostics {
+      #expect(diagnostic.location.line >= 1 && diagnostic.location.column >= 1)
+    }
   }
 }

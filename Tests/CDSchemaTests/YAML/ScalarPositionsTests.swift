@@ -148,7 +148,9 @@ enum GeneratedScalar {
       text += "\""
       end = "\"\n"
     case "|", ">":
-      pieces = ["a", "b c", " ", "\n  ", "\n\n  ", "\n    ", "\n   ", "é", "😀", "\t", "#", "\r\n  ", "\n \n  "]
+      pieces = [
+        "a", "b c", " ", "\n  ", "\n\n  ", "\n    ", "\n   ", "é", "😀", "\t", "#", "\r\n  ", "\n \n  ",
+      ]
       let indicators = ["", "-", "+", "1", "2-", "+2", " # why"]
       text += style + indicators[Int(random.next() % 7)] + "\n  "
     default:
