@@ -24,7 +24,8 @@ struct ModelJSONTests {
         "id": "00010203-0405-0607-0809-0a0b0c0d0e0f", "current": 1, "name": "M", "formatVersion": 1 }
       """
     let model = try ManagedObjectModel(canonicalJSON: text)
-    #expect(model.versions == [ModelVersion(number: 1, entities: [EntityDescription(name: "A", isAbstract: true)])])
+    #expect(
+      model.versions == [ModelVersion(number: 1, entities: [EntityDescription(name: "A", isAbstract: true)])])
     #expect(
       model.canonicalJSON
         == #"{"formatVersion":1,"name":"M","id":"00010203-0405-0607-0809-0A0B0C0D0E0F","current":1,"#
@@ -126,7 +127,9 @@ struct ModelJSONTests {
       #"{"name":"A","relationships":[{"name":"r","to":"A","onDelete":"explode"}]}"#,
       "entities[0].relationships[0].onDelete: expected one of nullify, cascade, deny, noAction, found 'explode'"
     ),
-    (#"{"name":"A","unique":[["a"],[true]]}"#, "entities[0].unique[1][0]: expected a string, found a Boolean"),
+    (
+      #"{"name":"A","unique":[["a"],[true]]}"#, "entities[0].unique[1][0]: expected a string, found a Boolean"
+    ),
     (
       #"{"name":"A","indexes":[{"elements":[{"key":"a","descending":null}]}]}"#,
       "entities[0].indexes[0].elements[0].descending: expected a Boolean, found null"
@@ -143,7 +146,8 @@ struct ModelJSONTests {
   }
 
   @Test func `A predicate that cannot be parsed is an error at its place`() {
-    let text = #"{"formatVersion":1,"number":1,"entities":[{"name":"A","fetches":[{"name":"f","where":""}]}]}"#
+    let text =
+      #"{"formatVersion":1,"number":1,"entities":[{"name":"A","fetches":[{"name":"f","where":""}]}]}"#
     do {
       _ = try ModelVersion(canonicalJSON: text)
       Issue.record("read")
