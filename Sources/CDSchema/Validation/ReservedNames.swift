@@ -20,14 +20,8 @@ enum ReservedNames {
   ]
 
   private static let runtimeTypes: Set<String> = [
-    "Attribute", "AttributeDescription", "AttributeKey", "AttributeType", "AttributeValue", "CDModel",
-    "CDRuntime", "CompositeDescription", "ConfigurationDescription", "DefaultValue", "DeleteRule",
-    "EntityDescription", "EntityGraph", "EntityMapping", "EntityMigrationPolicy", "EnumDescription",
-    "FetchError", "FetchPredicate", "FetchRequest", "FetchTemplate", "FetchedPropertyDescription", "Fields",
-    "IndexDescription", "Key", "ManagedObject", "ManagedObjectContext", "ManagedObjectID",
-    "ManagedObjectModel", "MappingModel", "MigrationManager", "ModelVersion", "PersistentContainer",
-    "PersistentStoreCoordinator", "PropertyDescription", "RelationshipDescription", "SortKey", "ToMany",
-    "ToOne", "ValueExpression",
+    "CDModel", "CDRuntime", "EntityClass", "ManagedObject", "ManagedObjectContext", "ManagedObjectID",
+    "ManagedObjectModel", "PersistentContainer", "PersistentStoreCoordinator",
   ]
 
   /// The public members of `ManagedObject`, and what no Swift property can be called.

@@ -209,7 +209,7 @@ extension VersionValidator {
     }
     for property in own where property.isToMany {
       let capitalised = property.swiftName.prefix(1).uppercased() + property.swiftName.dropFirst()
-      for mutator in ["addTo", "removeFrom"].map({ $0 + capitalised }) {
+      for mutator in ["addTo", "removeFrom", "insertInto"].map({ $0 + capitalised }) {
         guard let other = own.first(where: { $0.swiftName == mutator }) else { continue }
         error(
           other.element, nil, "'\(mutator)' is the method that changes '\(property.name)'; "
