@@ -39,6 +39,14 @@ enum YAMLSyntaxMessage {
     return nil
   }
 
+  /// What a text that holds a key and a value without a blank between them should have been.
+  static func gluedKey(in node: MarkedNode) -> String? {
+    guard case .scalar(let text, .plain) = node.content, let colon = text.firstIndex(of: ":"),
+      NameRules.isIdentifier(String(text[..<colon])), !text.contains(" "), text.last != ":"
+    else { return nil }
+    return "\(text[..<colon]): \(text[text.index(after: colon)...])"
+  }
+
   private static func remedy(for error: YAMLEventStream.SyntaxError, in source: SourceText) -> String? {
     let found = error.offset < source.scalars.count ? source.scalars[error.offset] : nil
     switch error.problem {
