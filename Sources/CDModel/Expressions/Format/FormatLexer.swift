@@ -1,0 +1,321 @@
+/// The tokens of a format string, one at a time.
+struct FormatLexer {
+  let source: String
+  let bytes: [UInt8]
+  var position = 0
+  let arguments: [(any FormatArgument)?]
+  var nextArgument = 0
+  /// Where the last number ended: a letter or digit right there is an error.
+  private var numberEnd = -1
+
+  init(_ source: String, arguments: [(any FormatArgument)?]) {
+    self.source = source
+    bytes = Array(source.utf8)
+    self.arguments = arguments
+  }
+
+  /// The byte at some distance from the position; 0 behind the end, which no token begins with.
+  func byte(_ distance: Int = 0) -> UInt8 {
+    let index = position + distance
+    return index < bytes.count ? bytes[index] : 0
+  }
+
+  mutating func next() throws(FormatError) -> FormatToken {
+    while position < bytes.count, Self.isBlank(bytes[position]) { position += 1 }
+    let start = position
+    let kind = try scan()
+    return FormatToken(kind: kind, start: start, end: position)
+  }
+
+  private mutating func scan() throws(FormatError) -> FormatToken.Kind {
+    guard position < bytes.count else { return .end }
+    let first = bytes[position]
+    if identifierLength() > 0 || Self.isDigit(first) {
+      if position == numberEnd { return invalid() }
+      return Self.isDigit(first) ? try scanNumber() : scanWord()
+    }
+    switch first {
+    case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try scanString())
+    case UInt8(ascii: "."):
+      // `.5` is a number where it cannot be a step of a key path.
+      if Self.isDigit(byte(1)), !isBehindOperand { return try scanNumber() }
+      return symbol(.dot, 1)
+    case UInt8(ascii: "$"): return scanSigil { .variable($0) }
+    case UInt8(ascii: "@"): return scanSigil { .collectionOperator($0) }
+    case UInt8(ascii: "#"):
+      if byte(1) == UInt8(ascii: "\"") || byte(1) == UInt8(ascii: "'") {
+        position += 1
+        return .escapedName(try scanString())
+      }
+      return scanSigil { $0 == "self" ? .escapedSelf : .escapedName($0) }
+    case UInt8(ascii: "%"): return try scanSpecifier()
+    default: return scanSymbol(first)
+    }
+  }
+
+  // MARK: Words
+
+  private mutating func scanWord() -> FormatToken.Kind {
+    let start = position
+    skipIdentifier()
+    if let keyword = FormatKeyword.keyword(bytes[start..<position]) { return .keyword(keyword) }
+    // The two operators that have hyphens.
+    if position - start == 3, byte() == UInt8(ascii: "-") {
+      for keyword in [FormatKeyword.utiConformsTo, .utiEquals] {
+        let spelling = keyword.rawValue.utf8
+        let end = start + spelling.count
+        let matches =
+          end <= bytes.count
+          && zip(spelling, bytes[start..<end]).allSatisfy { Self.lowercase($0) == Self.lowercase($1) }
+        if matches {
+          let after = position
+          position = end
+          if identifierLength() == 0, !Self.isDigit(byte()) { return .keyword(keyword) }
+          position = after
+        }
+      }
+    }
+    return .identifier(text(start, position))
+  }
+
+  private mutating func scanSigil(_ make: (String) -> FormatToken.Kind) -> FormatToken.Kind {
+    position += 1
+    guard identifierLength() > 0 else {
+      position -= 1
+      return invalid()
+    }
+    let start = position
+    skipIdentifier()
+    return make(text(start, position))
+  }
+
+  /// The rest of `name:with:`, where a colon follows a name directly; nil where none does.
+  mutating func scanSelector(from start: Int) -> String? {
+    guard byte() == UInt8(ascii: ":"), byte(1) != UInt8(ascii: "=") else { return nil }
+    position += 1
+    while identifierLength() > 0 {
+      let end = position
+      skipIdentifier()
+      guard byte() == UInt8(ascii: ":") else {
+        position = end
+        break
+      }
+      position += 1
+    }
+    return text(start, position)
+  }
+
+  private mutating func skipIdentifier() {
+    while true {
+      let length = Self.isDigit(byte()) ? 1 : identifierLength(isFirst: false)
+      if length == 0 { return }
+      position += length
+    }
+  }
+
+  /// The length of the identifier character at the position; 0 where there is none.
+  private func identifierLength(isFirst: Bool = true) -> Int {
+    let first = byte()
+    if first < 0x80 { return Self.isLetter(first) ? 1 : 0 }
+    let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    guard let scalar = text(position, min(position + length, bytes.count)).unicodeScalars.first else {
+      return 0
+    }
+    let properties = scalar.properties
+    return (isFirst ? properties.isXIDStart : properties.isXIDContinue) ? length : 0
+  }
+
+  /// Whether the character before the position ends an operand.
+  private var isBehindOperand: Bool {
+    guard position > 0 else { return false }
+    let before = bytes[position - 1]
+    return before >= 0x80 || Self.isLetter(before) || Self.isDigit(before)
+      || ")]}.\"'".utf8.contains(before)
+  }
+
+  /// Whether a name can be written as it is, unless it is a keyword.
+  static func isIdentifier(_ name: String) -> Bool {
+    var lexer = FormatLexer(name, arguments: [])
+    guard lexer.identifierLength() > 0 else { return false }
+    lexer.skipIdentifier()
+    return lexer.position == lexer.bytes.count
+  }
+
+  // MARK: Symbols
+
+  private mutating func scanSymbol(_ first: UInt8) -> FormatToken.Kind {
+    let second = byte(1)
+    switch first {
+    case UInt8(ascii: "("): return symbol(.openParenthesis, 1)
+    case UInt8(ascii: ")"): return symbol(.closeParenthesis, 1)
+    case UInt8(ascii: "["): return symbol(.openBracket, 1)
+    case UInt8(ascii: "]"): return symbol(.closeBracket, 1)
+    case UInt8(ascii: "{"): return symbol(.openBrace, 1)
+    case UInt8(ascii: "}"): return symbol(.closeBrace, 1)
+    case UInt8(ascii: ","): return symbol(.comma, 1)
+    case UInt8(ascii: "~"): return symbol(.complement, 1)
+    case UInt8(ascii: "+"): return symbol(.value(.add), 1)
+    case UInt8(ascii: "-"): return symbol(.value(.subtract), 1)
+    case UInt8(ascii: "/"): return symbol(.value(.divide), 1)
+    case UInt8(ascii: "^"): return symbol(.value(.bitwiseXor), 1)
+    case UInt8(ascii: "*"):
+      return second == first ? symbol(.value(.power), 2) : symbol(.value(.multiply), 1)
+    case UInt8(ascii: "&"): return second == first ? symbol(.and, 2) : symbol(.value(.bitwiseAnd), 1)
+    case UInt8(ascii: "|"): return second == first ? symbol(.or, 2) : symbol(.value(.bitwiseOr), 1)
+    case UInt8(ascii: "!"):
+      return second == UInt8(ascii: "=") ? symbol(.comparison(.notEqualTo), 2) : symbol(.not, 1)
+    case UInt8(ascii: "="):
+      switch second {
+      case UInt8(ascii: "="): return symbol(.comparison(.equalTo), 2)
+      case UInt8(ascii: "<"): return symbol(.comparison(.lessThanOrEqualTo), 2)
+      case UInt8(ascii: ">"): return symbol(.comparison(.greaterThanOrEqualTo), 2)
+      default: return symbol(.comparison(.equalTo), 1)
+      }
+    case UInt8(ascii: "<"):
+      switch second {
+      case UInt8(ascii: "="): return symbol(.comparison(.lessThanOrEqualTo), 2)
+      case UInt8(ascii: ">"): return symbol(.comparison(.notEqualTo), 2)
+      case UInt8(ascii: "<"): return symbol(.value(.shiftLeft), 2)
+      default: return symbol(.comparison(.lessThan), 1)
+      }
+    case UInt8(ascii: ">"):
+      switch second {
+      case UInt8(ascii: "="): return symbol(.comparison(.greaterThanOrEqualTo), 2)
+      case UInt8(ascii: ">"): return symbol(.value(.shiftRight), 2)
+      default: return symbol(.comparison(.greaterThan), 1)
+      }
+    case UInt8(ascii: ":"): return second == UInt8(ascii: "=") ? symbol(.assign, 2) : invalid()
+    case UInt8(ascii: "?"): return second == first ? symbol(.coalesce, 2) : invalid()
+    default: return invalid()
+    }
+  }
+
+  private mutating func symbol(_ symbol: FormatSymbol, _ length: Int) -> FormatToken.Kind {
+    position += length
+    return .symbol(symbol)
+  }
+
+  /// One character that begins no token.
+  private mutating func invalid() -> FormatToken.Kind {
+    position += 1
+    while position < bytes.count, bytes[position] & 0xC0 == 0x80 { position += 1 }
+    return .invalid
+  }
+
+  /// The options behind a comparison operator, `[cd]`, where the token at hand is a bracket. Nil where the
+  /// brackets hold anything but options; then nothing is consumed.
+  mutating func scanOptions() -> ComparisonOptions? {
+    let start = position
+    var options: ComparisonOptions = []
+    while position < bytes.count {
+      switch Self.lowercase(bytes[position]) {
+      case UInt8(ascii: "c"): options.insert(.caseInsensitive)
+      case UInt8(ascii: "d"): options.insert(.diacriticInsensitive)
+      case UInt8(ascii: "n"): options.insert(.normalized)
+      case UInt8(ascii: "l"): options.insert(.localeSensitive)
+      case UInt8(ascii: "]") where !options.isEmpty:
+        position += 1
+        return options
+      case let byte where Self.isBlank(byte): break
+      default:
+        position = start
+        return nil
+      }
+      position += 1
+    }
+    position = start
+    return nil
+  }
+
+  // MARK: Numbers
+
+  private mutating func scanNumber() throws(FormatError) -> FormatToken.Kind {
+    let start = position
+    defer { numberEnd = position }
+    if byte() == UInt8(ascii: "0") {
+      let radix: UInt64? =
+        switch Self.lowercase(byte(1)) {
+        case UInt8(ascii: "x"): 16
+        case UInt8(ascii: "o"): 8
+        case UInt8(ascii: "b"): 2
+        default: nil
+        }
+      if let radix, let digit = Self.digit(byte(2)), digit < radix {
+        position += 2
+        return .integer(try scanInteger(radix: radix, from: start))
+      }
+    }
+    var end = position
+    while end < bytes.count, Self.isDigit(bytes[end]) { end += 1 }
+    var isInteger = true
+    if end < bytes.count, bytes[end] == UInt8(ascii: ".") {
+      isInteger = false
+      end += 1
+      while end < bytes.count, Self.isDigit(bytes[end]) { end += 1 }
+    }
+    if end < bytes.count, Self.lowercase(bytes[end]) == UInt8(ascii: "e") {
+      var exponent = end + 1
+      if exponent < bytes.count, bytes[exponent] == 0x2B || bytes[exponent] == 0x2D { exponent += 1 }
+      if exponent < bytes.count, Self.isDigit(bytes[exponent]) {
+        isInteger = false
+        end = exponent
+        while end < bytes.count, Self.isDigit(bytes[end]) { end += 1 }
+      }
+    }
+    if isInteger { return .integer(try scanInteger(radix: 10, from: start)) }
+    position = end
+    // A digit before and behind the point is what Double's initialiser wants.
+    var digits = "0" + text(start, end)
+    if bytes[end - 1] == UInt8(ascii: ".") { digits += "0" }
+    digits.replace(".e", with: ".0e")
+    digits.replace(".E", with: ".0e")
+    guard let number = Double(digits), number.isFinite else {
+      throw error(at: start, "the number \(text(start, end)) is too large")
+    }
+    return .double(number)
+  }
+
+  private mutating func scanInteger(radix: UInt64, from start: Int) throws(FormatError) -> UInt64 {
+    var value: UInt64 = 0
+    var isTooLarge = false
+    while let digit = Self.digit(byte()), digit < radix {
+      let (product, overflow) = value.multipliedReportingOverflow(by: radix)
+      let (sum, carry) = product.addingReportingOverflow(digit)
+      value = sum
+      isTooLarge = isTooLarge || overflow || carry
+      position += 1
+    }
+    if isTooLarge || value > UInt64(Int64.max) + 1 {
+      throw error(at: start, "the integer \(text(start, position)) does not fit in 64 bits")
+    }
+    return value
+  }
+
+  // MARK: Text
+
+  func text(_ start: Int, _ end: Int) -> String {
+    String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+
+  func error(at offset: Int, _ message: String) -> FormatError {
+    FormatError(
+      utf8Offset: offset, utf16Offset: SourceSpan.utf16Offset(ofUTF8: offset, in: source), message: message)
+  }
+
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }
+  static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+  static func isLetter(_ byte: UInt8) -> Bool {
+    let lower = byte | 0x20
+    return (lower >= 0x61 && lower <= 0x7A) || byte == 0x5F
+  }
+  static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
+
+  static func digit(_ byte: UInt8) -> UInt64? {
+    switch byte {
+    case 0x30...0x39: UInt64(byte - 0x30)
+    case 0x41...0x46: UInt64(byte - 0x37)
+    case 0x61...0x66: UInt64(byte - 0x57)
+    default: nil
+    }
+  }
+}

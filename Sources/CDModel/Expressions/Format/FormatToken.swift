@@ -1,0 +1,107 @@
+/// A token of a format string and where it stands, in UTF-8 bytes.
+struct FormatToken {
+  enum Kind {
+    case end
+    case identifier(String)
+    case keyword(FormatKeyword)
+    /// The magnitude of an integer, up to 2^63, so that a minus before it can be taken in.
+    case integer(UInt64)
+    case double(Double)
+    case string(String)
+    /// `$name`
+    case variable(String)
+    /// `#word` or `#"any text"`
+    case escapedName(String)
+    /// `#self`
+    case escapedSelf
+    /// `@name`
+    case collectionOperator(String)
+    /// `%@` and the conversions of printf, with the constant that the argument became.
+    case argument(ExpressionConstant)
+    /// `%K` with its argument.
+    case keyPath(String)
+    case symbol(FormatSymbol)
+    /// What begins no token.
+    case invalid
+  }
+
+  var kind: Kind
+  var start: Int
+  var end: Int
+}
+
+/// The symbols of a format string.
+enum FormatSymbol: Equatable {
+  case openParenthesis, closeParenthesis, openBracket, closeBracket, openBrace, closeBrace
+  case comma, dot, assign, coalesce, not, and, or, complement
+  case comparison(ComparisonOperator)
+  case value(ExpressionOperator)
+}
+
+/// The words that have a meaning of their own, in any case.
+enum FormatKeyword: String, CaseIterable {
+  case and, or, not, all, any, some, none
+  case `in`, like, matches, contains, beginsWith, endsWith, between
+  case null, `nil`, `self`, `true`, yes, `false`, no, anyKey
+  case subquery, fetch, cast, truePredicate, falsePredicate, caseInsensitive, ci
+  case utiConformsTo = "UTI-CONFORMS-TO"
+  case utiEquals = "UTI-EQUALS"
+  case ternary, function, union, intersect, minus
+
+  /// Words that Apple does not list as reserved: keys wherever they cannot be what they mean.
+  var isContextual: Bool {
+    switch self {
+    case .ternary, .function, .union, .intersect, .minus: true
+    default: false
+    }
+  }
+
+  var comparison: ComparisonOperator? {
+    switch self {
+    case .in: .in
+    case .like: .like
+    case .matches: .matches
+    case .contains: .contains
+    case .beginsWith: .beginsWith
+    case .endsWith: .endsWith
+    case .between: .between
+    case .utiConformsTo: .utiConformsTo
+    case .utiEquals: .utiEquals
+    default: nil
+    }
+  }
+
+  var setOperator: ExpressionOperator? {
+    switch self {
+    case .union: .union
+    case .intersect: .intersect
+    case .minus: .minus
+    default: nil
+    }
+  }
+
+  /// The keyword that some bytes spell, in upper or lower case.
+  static func keyword(_ bytes: ArraySlice<UInt8>) -> FormatKeyword? {
+    guard bytes.count < byLength.count else { return nil }
+    for (spelling, keyword) in byLength[bytes.count] {
+      // All keywords are letters, of which the sixth bit is the case.
+      if zip(spelling, bytes).allSatisfy({ $0 == $1 | 0x20 }) { return keyword }
+    }
+    return nil
+  }
+
+  /// The keyword that a name would be taken for.
+  static func keyword(_ name: String) -> FormatKeyword? {
+    keyword(Array(name.utf8)[...])
+  }
+
+  private static let byLength: [[([UInt8], FormatKeyword)]] = {
+    var table: [[([UInt8], FormatKeyword)]] = []
+    for keyword in allCases where !keyword.rawValue.contains("-") {
+      let spelling = Array(keyword.rawValue.lowercased().utf8)
+      while table.count <= spelling.count { table.append([]) }
+      table[spelling.count].append((spelling, keyword))
+    }
+    return table
+  }()
+}
