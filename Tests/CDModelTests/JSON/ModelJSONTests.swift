@@ -64,6 +64,31 @@ struct ModelJSONTests {
     #expect(additions.count > 60)
   }
 
+  @Test func `No damage to a text makes reading trap`() throws {
+    let text = Array(Self.sampleText.utf8)
+    var random = SeededGenerator(seed: 3)
+    var refused = 0
+    for _ in 0..<200 {
+      var damaged = text
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let place = Int.random(in: 0..<damaged.count, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: damaged.remove(at: place)
+        case 1: damaged[place] = text[Int.random(in: 0..<text.count, using: &random)]
+        default: damaged.removeSubrange(place..<min(place + 20, damaged.count))
+        }
+      }
+      do {
+        let model = try ManagedObjectModel(canonicalJSON: String(decoding: damaged, as: UTF8.self))
+        // A letter of a name or a comment: what is read is written as it was read.
+        #expect(try ManagedObjectModel(canonicalJSON: model.canonicalJSON) == model)
+      } catch {
+        refused += 1
+      }
+    }
+    #expect(refused > 100 && refused < 200)
+  }
+
   // MARK: Errors
 
   @Test(arguments: [

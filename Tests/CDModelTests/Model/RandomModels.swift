@@ -84,7 +84,8 @@ struct RandomModels {
   private mutating func attribute() throws -> AttributeDescription {
     let derivation =
       below(5) == 0
-      ? try ValueExpression(format: pick(["a + 1", "reviews.@count", "first + ' ' + last"]) ?? "a") : nil
+      ? try ValueExpression(
+        format: pick(["a + 1", "reviews.@count", "first + ' ' + last", "-2 * (a - b) / 3"]) ?? "a") : nil
     return AttributeDescription(
       name: name(), type: type(), isOptional: flag(),
       defaultValue: maybe { $0.pick([.now, .uuid, .value($0.value()), .value($0.value())]) ?? .now },
@@ -115,7 +116,12 @@ struct RandomModels {
   private mutating func predicate() throws -> FetchPredicate? {
     guard flag() else { return nil }
     return try FetchPredicate(
-      format: pick(["a == $b", "name BEGINSWITH[c] 'x'", "n > 3 AND m != nil"]) ?? "a == 1")
+      format: pick([
+        "a == $b", "name BEGINSWITH[c] 'x'", "n > 3 AND m != nil", "name == '100% %@ \"é\"\\n\\\\'",
+        "TRUEPREDICATE",
+        "NOT (a IN {1, 2.5, 'x'}) OR b BETWEEN {-1, $upper}",
+        "SUBQUERY(reviews, $r, $r.stars > 3).@count > 0",
+      ]) ?? "a == 1")
   }
 
   private mutating func sort() -> [SortKey] {
