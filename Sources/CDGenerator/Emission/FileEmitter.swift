@@ -37,6 +37,7 @@ struct FileEmitter {
   private func header(_ emitter: inout Emitter, classes: [ClassDeclaration], includesTypes: Bool) {
     let composites = includesTypes ? declarations.composites : []
     emitter.header(
+      model: declarations.name,
       imports: ImportList(declarations, classes: classes, composites: composites),
       aliases: declarations.aliases)
   }
