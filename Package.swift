@@ -63,7 +63,8 @@ let package = Package(
       dependencies: ["cdgen"]),
     .testTarget(name: "CDModelTests", dependencies: ["CDModel"], swiftSettings: settings),
     .testTarget(
-      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
+      swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),

@@ -1,0 +1,94 @@
+import CDModel
+
+/// Checks one version: names, references and values that do not fit together.
+///
+/// It goes on after every mistake. What follows from a mistake that was reported is not reported again:
+/// elements in `broken` are taken to be right.
+struct VersionValidator {
+  let modelName: String
+  let version: ModelVersion
+  let graph: EntityGraph
+  let broken: Set<ModelElement>
+  let positions: ElementPositions
+  let diagnostics: DiagnosticCollector
+
+  init(
+    modelName: String, decoded: DecodedVersion, positions: ElementPositions, diagnostics: DiagnosticCollector
+  ) {
+    self.modelName = modelName
+    version = decoded.version
+    graph = EntityGraph(decoded.version)
+    broken = decoded.broken
+    self.positions = positions
+    self.diagnostics = diagnostics
+  }
+
+  func validate() {
+    validateTypeNames()
+    for enumeration in version.enums { validateCases(of: enumeration) }
+    for composite in version.composites { validateFields(of: composite) }
+    validateInheritance()
+    validateColumnNames()
+    for entity in version.entities {
+      validatePropertyNames(of: entity)
+      validateSwiftNames(of: entity)
+      for attribute in entity.attributes {
+        validate(attribute, attributeElement(attribute.name, entity))
+      }
+      for relationship in entity.relationships { validate(relationship, of: entity) }
+      for fetched in entity.fetchedProperties { validate(fetched, of: entity) }
+      for template in entity.fetchTemplates { validate(template, of: entity) }
+      validateIndexes(of: entity)
+      validateUniqueness(of: entity)
+    }
+    validateConfigurations()
+  }
+
+  // MARK: Elements
+
+  func entityElement(_ entity: EntityDescription) -> ModelElement {
+    .entity(version: version.number, name: entity.name)
+  }
+
+  func attributeElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+    .attribute(version: version.number, entity: entity.name, name: name)
+  }
+
+  func relationshipElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+    .relationship(version: version.number, entity: entity.name, name: name)
+  }
+
+  func fetchedElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+    .fetchedProperty(version: version.number, entity: entity.name, name: name)
+  }
+
+  func templateElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+    .fetchTemplate(version: version.number, entity: entity.name, name: name)
+  }
+
+  // MARK: Reporting
+
+  /// Reports at a value of an element, or at the element where it has no such value.
+  func error(_ element: ModelElement, _ key: String? = nil, _ message: String, suggestion: String? = nil) {
+    guard let location = positions.nearest(to: element, key: key) else { return }
+    diagnostics.error(location, message, suggestion: suggestion)
+  }
+
+  func warning(_ element: ModelElement, _ key: String? = nil, _ message: String) {
+    guard let location = positions.nearest(to: element, key: key) else { return }
+    diagnostics.warning(location, message)
+  }
+
+  /// What a name stands for that is no entity, to say in place of "unknown".
+  func reportUnknownEntity(_ name: String, _ element: ModelElement, _ key: String) {
+    if graph.enumeration(name) != nil {
+      error(element, key, "'\(name)' is an enum and no entity; an attribute can have it as its type")
+    } else if graph.composite(name) != nil {
+      error(element, key, "'\(name)' is a composite and no entity; an attribute can have it as its type")
+    } else {
+      error(
+        element, key, "unknown entity '\(name)'",
+        suggestion: closestName(to: name, in: version.entities.map(\.name)))
+    }
+  }
+}
