@@ -71,7 +71,9 @@ let package = Package(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),
     .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
-    .testTarget(name: "CLITests", dependencies: ["cdgen", "todo"], swiftSettings: settings),
+    .testTarget(
+      name: "CLITests", dependencies: ["cdgen", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
+    .testTarget(name: "PluginTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
