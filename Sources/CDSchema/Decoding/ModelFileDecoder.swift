@@ -9,6 +9,7 @@ struct DecodedModelFile {
   var id: UUID?
   var current: Int?
   var imports: [String] = []
+  var access: String?
 }
 
 extension DecodingContext {
@@ -18,7 +19,7 @@ extension DecodingContext {
     declare(.model, at: start)
     guard
       let reader = MappingReader(
-        root ?? start, of: .model, at: start, noun: "model.yaml", keys: ["id", "current", "imports"],
+        root ?? start, of: .model, at: start, noun: "model.yaml", keys: ["id", "current", "imports", "access"],
         hints: [
           "name": "the model's name is the folder's",
           "entities": "entities stand in the files of the versions, such as 1.yaml",
@@ -35,6 +36,15 @@ extension DecodingContext {
       error(start, "the model has no 'id': a UUID, made once and never changed ('cdgen init' makes one)")
     }
     result.current = reader.int("current", atLeast: 1)
+    if let text = reader.text("access"), let node = reader.node("access") {
+      if LoadedModel.accessLevels.contains(text) {
+        result.access = text
+      } else {
+        error(
+          node, "unknown access level '\(text)'; the levels are internal, package and public",
+          suggestion: closestName(to: text, in: LoadedModel.accessLevels))
+      }
+    }
     var seen: Set<String> = []
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }

@@ -530,6 +530,10 @@ extension JSONSchema {
               "type": "array",
               "uniqueItems": true,
               "items": {"type": "string", "pattern": "^\\w+(\\.\\w+)*$"}
+            },
+            "access": {
+              "description": "How far generated declarations can be seen; internal if not said.",
+              "enum": ["internal", "package", "public"]
             }
           }
         }

@@ -14,6 +14,14 @@ public struct LoadedModel: Sendable {
   /// Where each element stands in those files.
   public var positions: ElementPositions
 
+  /// How far generated declarations can be seen, one of ``accessLevels``; nil where `model.yaml` does not say.
+  ///
+  /// It is no part of the model: it is about the module that the model is built in, and no store knows it.
+  public var access: String?
+
+  /// What `access` in `model.yaml` can be.
+  public static let accessLevels = ["internal", "package", "public"]
+
   /// Whether anything is wrong that must be mended.
   public var hasErrors: Bool { diagnostics.containsErrors }
 }

@@ -68,7 +68,8 @@ public enum ModelLoader {
         currentVersionNumber: current)
     }
     return LoadedModel(
-      model: model, diagnostics: diagnostics.sorted, files: modelFiles, positions: positions)
+      model: model, diagnostics: diagnostics.sorted, files: modelFiles, positions: positions,
+      access: head?.access)
   }
 
   /// Reads one file's tree. Nil where it is not readable to its end.
