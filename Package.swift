@@ -14,6 +14,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CDRuntime", targets: ["CDRuntime"]),
+    // For tools that make Swift of models themselves, and for the measurements in Benchmarks.
+    .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
     .executable(name: "todo", targets: ["todo"]),
     .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),

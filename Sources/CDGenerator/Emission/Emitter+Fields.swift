@@ -31,7 +31,7 @@ extension Emitter {
 
   /// The keys by which the dictionary helpers know the attributes.
   mutating func keys(_ declaration: ClassDeclaration) {
-    let attributes = declaration.attributes.filter(\.isFetchable)
+    let attributes = declaration.attributes.filter { $0.isFetchable && $0.type.kind != .composite }
     guard !attributes.isEmpty else { return }
     out.blank()
     out.open("nonisolated extension CDRuntime.AttributeKey where Root: ", declaration.typeName)

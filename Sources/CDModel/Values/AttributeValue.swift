@@ -7,7 +7,7 @@
 /// A value that an attribute can have, or a constant of an expression.
 ///
 /// All integer types are one case here, as are `Float` and `Double`: the attribute's type says which.
-public enum AttributeValue: Hashable, Sendable {
+public enum AttributeValue: Sendable {
   /// No value.
   case null
   /// True or false.

@@ -92,7 +92,8 @@ extension DecodingContext {
       let isOptional = text.hasSuffix("?")
       let name = isOptional ? String(text.dropLast()) : text
       guard SwiftTypeSyntax.isType(name) else {
-        error(node, "'\(text)' is no Swift type; write one such as Settings, MyApp.Settings or \"[String: Int]\"")
+        error(
+          node, "'\(text)' is no Swift type; write one such as Settings, MyApp.Settings or \"[String: Int]\"")
         return false
       }
       result.type = .codable(type: name, codec: codec ?? 1)
@@ -101,7 +102,7 @@ extension DecodingContext {
     }
     if let node = reader.node("codec") { error(node, "'codec' belongs to a 'codable', which is not here") }
     guard let node = reader.node("type") else {
-      error(reader.place, "\(owner.noun) needs a 'type' (or 'codable')")
+      reader.reportMissing("\(owner.noun) needs a 'type' (or 'codable')")
       return false
     }
     guard let reference = typeReference(node) else { return false }
@@ -139,8 +140,12 @@ extension DecodingContext {
       case (.uuid, "uuid()"): result.defaultValue = .uuid
       default:
         if case .enumeration(let name) = result.type,
-          broken.contains(.enumeration(version: version, name: name)) { break }
-        if case .composite(let name) = result.type, broken.contains(.composite(version: version, name: name)) {
+          broken.contains(.enumeration(version: version, name: name))
+        {
+          break
+        }
+        if case .composite(let name) = result.type, broken.contains(.composite(version: version, name: name))
+        {
           break
         }
         result.defaultValue = value(node, of: result.type, as: "the default").map { .value($0) }
@@ -150,7 +155,8 @@ extension DecodingContext {
       for key in ["min", "max"] {
         guard let node = reader.node(key) else { continue }
         let remedy = result.type.hasLength ? "; bounds of its length are 'minLength' and 'maxLength'" : ""
-        error(node, "'\(key)' bounds numbers and dates, and this is of type \(result.type.schemaName)\(remedy)")
+        error(
+          node, "'\(key)' bounds numbers and dates, and this is of type \(result.type.schemaName)\(remedy)")
       }
       return
     }

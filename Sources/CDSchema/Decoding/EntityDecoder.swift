@@ -93,7 +93,7 @@ extension DecodingContext {
       return nil
     }
     guard reader.has("entity") else {
-      error(pair.key, "a fetched property needs 'entity', whose objects it fetches")
+      reader.reportMissing("a fetched property needs 'entity', whose objects it fetches")
       broken.insert(element)
       return nil
     }
@@ -119,7 +119,9 @@ extension DecodingContext {
   }
 
   /// The lists within a list, each with its place in it.
-  private func lists(_ reader: MappingReader, _ key: String, example: String) -> [(Int, MarkedNode, [MarkedNode])] {
+  private func lists(_ reader: MappingReader, _ key: String, example: String) -> [(
+    Int, MarkedNode, [MarkedNode]
+  )] {
     guard let lists = reader.list(key, of: "lists, such as \(example)") else { return [] }
     return lists.enumerated().compactMap { place, node in
       guard case .sequence(let elements) = node.content else {

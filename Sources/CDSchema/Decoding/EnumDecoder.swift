@@ -39,14 +39,14 @@ extension DecodingContext {
           })
       }
     } else if !reader.has("type") {
-      error(pair.key, "enum '\(pair.name)' has no 'type': String, Int16, Int32 or Int64")
+      reader.reportMissing("enum '\(pair.name)' has no 'type': String, Int16, Int32 or Int64")
     }
     if !hasType { broken.insert(element) }
     if let cases = reader.node("cases") {
       result.cases = decodeCases(cases, of: result, element, isTypeKnown: hasType)
       if result.cases.isEmpty { broken.insert(element) }
     } else {
-      error(pair.key, "enum '\(pair.name)' has no 'cases'")
+      reader.reportMissing("enum '\(pair.name)' has no 'cases'")
       broken.insert(element)
     }
     return result
@@ -84,7 +84,8 @@ extension DecodingContext {
     case .sequence(let elements):
       if isTypeKnown, owner.rawType != .string {
         error(
-          node, "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
+          node,
+          "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
             + "since stores keep those: { first: 0, second: 1 }")
         broken.insert(element)
       }

@@ -37,14 +37,16 @@ extension DecodingContext {
 
   /// - Parameter prefix: The name under which the places of the elements are kept.
   func sortKeys(_ elements: [MarkedNode], of element: ModelElement, prefix: String) -> [SortKey] {
-    elements.enumerated().compactMap { place, node in
+    var keys: [SortKey] = []
+    for node in elements {
       guard let text = text(of: node, as: "a key path") else {
         broken.insert(element)
-        return nil
+        continue
       }
-      positions.record(node, as: "\(prefix)[\(place)]", of: element)
+      positions.record(node, as: "\(prefix)[\(keys.count)]", of: element)
       let isDescending = text.hasPrefix("-")
-      return SortKey(isDescending ? String(text.dropFirst()) : text, ascending: !isDescending)
+      keys.append(SortKey(isDescending ? String(text.dropFirst()) : text, ascending: !isDescending))
     }
+    return keys
   }
 }

@@ -53,7 +53,9 @@ enum LiteralDecoder {
     return rest.isEmpty
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
 
   /// What other languages write for true and false.
   static func likelyBool(_ text: String) -> String? {

@@ -7,6 +7,8 @@ struct MappingReader {
   /// Where to report that a key is missing.
   let place: MarkedNode
   private let values: [String: MarkedNode]
+  /// Whether YAML refused a part of the mapping, so that nothing can be said of what is not there.
+  private let isIncomplete: Bool
 
   /// - Parameters:
   ///   - node: What should be a mapping. Nothing at all counts as an empty one.
@@ -23,11 +25,15 @@ struct MappingReader {
     self.element = element
     self.place = place
     var values: [String: MarkedNode] = [:]
+    var isIncomplete = false
     for pair in pairs {
       if keys.contains(pair.name) {
         values[pair.name] = pair.value
         context.positions.record(pair.value, as: pair.name, of: element)
         context.positions.record(pair.key, as: "key:" + pair.name, of: element)
+      } else if pair.value.isRefused {
+        // Such as a key without a value, which is likely no key at all.
+        isIncomplete = true
       } else if let hint = hints[pair.name] {
         context.error(pair.key, "unknown key '\(pair.name)'; \(hint)")
       } else if let close = closestName(to: pair.name, in: keys) {
@@ -38,6 +44,12 @@ struct MappingReader {
       }
     }
     self.values = values
+    self.isIncomplete = isIncomplete
+  }
+
+  /// Reports that a key is missing, unless it may be what YAML could not read.
+  func reportMissing(_ message: String) {
+    if !isIncomplete { context.error(place, message) }
   }
 
   func has(_ key: String) -> Bool { values[key] != nil }

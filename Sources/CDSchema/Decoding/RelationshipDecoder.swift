@@ -57,9 +57,10 @@ extension DecodingContext {
     return hasDestination ? result : nil
   }
 
-  private func decodeDestination(_ reader: MappingReader, into result: inout RelationshipDescription) -> Bool {
+  private func decodeDestination(_ reader: MappingReader, into result: inout RelationshipDescription) -> Bool
+  {
     guard let node = reader.node("to") else {
-      error(reader.place, "a relationship needs 'to': Entity, Entity? or [Entity]")
+      reader.reportMissing("a relationship needs 'to': Entity, Entity? or [Entity]")
       return false
     }
     if case .sequence(let elements) = node.content {
@@ -89,7 +90,8 @@ extension DecodingContext {
     if !reader.has("inverse") {
       if broken.contains(reader.element) { return }
       warning(
-        reader.place, "relationship '\(result.name)' names no 'inverse': name the relationship of "
+        reader.place,
+        "relationship '\(result.name)' names no 'inverse': name the relationship of "
           + "'\(result.destination)' that leads back, or write inverse: none if it is one-sided on purpose")
       return
     }

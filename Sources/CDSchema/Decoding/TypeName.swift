@@ -11,7 +11,8 @@ extension DecodingContext {
   func typeReference(_ node: MarkedNode) -> TypeReference? {
     if case .sequence = node.content {
       error(
-        node, "an attribute has one value; a list is written codable: \"[String]\", "
+        node,
+        "an attribute has one value; a list is written codable: \"[String]\", "
           + "and objects of an entity are a relationship")
       return nil
     }
@@ -44,8 +45,10 @@ extension DecodingContext {
       error(node, "unknown type '\(name)'", suggestion: close)
     } else {
       error(
-        node, "unknown type '\(name)'; the types are "
-          + "\(AttributeType.named.map(\.name).joined(separator: ", ")), and the version's enums and composites")
+        node,
+        "unknown type '\(name)'; the types are "
+          + "\(AttributeType.named.map(\.name).joined(separator: ", ")), and the version's enums and composites"
+      )
     }
   }
 }

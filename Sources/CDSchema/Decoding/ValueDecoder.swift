@@ -48,29 +48,35 @@ extension DecodingContext {
   }
 
   private func reportBadValue(_ text: String, at node: MarkedNode, type: AttributeType, what: String) {
+    let isDefault = what == "the default"
     switch type {
     case .bool:
-      error(node, "\(what) of a Bool is true or false, and not '\(text)'",
+      error(
+        node, "\(what) of a Bool is true or false, and not '\(text)'",
         suggestion: LiteralDecoder.likelyBool(text))
     case .int16, .int32, .int64:
       if LiteralDecoder.integer(text) != nil || Self.isDigits(text), let range = type.integerRange {
-        error(node, "\(text) is out of range; \(type.schemaName) holds \(range.lowerBound)...\(range.upperBound)")
+        error(
+          node, "\(text) is out of range; \(type.schemaName) holds \(range.lowerBound)...\(range.upperBound)")
       } else {
         error(node, "\(what) of an \(type.schemaName) is an integer in decimal digits, and not '\(text)'")
       }
     case .float, .double:
-      error(node, "\(what) of a \(type.schemaName) is a finite decimal number in its range, and not '\(text)'")
+      error(
+        node, "\(what) of a \(type.schemaName) is a finite decimal number in its range, and not '\(text)'")
     case .decimal:
       error(node, "\(what) of a Decimal is a decimal number of 38 digits at most, and not '\(text)'")
     case .date:
       error(
-        node, "\(what) of a Date is now(), a day such as 2024-02-29, or a time with its zone such as "
+        node,
+        "\(what) of a Date is \(isDefault ? "now(), " : "")a day such as 2024-02-29, or a time with its zone such as "
           + "2024-02-29T12:30:00Z, and not '\(text)'")
     case .data:
       error(node, "\(what) of a Data is Base64 text, and not '\(text)'")
     case .uuid:
       error(
-        node, "\(what) of a UUID is uuid() or a UUID such as "
+        node,
+        "\(what) of a UUID is \(isDefault ? "uuid() or " : "")a UUID such as "
           + "5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11, and not '\(text)'")
     case .url:
       error(node, "\(what) of a URL is a URL, and not '\(text)'")

@@ -401,7 +401,7 @@ extension JSONSchema {
                       "type": "array",
                       "minItems": 1,
                       "uniqueItems": true,
-                      "items": {"type": ["string", "boolean"]}
+                      "items": {"type": ["string", "boolean", "null"]}
                     },
                     {
                       "type": "object",

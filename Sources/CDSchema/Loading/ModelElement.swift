@@ -20,6 +20,14 @@ public enum ModelElement: Hashable, Sendable {
   /// A uniqueness constraint by its place in the entity's list, the first being 0.
   case uniquenessConstraint(version: Int, entity: String, place: Int)
 
+  /// The name of a property of an entity; nil for the other elements.
+  var propertyName: String? {
+    switch self {
+    case .attribute(_, _, let name), .relationship(_, _, let name), .fetchedProperty(_, _, let name): name
+    default: nil
+    }
+  }
+
   /// The element within which this one is declared; nil for the model.
   public var container: ModelElement? {
     switch self {

@@ -16,7 +16,8 @@ extension ModelLoader {
     let manager = FileManager.default
     var isDirectory = false
     guard exists(path, isDirectory: &isDirectory), isDirectory else {
-      let problem = isDirectory || !manager.fileExists(atPath: path) ? "there is no such folder" : "this is a file"
+      let problem =
+        isDirectory || !manager.fileExists(atPath: path) ? "there is no such folder" : "this is a file"
       diagnostics.error(place, "\(problem); a model is a folder named NAME.cdmodel")
       return LoadedModel(
         model: nil, diagnostics: diagnostics.sorted, files: [], positions: ElementPositions())
@@ -28,6 +29,7 @@ extension ModelLoader {
         model: nil, diagnostics: diagnostics.sorted, files: [], positions: ElementPositions())
     }
     var files: [String: [UInt8]] = [:]
+    var unreadable: [String] = []
     do {
       for name in try manager.contentsOfDirectory(atPath: path) {
         guard let kind = ModelFile.Kind(fileName: name) else {
@@ -35,14 +37,18 @@ extension ModelLoader {
           continue
         }
         if kind == .other { continue }
-        if let bytes = read(path + "/" + name, diagnostics) { files[name] = bytes }
+        if let bytes = read(path + "/" + name, diagnostics) {
+          files[name] = bytes
+        } else {
+          unreadable.append(name)
+        }
       }
     } catch {
       diagnostics.error(place, "the folder cannot be read: \(reason(error))")
     }
     return load(
-      name: String(folderName.dropLast(".cdmodel".count)), files: files, folder: path,
-      diagnostics: diagnostics)
+      name: String(folderName.dropLast(".cdmodel".count)), files: files, unreadable: unreadable,
+      folder: path, diagnostics: diagnostics)
   }
 
   private static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
@@ -62,7 +68,8 @@ extension ModelLoader {
     do {
       let attributes = try FileManager.default.attributesOfItem(atPath: target)
       guard let type = attributes[.type] as? FileAttributeType, type == .typeRegular else {
-        diagnostics.error(place, "this is no plain file")
+        let isLink = attributes[.type] as? FileAttributeType == .typeSymbolicLink
+        diagnostics.error(place, isLink ? "the link leads nowhere" : "this is no plain file")
         return nil
       }
       // A file beyond the limit is not even read.

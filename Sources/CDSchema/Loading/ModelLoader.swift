@@ -19,8 +19,10 @@ public enum ModelLoader {
     load(name: name, files: files, folder: folder, diagnostics: DiagnosticCollector())
   }
 
+  /// - Parameter names: Files that are there and could not be read, which was reported.
   static func load(
-    name: String, files: [String: [UInt8]], folder: String, diagnostics: DiagnosticCollector
+    name: String, files: [String: [UInt8]], unreadable names: [String] = [], folder: String,
+    diagnostics: DiagnosticCollector
   ) -> LoadedModel {
     let folderPlace = SourceLocation(path: folder.isEmpty ? name + ".cdmodel" : folder, line: 1, column: 1)
     if let problem = NameRules.problem(with: name) {
@@ -30,7 +32,7 @@ public enum ModelLoader {
     var positions = ElementPositions()
     var head: DecodedModelFile?
     var versions: [DecodedVersion] = []
-    var unreadable: Set<Int> = []
+    var unreadable = Set(names.compactMap(VersionFile.number))
     for file in modelFiles {
       switch file.kind {
       case .model:
@@ -47,7 +49,7 @@ public enum ModelLoader {
       case .mapping, .lock, .other: continue
       }
     }
-    if !modelFiles.contains(where: { $0.kind == .model }) {
+    if !modelFiles.contains(where: { $0.kind == .model }), !names.contains("model.yaml") {
       diagnostics.error(
         folderPlace, "the folder has no model.yaml, which holds the model's 'id' ('cdgen init' makes one)")
     }
@@ -56,7 +58,8 @@ public enum ModelLoader {
     }
     versions.sort { $0.version.number < $1.version.number }
     let checker = ModelValidator(
-      name: name, head: head, versions: versions, unreadable: unreadable, positions: positions, diagnostics: diagnostics)
+      name: name, head: head, versions: versions, unreadable: unreadable, positions: positions,
+      diagnostics: diagnostics)
     let checked = checker.validate()
     var model: ManagedObjectModel?
     if !diagnostics.containsErrors, let id = head?.id, let current = checked.current {
@@ -106,8 +109,9 @@ public enum ModelLoader {
 /// What is wrong with the name of a YAML file in a model's folder.
 enum FileNameAdvice {
   static func message(for name: String) -> String {
-    let rule = "a model's folder holds model.yaml, versions named 1.yaml, 2.yaml, … and mappings "
-    + "named 1-2.mapping.yaml"
+    let rule =
+      "a model's folder holds model.yaml, versions named 1.yaml, 2.yaml, … and mappings "
+      + "named 1-2.mapping.yaml"
     let stem = name.hasSuffix(".yaml") ? name.dropLast(5) : name.dropLast(4)
     if name.hasSuffix(".yml") { return "the file's name must end in .yaml; \(rule)" }
     if let number = Int(stem) {

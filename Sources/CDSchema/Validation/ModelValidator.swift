@@ -29,7 +29,8 @@ struct ModelValidator {
       }
       let isBaseUnreadable = version.basedOn.contains { unreadable.contains($0) || !numbers.contains($0) }
       if !isBaseUnreadable {
-        RenameValidator(version: version, bases: bases, positions: positions, diagnostics: diagnostics).validate()
+        RenameValidator(version: version, bases: bases, positions: positions, diagnostics: diagnostics)
+          .validate()
       }
       result.append(version)
     }
@@ -39,7 +40,8 @@ struct ModelValidator {
   private func current(_ numbers: Set<Int>) -> Int? {
     guard let current = head?.current else { return numbers.max() }
     if !numbers.contains(current), let location = positions.nearest(to: .model, key: "current") {
-      diagnostics.error(location, "there is no version \(current); its file would be \(VersionFile.name(of: current))")
+      diagnostics.error(
+        location, "there is no version \(current); its file would be \(VersionFile.name(of: current))")
     }
     return current
   }
@@ -52,9 +54,11 @@ struct ModelValidator {
       if base == version.number {
         diagnostics.error(location, "version \(base) cannot be based on itself")
       } else if base > version.number {
-        diagnostics.error(location, "version \(version.number) can only be based on lower versions, and not on \(base)")
+        diagnostics.error(
+          location, "version \(version.number) can only be based on lower versions, and not on \(base)")
       } else if !numbers.contains(base) {
-        diagnostics.error(location, "there is no version \(base); its file would be \(VersionFile.name(of: base))")
+        diagnostics.error(
+          location, "there is no version \(base); its file would be \(VersionFile.name(of: base))")
       }
     }
   }

@@ -15,6 +15,7 @@ struct RenameValidator {
       }
       validateProperties(of: entity)
     }
+    for composite in version.composites { validateFields(of: composite) }
   }
 
   private func error(_ element: ModelElement, _ message: String, suggestion: String? = nil) {
@@ -46,7 +47,8 @@ struct RenameValidator {
       error(element, "'\(other)' is renamed from '\(old)' already; a mapping can make two entities of one")
     } else if version.entities.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
       error(
-        element, "there is still an entity '\(old)' here, which keeps its objects; "
+        element,
+        "there is still an entity '\(old)' here, which keeps its objects; "
           + "a mapping can make two entities of one")
     }
     sources[old] = entity.name
@@ -102,6 +104,27 @@ struct RenameValidator {
         error(element, "there is still a '\(property)' here, which keeps its values")
       }
       sources[old] = name
+    }
+  }
+
+  private func validateFields(of composite: CompositeDescription) {
+    var sources: [String: String] = [:]
+    for field in composite.fields {
+      guard let old = field.renamedFrom else { continue }
+      let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
+      let names = bases.flatMap { $0.composite(composite.name)?.fields.map(\.name) ?? [] }
+      if bases.isEmpty {
+        error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+      } else if !names.contains(old) {
+        error(
+          element, "'\(composite.name)' of \(baseName) has no field '\(old)'",
+          suggestion: closestName(to: old, in: names))
+      } else if let other = sources[old] {
+        error(element, "'\(other)' is renamed from '\(old)' already")
+      } else if composite.fields.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
+        error(element, "there is still a '\(old)' here, which keeps its values")
+      }
+      sources[old] = field.name
     }
   }
 

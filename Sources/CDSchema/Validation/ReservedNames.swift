@@ -9,7 +9,8 @@ enum ReservedNames {
     "Any", "AnyClass", "AnyHashable", "AnyKeyPath", "AnyObject", "Array", "Bool", "CaseIterable", "Character",
     "Codable", "CodingKey", "Collection", "Comparable", "CustomStringConvertible", "Decodable", "Decoder",
     "Dictionary", "Double", "Encodable", "Encoder", "Equatable", "Error", "Float", "Hashable", "Hasher",
-    "Identifiable", "Int", "Int16", "Int32", "Int64", "Int8", "KeyPath", "KeyValuePairs", "MainActor", "Never",
+    "Identifiable", "Int", "Int16", "Int32", "Int64", "Int8", "KeyPath", "KeyValuePairs", "MainActor",
+    "Never",
     "Optional", "PartialKeyPath", "Protocol", "RawRepresentable", "Result", "Self", "Sendable", "Sequence",
     "Set", "StaticString", "String", "Substring", "Swift", "Task", "Type", "UInt", "UInt16", "UInt32",
     "UInt64", "UInt8", "Void",
@@ -29,7 +30,8 @@ enum ReservedNames {
     "objectID", "entity", "managedObjectContext", "value", "setValue", "values", "changedValues",
     "committedValues", "isFault", "isInaccessible", "isDeleted", "isInserted", "isUpdated", "hasChanges",
     "hash", "hashValue", "description", "awakeFromInsert", "awakeFromFetch", "willSave", "didSave",
-    "prepareForDeletion", "validateForInsert", "validateForUpdate", "validateForDelete", "init", "self", "Type",
+    "prepareForDeletion", "validateForInsert", "validateForUpdate", "validateForDelete", "init", "self",
+    "Type",
     "Protocol",
   ]
 

@@ -16,7 +16,9 @@ extension VersionValidator {
       switch attribute.type {
       case .data, .codable: break
       default:
-        error(element, "external", "'external' is for Data and codable values, not for \(attribute.type.schemaName)")
+        error(
+          element, "external",
+          "'external' is for Data and codable values, not for \(attribute.type.schemaName)")
       }
       if attribute.isTransient {
         error(element, "external", "a transient attribute is not stored, and so not externally")
@@ -59,7 +61,8 @@ extension VersionValidator {
       where value != nil {
         let remedy = attribute.type.isOrdered ? "; the bounds of a value are 'min' and 'max'" : ""
         error(
-          element, key, "'\(key)' bounds a String or a Data, and this is of type "
+          element, key,
+          "'\(key)' bounds a String or a Data, and this is of type "
             + "\(attribute.type.schemaName)\(remedy)")
       }
       return

@@ -4,6 +4,10 @@ extension VersionValidator {
   func validate(_ template: FetchTemplate, of entity: EntityDescription) {
     let element = templateElement(template.name, entity)
     validateSort(template.sort, element, of: entity)
+    if let predicate = template.predicate {
+      let checked = ExpressionChecker(graph: graph).check(predicate, on: entity.name, isTemplate: true)
+      report(checked.diagnostics, element, "where", of: entity)
+    }
   }
 
   func validate(_ fetched: FetchedPropertyDescription, of entity: EntityDescription) {
@@ -13,6 +17,12 @@ extension VersionValidator {
       return
     }
     validateSort(fetched.sort, element, of: destination)
+    if let predicate = fetched.predicate {
+      let checked = ExpressionChecker(graph: graph).check(
+        predicate, on: destination.name, fetchSource: entity.name)
+      report(checked.diagnostics, element, "where", of: destination)
+      reportVariables(checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where")
+    }
   }
 
   func validateConfigurations() {

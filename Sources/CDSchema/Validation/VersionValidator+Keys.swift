@@ -11,7 +11,7 @@ extension VersionValidator {
         continue
       }
       seen.append(index)
-      validate(index.elements.map(\.keyPath), element, of: entity, noun: "an index")
+      validate(index.elements.map(\.keyPath), element, of: entity, noun: "an index", allowsFields: true)
     }
   }
 
@@ -25,13 +25,14 @@ extension VersionValidator {
         error(element, nil, "the same properties are unique here a second time")
         continue
       }
-      validate(names, element, of: entity, noun: "a unique constraint")
+      validate(names, element, of: entity, noun: "a unique constraint", allowsFields: false)
     }
   }
 
   /// The elements of an index or a unique constraint, which a table must have as columns.
   private func validate(
-    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String
+    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String,
+    allowsFields: Bool
   ) {
     var seen: Set<String> = []
     for (place, keyPath) in keyPaths.enumerated() {
@@ -43,10 +44,11 @@ extension VersionValidator {
       let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       switch graph.property(steps[0], of: entity.name) {
       case .attribute(let attribute):
-        validateColumn(attribute, steps, element, key, owner: entity, noun: noun)
+        validateColumn(attribute, steps, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
       case .relationship(let relationship):
         if relationship.isToMany {
-          error(element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
+          error(
+            element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
         } else if steps.count > 1 {
           error(element, key, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'")
         }
@@ -60,7 +62,7 @@ extension VersionValidator {
 
   private func validateColumn(
     _ attribute: AttributeDescription, _ steps: [String], _ element: ModelElement, _ key: String,
-    owner: EntityDescription, noun: String
+    owner: EntityDescription, noun: String, allowsFields: Bool
   ) {
     if isBroken(attribute.name, of: owner) { return }
     if attribute.isTransient {
@@ -75,20 +77,26 @@ extension VersionValidator {
     case .composite(let name):
       guard let composite = graph.composite(name) else { return }
       let fields = composite.fields.map(\.name)
-      if steps.count == 1 {
+      if !allowsFields {
+        error(element, key, "'\(attribute.name)' is a composite, which \(noun) cannot have")
+      } else if steps.count == 1 {
         error(
           element, key,
-          "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")")
+          "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")"
+        )
       } else if steps.count > 2 || !fields.contains(steps[1]) {
         error(
           element, key, "composite '\(name)' has no field '\(steps[1...].joined(separator: "."))'",
           suggestion: closestName(to: steps[1], in: fields).map { "\(attribute.name).\($0)" })
       }
     case .codable:
-      error(element, key, "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
+      error(
+        element, key, "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
     default:
       if steps.count > 1 {
-        error(element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'")
+        error(
+          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'"
+        )
       }
     }
   }
@@ -105,10 +113,11 @@ extension VersionValidator {
     _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String
   ) {
     // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
-    if isBroken(name, of: entity) { return }
+    if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
     let names = graph.lineage(of: entity.name).flatMap { properties(of: $0).map(\.name) }
     error(
-      element, key, "'\(entity.name)' has no property '\(name)'", suggestion: closestName(to: name, in: names))
+      element, key, "'\(entity.name)' has no property '\(name)'", suggestion: closestName(to: name, in: names)
+    )
   }
 
   // MARK: Sort orders
@@ -175,7 +184,8 @@ extension VersionValidator {
       error(element, key, "'\(attribute.name)' is a codable value, which has no order")
     default:
       if let step = rest.first {
-        error(element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
+        error(
+          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
       }
     }
   }

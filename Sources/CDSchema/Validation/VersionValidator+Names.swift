@@ -80,7 +80,8 @@ extension VersionValidator {
       if let first = firstFolded[folded] {
         error(
           entityElement(entity), nil,
-          "'\(entity.name)' and '\(first)' differ only in case, and the tables of a store do not tell them apart")
+          "'\(entity.name)' and '\(first)' differ only in case, and the tables of a store do not tell them apart"
+        )
       } else {
         firstFolded[folded] = entity.name
       }
@@ -92,15 +93,20 @@ extension VersionValidator {
       error(element, "class", "'\(swiftName)' is no name of a Swift class")
       return
     }
-    guard ReservedNames.types.contains(swiftName) || swiftName == modelName + "Model" else { return }
-    if noun != "entity" {
-      error(element, nil, "generated code has another '\(swiftName)'; choose another name for the \(noun)")
-    } else if swiftName != name {
-      error(element, "class", "generated code has another '\(swiftName)'; choose another class")
+    let problem: String
+    if ReservedNames.types.contains(swiftName) {
+      problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
+    } else if swiftName == modelName + "Model" {
+      problem = "generated code itself declares '\(swiftName)'"
     } else {
-      error(
-        element, nil,
-        "generated code has another '\(name)'; give the entity's class its own name: class: \(name)Object")
+      return
+    }
+    if noun != "entity" {
+      error(element, nil, "\(problem); choose another name for the \(noun)")
+    } else if swiftName != name {
+      error(element, "class", "\(problem); choose another class")
+    } else {
+      error(element, nil, "\(problem); give the entity's class another name: class: \(name)Object")
     }
   }
 
@@ -109,7 +115,9 @@ extension VersionValidator {
       let element = ModelElement.enumCase(
         version: version.number, enumeration: enumeration.name, name: each.name)
       if !NameRules.isIdentifier(each.name) {
-        error(element, nil, "'\(each.name)' is no name: a name is a letter and then letters, digits and underscores")
+        error(
+          element, nil,
+          "'\(each.name)' is no name: a name is a letter and then letters, digits and underscores")
       } else if ReservedNames.cases.contains(each.name) {
         error(element, nil, "a case cannot be called '\(each.name)' in Swift; choose another name")
       }
@@ -122,11 +130,13 @@ extension VersionValidator {
     for field in composite.fields {
       let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
       if let problem = NameRules.problem(with: field.name) { error(element, nil, problem) }
-      validateSwiftName(field.swiftName, of: field.name, element, reserved: ReservedNames.fields, owner: composite.name)
+      validateSwiftName(
+        field.swiftName, of: field.name, element, reserved: ReservedNames.fields, owner: composite.name)
       if let first = folded[field.name.lowercased()] {
         error(
           element, nil,
-          "'\(field.name)' and '\(first)' differ only in case, and the columns of a store do not tell them apart")
+          "'\(field.name)' and '\(first)' differ only in case, and the columns of a store do not tell them apart"
+        )
       }
       folded[field.name.lowercased()] = field.name
       if let first = swiftNames[field.swiftName] {
@@ -177,11 +187,14 @@ extension VersionValidator {
         error(element, nil, problem)
       } else if ReservedNames.statics.contains(template.name) {
         error(
-          element, nil, "every generated class has a static '\(template.name)'; choose another name for the fetch")
-      } else if let owner = inherited.first(where: { $0.fetchTemplates.contains { $0.name == template.name } }) {
+          element, nil,
+          "every generated class has a static '\(template.name)'; choose another name for the fetch")
+      } else if let owner = inherited.first(where: { $0.fetchTemplates.contains { $0.name == template.name } }
+      ) {
         error(
           element, nil,
-          "'\(entity.name)' inherits the fetch '\(template.name)' from '\(owner.name)' and cannot declare it again")
+          "'\(entity.name)' inherits the fetch '\(template.name)' from '\(owner.name)' and cannot declare it again"
+        )
       }
     }
   }
@@ -212,7 +225,8 @@ extension VersionValidator {
       for mutator in ["addTo", "removeFrom", "insertInto"].map({ $0 + capitalised }) {
         guard let other = own.first(where: { $0.swiftName == mutator }) else { continue }
         error(
-          other.element, nil, "'\(mutator)' is the method that changes '\(property.name)'; "
+          other.element, nil,
+          "'\(mutator)' is the method that changes '\(property.name)'; "
             + "give this another name in Swift with 'swiftName'")
       }
     }
@@ -228,7 +242,7 @@ extension VersionValidator {
       let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
       error(
         element, swiftName == name ? nil : "swiftName",
-        "'\(swiftName)' is something else in every generated type; "
+        "'\(swiftName)' is taken in every generated type; "
           + "give this another name in Swift: swiftName: \(other)")
     }
   }
@@ -242,7 +256,8 @@ extension VersionValidator {
           let folded = property.name.lowercased()
           if let other = first[folded], other != property.name {
             error(
-              property.element, nil, "'\(property.name)' and '\(other)' differ only in case, "
+              property.element, nil,
+              "'\(property.name)' and '\(other)' differ only in case, "
                 + "and the columns of a store do not tell them apart")
           }
           if first[folded] == nil { first[folded] = property.name }

@@ -5,7 +5,7 @@ extension VersionValidator {
     let element = relationshipElement(relationship.name, entity)
     if broken.contains(element) { return }
     if let minimum = relationship.minimumCount, let maximum = relationship.maximumCount, minimum > maximum {
-      error(element, "count", "the most objects are fewer than the fewest")
+      error(element, "count", "the greatest count is below the least")
     } else if relationship.maximumCount == 0 {
       error(element, "count", "a relationship of at most 0 objects could never have any")
     }
@@ -36,6 +36,7 @@ extension VersionValidator {
       if graph.lineage(of: destination).contains(where: { broken.contains(relationshipElement(name, $0)) }) {
         return
       }
+      if let entity = graph.entity(destination), hasUnknownAncestor(entity) { return }
       error(
         element, "inverse", "'\(destination)' has no relationship '\(name)'",
         suggestion: closestName(to: name, in: graph.relationships(of: destination).map(\.name)))
@@ -67,7 +68,8 @@ extension VersionValidator {
     switch (relationship.deleteRule, inverse.deleteRule) {
     case (.cascade, .cascade) where relationship.isToMany || inverse.isToMany:
       warning(
-        element, "onDelete", "this and \(other) both cascade, so that deleting one object deletes "
+        element, "onDelete",
+        "this and \(other) both cascade, so that deleting one object deletes "
           + "everything that hangs together with it")
     case (.deny, .deny):
       warning(

@@ -9,6 +9,9 @@ struct VersionValidator {
   let version: ModelVersion
   let graph: EntityGraph
   let broken: Set<ModelElement>
+  /// Names of properties and types whose declarations are wrong: what an expression with one of them means
+  /// cannot be said.
+  let suspectNames: Set<String>
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
@@ -19,6 +22,7 @@ struct VersionValidator {
     version = decoded.version
     graph = EntityGraph(decoded.version)
     broken = decoded.broken
+    suspectNames = Self.suspectNames(decoded, graph)
     self.positions = positions
     self.diagnostics = diagnostics
   }
@@ -34,6 +38,7 @@ struct VersionValidator {
       validateSwiftNames(of: entity)
       for attribute in entity.attributes {
         validate(attribute, attributeElement(attribute.name, entity))
+        validateDerivation(of: attribute, entity)
       }
       for relationship in entity.relationships { validate(relationship, of: entity) }
       for fetched in entity.fetchedProperties { validate(fetched, of: entity) }
@@ -42,6 +47,32 @@ struct VersionValidator {
       validateUniqueness(of: entity)
     }
     validateConfigurations()
+  }
+
+  private static func suspectNames(_ decoded: DecodedVersion, _ graph: EntityGraph) -> Set<String> {
+    var names = Set(decoded.broken.compactMap(\.propertyName))
+    for entity in decoded.version.entities {
+      for relationship in entity.relationships where graph.entity(relationship.destination) == nil {
+        names.insert(relationship.name)
+      }
+      for attribute in entity.attributes {
+        switch attribute.type {
+        case .enumeration(let name)
+        where decoded.broken.contains(.enumeration(version: decoded.version.number, name: name)):
+          names.insert(attribute.name)
+        case .composite(let name)
+        where decoded.broken.contains(.composite(version: decoded.version.number, name: name)):
+          names.insert(attribute.name)
+        default: break
+        }
+      }
+    }
+    return names
+  }
+
+  /// Whether an entity inherits from one that is not there, so that what it has altogether is not known.
+  func hasUnknownAncestor(_ entity: EntityDescription) -> Bool {
+    graph.root(of: entity.name)?.parent != nil
   }
 
   // MARK: Elements

@@ -34,9 +34,6 @@ private enum RenameRemoval {
     let isFlow = source.scalars[node.range.lowerBound] == "{"
     if isFlow {
       removals.append(flowRange(pair, at: place, of: node, source))
-    } else if node.pairs.count == 1 {
-      // The last line of a block mapping: nothing at all would be another value.
-      removals.append(pair.key.range.lowerBound..<pair.value.range.upperBound)
     } else {
       removals.append(blockRange(pair, source))
     }
@@ -53,11 +50,28 @@ private enum RenameRemoval {
   private static func flowRange(
     _ pair: MarkedNode.Pair, at place: Int, of node: MarkedNode, _ source: SourceText
   ) -> Range<Int> {
+    let scalars = source.scalars
+    var end = pair.value.range.upperBound
     if place + 1 < node.pairs.count {
-      return pair.key.range.lowerBound..<node.pairs[place + 1].key.range.lowerBound
+      // Up to the comma, which a comment may come before, and the blanks behind it.
+      let next = node.pairs[place + 1].key.range.lowerBound
+      while end < next, scalars[end] != "," {
+        if scalars[end] == "#" { end = source.line(source.lineIndex(at: end)).upperBound } else { end += 1 }
+      }
+      end = min(end + 1, next)
+      // What has lines of its own goes with them.
+      let line = source.line(source.lineIndex(at: pair.key.range.lowerBound))
+      let isFirst = scalars[line.lowerBound..<pair.key.range.lowerBound].allSatisfy { $0 == " " }
+      let lineEnd = source.line(source.lineIndex(at: end - 1)).upperBound
+      if isFirst, next >= lineEnd { return line.lowerBound..<lineEnd }
+      while end < next, scalars[end] == " " { end += 1 }
+      return pair.key.range.lowerBound..<end
     }
-    guard place > 0 else { return pair.key.range.lowerBound..<pair.value.range.upperBound }
-    return node.pairs[place - 1].value.range.upperBound..<pair.value.range.upperBound
+    guard place > 0 else { return pair.key.range.lowerBound..<end }
+    let previous = node.pairs[place - 1].value.range.upperBound
+    // A comma that is left over is allowed: one with a comment behind it stays with it.
+    let hasComment = scalars[previous..<pair.key.range.lowerBound].contains("#")
+    return (hasComment ? pair.key.range.lowerBound : previous)..<end
   }
 }
 

@@ -22,7 +22,8 @@ extension SourceText {
     for (offset, scalar) in scalars.enumerated() where !Self.isAllowed(scalar) {
       diagnostics.error(
         location(at: offset),
-        "the character \(Self.codePoint(scalar)) is not allowed; in a double-quoted text write it as an escape")
+        "the character \(Self.codePoint(scalar)) is not allowed; in a double-quoted text write it as an escape"
+      )
       isAllowed = false
       // A file with one such character often consists of them.
       break

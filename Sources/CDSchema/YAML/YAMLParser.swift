@@ -191,7 +191,8 @@ struct YAMLParser {
     diagnostics.error(source.location(at: offset), message)
   }
 
-  private func refuses(_ properties: YAMLEventStream.Properties, text: String?, at range: Range<Int>) -> Bool {
+  private func refuses(_ properties: YAMLEventStream.Properties, text: String?, at range: Range<Int>) -> Bool
+  {
     if let tag = properties.tag {
       let written = source.text(range.lowerBound..<min(range.upperBound, endOfLine(range.lowerBound)))
       let shown = tag == "!" ? "!" : written.split(separator: " ").first.map(String.init) ?? tag
@@ -220,7 +221,7 @@ struct YAMLParser {
     if let colon = name.firstIndex(of: ":"), colon != name.startIndex, case .scalar(_, .plain) = key.content {
       let after = name[name.index(after: colon)...]
       report(place, "'\(name)' has no value; write a blank after the colon: '\(name[..<colon]): \(after)'")
-    } else if let previous, case .scalar(let text, .plain) = previous.value.content {
+    } else if !hasColon(after: key), let previous, case .scalar(let text, .plain) = previous.value.content {
       report(
         place,
         "'\(name)' has no value; if the comma belongs to the value of '\(previous.name)', "
@@ -228,6 +229,12 @@ struct YAMLParser {
     } else {
       report(place, "'\(name)' has no value")
     }
+  }
+
+  private func hasColon(after key: MarkedNode) -> Bool {
+    var offset = key.range.upperBound
+    while offset < source.scalars.count, ScalarScanner.isBlank(source.scalars[offset]) { offset += 1 }
+    return offset < source.scalars.count && source.scalars[offset] == ":"
   }
 
   // MARK: Tabs and syntax errors
@@ -264,6 +271,7 @@ struct YAMLParser {
     reportTabs(throughLine: line)
     // Where a tab stands, libyaml's words for it would only confuse.
     if tab(in: source.line(line)) != nil { return }
-    report(error.offset, YAMLSyntaxMessage.message(for: error, in: source))
+    let isUnended = error.problem == "found unexpected end of stream" && error.context != nil
+    report(isUnended ? error.contextOffset : error.offset, YAMLSyntaxMessage.message(for: error, in: source))
   }
 }

@@ -2,7 +2,7 @@
 enum YAMLSyntaxMessage {
   static func message(for error: YAMLEventStream.SyntaxError, in source: SourceText) -> String {
     var message = "no valid YAML: \(error.problem)"
-    if let context = error.context {
+    if let context = error.context, error.problem != "found unexpected end of stream" {
       let line = source.location(at: error.contextOffset).line
       let place = line == source.location(at: error.offset).line ? "" : " that starts in line \(line)"
       message += ", \(context)\(place)"
@@ -28,8 +28,11 @@ enum YAMLSyntaxMessage {
       return "what follows a quoted text or a bracket on its line must be quoted with it, "
         + "and the lines of a mapping be indented alike"
     case "found undefined tag handle", "did not find expected tag URI",
-      "did not find expected whitespace or line break", "did not find expected alphabetic or numeric character":
+      "did not find expected whitespace or line break",
+      "did not find expected alphabetic or numeric character":
       return "a text that starts with '!', '&' or '*' must be quoted"
+    case "found unexpected end of stream":
+      return "the text that starts here has no closing quote"
     default:
       return nil
     }

@@ -1,7 +1,7 @@
-import Testing
 import CDModel
 import CDSchema
 import Foundation
+import Testing
 
 /// A folder under `Cases`: the files of a model, and in `diagnostics.txt` everything that loading it says.
 struct CaseFolder: CustomTestStringConvertible, Sendable {

@@ -2,7 +2,7 @@
 ///
 /// Near is a third of the name's characters added, dropped, changed or swapped with a neighbour. Case counts
 /// half of a change, since it is what people get wrong most.
-func closestName(to name: String, in names: some Sequence<String>) -> String? {
+public func closestName(to name: String, in names: some Sequence<String>) -> String? {
   let wanted = Array(name)
   guard !wanted.isEmpty, wanted.count <= 100 else { return nil }
   let limit = max(2, (wanted.count * 2) / 3)
