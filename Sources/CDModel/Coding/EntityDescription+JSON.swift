@@ -73,7 +73,7 @@ extension JSONElement {
     do {
       return try FetchPredicate(format: text)
     } catch {
-      throw self.error(.invalidExpression(text: text, message: String(describing: error)))
+      throw self.error(.invalidExpression(text: text, message: error.description))
     }
   }
 
@@ -82,7 +82,7 @@ extension JSONElement {
     do {
       return try ValueExpression(format: text)
     } catch {
-      throw self.error(.invalidExpression(text: text, message: String(describing: error)))
+      throw self.error(.invalidExpression(text: text, message: error.description))
     }
   }
 }

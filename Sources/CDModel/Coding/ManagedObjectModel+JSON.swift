@@ -10,7 +10,7 @@ extension ManagedObjectModel {
 
   /// The model as canonical JSON: what `cdgen compile` writes. <doc:CanonicalJSON> describes it.
   ///
-  /// Equal models have equal texts, and the model read back from the text is equal.
+  /// The model read back from the text is equal and has the same text.
   public var canonicalJSON: String { jsonValue.canonicalText }
 
   /// The JSON of ``canonicalJSON``.

@@ -23,13 +23,16 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
 
   /// The element, such as `versions[0].entities[3].attributes[1].type`; empty for the whole text.
   public let path: String
+  /// The kind of the mistake.
   public let reason: Reason
 
+  /// A mistake at an element.
   public init(_ reason: Reason, path: String) {
     self.reason = reason
     self.path = path
   }
 
+  /// The element, the mistake in words, and the remedy where it is no broken file.
   public var description: String {
     let text =
       switch reason {

@@ -2,6 +2,7 @@
 public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistakes.
   public enum Reason: Hashable, Sendable {
+    /// The text ends within a value, or holds none.
     case unexpectedEnd
     /// Something else stands where a value, a key, a colon, a comma or a closing bracket has to.
     case expected(String)
@@ -24,15 +25,18 @@ public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertib
     case tooDeep(limit: Int)
   }
 
+  /// The kind of the mistake.
   public let reason: Reason
   /// The place in the text, in bytes of its UTF-8 from 0.
   public let offset: Int
 
+  /// A mistake at an offset.
   public init(_ reason: Reason, offset: Int) {
     self.reason = reason
     self.offset = offset
   }
 
+  /// The place and the mistake in words.
   public var description: String {
     let text =
       switch reason {

@@ -7,20 +7,29 @@
 /// Integers and other numbers are told apart by their text: a number with a fraction or an exponent is
 /// ``double(_:)``, any other is ``int(_:)``.
 public enum JSONValue: Hashable, Sendable {
+  /// `null`.
   case null
+  /// `true` or `false`.
   case bool(Bool)
+  /// A number without fraction and exponent.
   case int(Int64)
+  /// A number with a fraction, an exponent or both.
   case double(Double)
+  /// Text.
   case string(String)
+  /// A list.
   case array([JSONValue])
   /// Members in the order of the text. The parser sees to it that no key comes twice.
   case object([Member])
 
   /// One key of an object and its value.
   public struct Member: Hashable, Sendable {
+    /// The key.
     public var key: String
+    /// What stands under the key.
     public var value: JSONValue
 
+    /// A value under a key.
     public init(_ key: String, _ value: JSONValue) {
       self.key = key
       self.value = value

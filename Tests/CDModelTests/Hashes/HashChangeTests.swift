@@ -27,7 +27,9 @@ struct HashChangeTests {
     if old.definition != new.definition { altered.insert(.definition) }
     #expect(altered == change.alters)
     // The configuration that lists all entities follows the version.
-    if before.entities.map(\.name) == after.entities.map(\.name), before.configurations == after.configurations {
+    if before.entities.map(\.name) == after.entities.map(\.name),
+      before.configurations == after.configurations
+    {
       #expect(new.configurations["All"] == new.data)
     }
   }
@@ -61,7 +63,9 @@ struct HashChangeTests {
           version.attribute("Book", "reviewCount") { $0.derivation = other }
         },
       "a derivation is removed": { $0.attribute("Book", "reviewCount") { $0.derivation = nil } },
-      "a codec": { $0.attribute("Book", "settings") { $0.type = .codable(type: "MyApp.Settings", codec: 3) } },
+      "a codec": {
+        $0.attribute("Book", "settings") { $0.type = .codable(type: "MyApp.Settings", codec: 3) }
+      },
       "a codable type": { $0.attribute("Book", "settings") { $0.type = .codable(type: "Other", codec: 2) } },
       "an attribute's enumeration": { $0.attribute("Book", "priority") { $0.type = .enumeration("Unused") } },
       "an enumeration gives way to its raw type": { $0.attribute("Book", "priority") { $0.type = .int16 } },
@@ -94,7 +98,9 @@ struct HashChangeTests {
       "a relationship becomes mandatory": { $0.relationship("Book", "sequel") { $0.isOptional = false } },
       "a relationship becomes ordered": { $0.relationship("Book", "reviews") { $0.isOrdered = true } },
       "a relationship's hash modifier": { $0.relationship("Book", "sequel") { $0.hashModifier = "r2" } },
-      "a reference is no longer enforced": { $0.relationship("Book", "sequel") { $0.deleteRule = .noAction } },
+      "a reference is no longer enforced": {
+        $0.relationship("Book", "sequel") { $0.deleteRule = .noAction }
+      },
       "a reference is enforced": { $0.relationship("Book", "publisher") { $0.deleteRule = .nullify } },
     ])
 

@@ -24,7 +24,8 @@ struct ModelJSONTests {
         "id": "00010203-0405-0607-0809-0a0b0c0d0e0f", "current": 1, "name": "M", "formatVersion": 1 }
       """
     let model = try ManagedObjectModel(canonicalJSON: text)
-    #expect(model.versions == [ModelVersion(number: 1, entities: [EntityDescription(name: "A", isAbstract: true)])])
+    #expect(
+      model.versions == [ModelVersion(number: 1, entities: [EntityDescription(name: "A", isAbstract: true)])])
     #expect(
       model.canonicalJSON
         == #"{"formatVersion":1,"name":"M","id":"00010203-0405-0607-0809-0A0B0C0D0E0F","current":1,"#
@@ -61,6 +62,31 @@ struct ModelJSONTests {
       #expect(throws: ModelDecodingError.self) { try ManagedObjectModel(jsonValue: addition) }
     }
     #expect(additions.count > 60)
+  }
+
+  @Test func `No damage to a text makes reading trap`() throws {
+    let text = Array(Self.sampleText.utf8)
+    var random = SeededGenerator(seed: 3)
+    var refused = 0
+    for _ in 0..<200 {
+      var damaged = text
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let place = Int.random(in: 0..<damaged.count, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: damaged.remove(at: place)
+        case 1: damaged[place] = text[Int.random(in: 0..<text.count, using: &random)]
+        default: damaged.removeSubrange(place..<min(place + 20, damaged.count))
+        }
+      }
+      do {
+        let model = try ManagedObjectModel(canonicalJSON: String(decoding: damaged, as: UTF8.self))
+        // A letter of a name or a comment: what is read is written as it was read.
+        #expect(try ManagedObjectModel(canonicalJSON: model.canonicalJSON) == model)
+      } catch {
+        refused += 1
+      }
+    }
+    #expect(refused > 100 && refused < 200)
   }
 
   // MARK: Errors
@@ -126,7 +152,9 @@ struct ModelJSONTests {
       #"{"name":"A","relationships":[{"name":"r","to":"A","onDelete":"explode"}]}"#,
       "entities[0].relationships[0].onDelete: expected one of nullify, cascade, deny, noAction, found 'explode'"
     ),
-    (#"{"name":"A","unique":[["a"],[true]]}"#, "entities[0].unique[1][0]: expected a string, found a Boolean"),
+    (
+      #"{"name":"A","unique":[["a"],[true]]}"#, "entities[0].unique[1][0]: expected a string, found a Boolean"
+    ),
     (
       #"{"name":"A","indexes":[{"elements":[{"key":"a","descending":null}]}]}"#,
       "entities[0].indexes[0].elements[0].descending: expected a Boolean, found null"
@@ -143,7 +171,8 @@ struct ModelJSONTests {
   }
 
   @Test func `A predicate that cannot be parsed is an error at its place`() {
-    let text = #"{"formatVersion":1,"number":1,"entities":[{"name":"A","fetches":[{"name":"f","where":""}]}]}"#
+    let text =
+      #"{"formatVersion":1,"number":1,"entities":[{"name":"A","fetches":[{"name":"f","where":""}]}]}"#
     do {
       _ = try ModelVersion(canonicalJSON: text)
       Issue.record("read")

@@ -42,7 +42,8 @@ struct RandomModels {
   private mutating func enumeration() -> EnumDescription {
     EnumDescription(
       name: name(), rawType: pick([.string, .int16, .int32, .int64]) ?? .string,
-      cases: list(4) { EnumDescription.Case(name: $0.name(), rawValue: $0.value()) }, doc: maybe { $0.text() })
+      cases: list(4) { EnumDescription.Case(name: $0.name(), rawValue: $0.value()) }, doc: maybe { $0.text() }
+    )
   }
 
   private mutating func composite() throws -> CompositeDescription {
@@ -70,7 +71,8 @@ struct RandomModels {
           doc: maybe { $0.text() }))
     }
     return EntityDescription(
-      name: name(), className: maybe { $0.text() }, isAbstract: flag(), parent: maybe { $0.pick(others) ?? "" },
+      name: name(), className: maybe { $0.text() }, isAbstract: flag(),
+      parent: maybe { $0.pick(others) ?? "" },
       renamedFrom: maybe { $0.text() }, attributes: attributes,
       relationships: list(4) { $0.relationship(to: $0.pick(others) ?? $0.name()) },
       fetchedProperties: fetched, fetchTemplates: fetches,
@@ -82,12 +84,14 @@ struct RandomModels {
   private mutating func attribute() throws -> AttributeDescription {
     let derivation =
       below(5) == 0
-      ? try ValueExpression(format: pick(["a + 1", "reviews.@count", "first + ' ' + last"]) ?? "a") : nil
+      ? try ValueExpression(
+        format: pick(["a + 1", "reviews.@count", "first + ' ' + last", "-2 * (a - b) / 3"]) ?? "a") : nil
     return AttributeDescription(
       name: name(), type: type(), isOptional: flag(),
       defaultValue: maybe { $0.pick([.now, .uuid, .value($0.value()), .value($0.value())]) ?? .now },
       isTransient: flag(), derivation: derivation, storesExternally: flag(), minimum: maybe { $0.value() },
-      maximum: maybe { $0.value() }, minimumLength: maybe { $0.below(9) }, maximumLength: maybe { $0.below(99) },
+      maximum: maybe { $0.value() }, minimumLength: maybe { $0.below(9) },
+      maximumLength: maybe { $0.below(99) },
       pattern: maybe { $0.text() }, propertyName: maybe { $0.text() }, renamedFrom: maybe { $0.text() },
       hashModifier: maybe { $0.text() }, info: info(), doc: maybe { $0.text() })
   }
@@ -111,7 +115,13 @@ struct RandomModels {
 
   private mutating func predicate() throws -> FetchPredicate? {
     guard flag() else { return nil }
-    return try FetchPredicate(format: pick(["a == $b", "name BEGINSWITH[c] 'x'", "n > 3 AND m != nil"]) ?? "a == 1")
+    return try FetchPredicate(
+      format: pick([
+        "a == $b", "name BEGINSWITH[c] 'x'", "n > 3 AND m != nil", "name == '100% %@ \"é\"\\n\\\\'",
+        "TRUEPREDICATE",
+        "NOT (a IN {1, 2.5, 'x'}) OR b BETWEEN {-1, $upper}",
+        "SUBQUERY(reviews, $r, $r.stars > 3).@count > 0",
+      ]) ?? "a == 1")
   }
 
   private mutating func sort() -> [SortKey] {
@@ -169,7 +179,8 @@ struct RandomModels {
 
   private mutating func text() -> String {
     let alphabet: [String] = [
-      "a", "B", "_", "é", "e\u{301}", "😀", "\"", "\\", "/", "\n", "\0", "\u{1f}", "\u{7f}", "$", "-", "'", " ",
+      "a", "B", "_", "é", "e\u{301}", "😀", "\"", "\\", "/", "\n", "\0", "\u{1f}", "\u{7f}", "$", "-", "'",
+      " ",
       "\u{2028}", "ß", "\r\n", "中",
     ]
     return (0..<below(6)).map { _ in pick(alphabet) ?? "" }.joined()
