@@ -36,4 +36,21 @@ struct SharedCaseTests {
       #expect(again.canonicalText == text, "\(item.id)")
     }
   }
+
+  @Test func theCheckerRefusesWhatHasNoAnswerAndNothingElse() throws {
+    let versions = try SharedMaterial.datasetVersions()
+    #expect(!versions.isEmpty)
+    for item in try SharedMaterial.predicateCases() where item.mode == "dataset" {
+      let version = try #require(versions[item.dataset ?? ""], "\(item.id): \(item.dataset ?? "")")
+      let checker = ExpressionChecker(graph: EntityGraph(version))
+      let predicate = try FetchPredicate(format: item.format, arguments: item.arguments)
+      let checked = checker.check(predicate, on: item.entity ?? "")
+      let errors = checked.diagnostics.filter { $0.severity == .error }
+      if item.expected as? String == "error" {
+        #expect(!errors.isEmpty, "\(item.id): \(item.format)")
+      } else {
+        #expect(errors.isEmpty, "\(item.id): \(item.format)")
+      }
+    }
+  }
 }

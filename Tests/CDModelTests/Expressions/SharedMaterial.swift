@@ -28,6 +28,8 @@ enum SharedMaterial {
     let errorStage: String?
     let errorOffset: Int?
     let isDisputed: Bool
+    let dataset: String?
+    let entity: String?
   }
 
   static func predicateCases() throws -> [PredicateCase] {
@@ -42,8 +44,43 @@ enum SharedMaterial {
         arguments: (object["args"] as? [Any] ?? []).map { constant($0) },
         expected: object["expected"], errorStage: object["error_stage"] as? String,
         errorOffset: (object["error_at"] as? [String: Any])?["utf16"] as? Int,
-        isDisputed: object["disputed"] != nil)
+        isDisputed: object["disputed"] != nil, dataset: object["dataset"] as? String,
+        entity: object["entity"] as? String)
     }
+  }
+
+  /// The versions that `predicates/datasets.json` describes, by the dataset's name.
+  static func datasetVersions() throws -> [String: ModelVersion] {
+    guard let folder else { return [:] }
+    let data = try Data(contentsOf: folder.appendingPathComponent("predicates/datasets.json"))
+    let root = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    return (root["datasets"] as? [String: [String: Any]] ?? [:]).mapValues { dataset in
+      let entities = dataset["entities"] as? [String: [String: Any]] ?? [:]
+      return ModelVersion(
+        number: 1, entities: entities.keys.sorted().map { entity($0, entities[$0] ?? [:]) })
+    }
+  }
+
+  private static func entity(_ name: String, _ description: [String: Any]) -> EntityDescription {
+    let types: [String: AttributeType] = [
+      "Integer 16": .int16, "Integer 32": .int32, "Integer 64": .int64, "Decimal": .decimal,
+      "Double": .double, "Float": .float, "String": .string, "Boolean": .bool, "Date": .date,
+      "Binary": .data, "UUID": .uuid, "Transformable": .codable(type: "Value", codec: 1),
+    ]
+    let attributes = description["attributes"] as? [String: [String: Any]] ?? [:]
+    let relationships = description["relationships"] as? [String: [String: Any]] ?? [:]
+    return EntityDescription(
+      name: name,
+      attributes: attributes.keys.sorted().map { key in
+        AttributeDescription(
+          name: key, type: types[attributes[key]?["type"] as? String ?? ""] ?? .string,
+          isOptional: attributes[key]?["optional"] as? Bool ?? true)
+      },
+      relationships: relationships.keys.sorted().map { key in
+        RelationshipDescription(
+          name: key, destination: relationships[key]?["destination"] as? String ?? "",
+          isToMany: relationships[key]?["toMany"] as? Bool ?? false)
+      })
   }
 
   private static func format(_ value: Any?) -> String {

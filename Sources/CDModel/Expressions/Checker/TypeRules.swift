@@ -1,0 +1,138 @@
+/// How types go together.
+enum TypeRules {
+  /// What values can be compared with each other.
+  enum Category: Hashable {
+    case number, string, date, data, uuid, url
+    case composite(String), codable, object, collection, dictionary
+    /// Nil or not known: comparable with everything.
+    case any
+  }
+
+  static func category(_ type: ExpressionType, in graph: EntityGraph) -> Category {
+    switch type {
+    case .null, .unknown: .any
+    case .object: .object
+    case .collection: .collection
+    case .dictionary: .dictionary
+    case .attribute(let attribute):
+      switch rawType(attribute, in: graph) {
+      case .bool, .int16, .int32, .int64, .float, .double, .decimal: .number
+      case .string: .string
+      case .date: .date
+      case .data: .data
+      case .uuid: .uuid
+      case .url: .url
+      case .composite(let name): .composite(name)
+      case .codable: .codable
+      // An enumeration that the version does not have, which is reported where it is named.
+      case .enumeration: .any
+      }
+    }
+  }
+
+  /// The type that values of an attribute's type are compared as: for an enumeration its raw type.
+  static func rawType(_ type: AttributeType, in graph: EntityGraph) -> AttributeType {
+    if case .enumeration(let name) = type { return graph.enumeration(name)?.rawType ?? type }
+    return type
+  }
+
+  /// Whether `<` has an answer for values of a category.
+  static func isOrdered(_ category: Category) -> Bool {
+    switch category {
+    case .number, .string, .date, .any: true
+    default: false
+    }
+  }
+
+  // MARK: Numbers
+
+  /// How wide a number type is; nil for what is no number.
+  static func rank(_ type: AttributeType) -> Int? {
+    switch type {
+    case .bool: 0
+    case .int16: 1
+    case .int32: 2
+    case .int64: 3
+    case .decimal: 4
+    case .float: 5
+    case .double: 6
+    default: nil
+    }
+  }
+
+  static func isInteger(_ type: AttributeType) -> Bool {
+    switch type {
+    case .bool, .int16, .int32, .int64: true
+    default: false
+    }
+  }
+
+  /// The narrowest type of an integer literal.
+  static func type(of literal: Int64) -> AttributeType {
+    if Int16(exactly: literal) != nil { return .int16 }
+    return Int32(exactly: literal) != nil ? .int32 : .int64
+  }
+
+  /// The type of a calculation with two numbers. A literal takes the other's kind where it can: `2.5` times
+  /// a decimal is a decimal.
+  static func calculation(
+    _ left: AttributeType, isLiteral leftIsLiteral: Bool, _ right: AttributeType,
+    isLiteral rightIsLiteral: Bool
+  ) -> AttributeType? {
+    guard let leftRank = rank(left), let rightRank = rank(right) else { return nil }
+    if leftIsLiteral != rightIsLiteral {
+      let (literal, other) = leftIsLiteral ? (left, right) : (right, left)
+      if !isInteger(other) || isInteger(literal) && rank(other) ?? 0 >= rank(literal) ?? 0 {
+        return other == .bool ? literal : other
+      }
+    }
+    let wider = leftRank >= rightRank ? left : right
+    // A Float has not the digits of a wide integer or a decimal.
+    if wider == .float, max(min(leftRank, rightRank), 1) > 1, min(leftRank, rightRank) < 5 { return .double }
+    if wider == .double || wider == .float { return wider }
+    return wider == .bool ? .int64 : wider
+  }
+
+  // MARK: Two types
+
+  /// The type that takes the values of both; nil where none does.
+  static func commonType(_ left: ExpressionType, _ right: ExpressionType, in graph: EntityGraph)
+    -> ExpressionType?
+  {
+    if left == right { return left }
+    switch (left, right) {
+    case (.unknown, let other), (.null, let other), (let other, .unknown), (let other, .null): return other
+    case (.collection(let left), .collection(let right)):
+      return commonType(left, right, in: graph).map(ExpressionType.collection)
+    case (.object(let left), .object(let right)):
+      if graph.isKind(left, of: right) { return .object(entity: right) }
+      if graph.isKind(right, of: left) { return .object(entity: left) }
+      guard let root = graph.root(of: left), root.name == graph.root(of: right)?.name else { return nil }
+      return .object(entity: root.name)
+    case (.attribute(let left), .attribute(let right)):
+      let (left, right) = (rawType(left, in: graph), rawType(right, in: graph))
+      if left == right { return .attribute(left) }
+      return calculation(left, isLiteral: false, right, isLiteral: false).map(ExpressionType.attribute)
+    default: return nil
+    }
+  }
+
+  /// Whether every value of a type is one of another, as it is or as a number of more digits.
+  static func fits(_ type: ExpressionType, _ wanted: ExpressionType, in graph: EntityGraph) -> Bool {
+    if type == wanted || type == .unknown || wanted == .unknown || type == .null { return true }
+    switch (type, wanted) {
+    case (.collection(let element), .collection(let other)): return fits(element, other, in: graph)
+    case (.object(let entity), .object(let other)): return graph.isKind(entity, of: other)
+    case (.attribute(let type), .attribute(let wanted)):
+      let raw = rawType(type, in: graph)
+      if raw == wanted { return true }
+      switch (raw, wanted) {
+      case (.int16, .int32), (.int16, .int64), (.int32, .int64), (.float, .double): return true
+      case (.int16, .float), (.int16, .double), (.int32, .double): return true
+      case (.int16, .decimal), (.int32, .decimal), (.int64, .decimal): return true
+      default: return false
+      }
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/// The variables of an expression that its caller must give values for.
+enum VariableNames {
+  static func free(in predicate: FetchPredicate) -> [String] {
+    var walk = VariableWalk()
+    walk.visit(predicate)
+    return walk.names
+  }
+
+  static func free(in expression: ValueExpression) -> [String] {
+    var walk = VariableWalk()
+    walk.visit(expression)
+    return walk.names
+  }
+}
+
+extension FetchPredicate {
+  /// The names of the variables that need values, in the order of their first appearance, without those that
+  /// SUBQUERY and assignments bring along.
+  public var variableNames: [String] { VariableNames.free(in: self) }
+}
+
+extension ValueExpression {
+  /// The names of the variables that need values, as ``FetchPredicate/variableNames``.
+  public var variableNames: [String] { VariableNames.free(in: self) }
+}
+
+/// A walk in the order of the text.
+private struct VariableWalk {
+  var names: [String] = []
+  private var seen: Set<String> = []
+  /// Names that the expression itself gives values to, with how many times over.
+  private var bound: [String: Int] = [:]
+
+  mutating func visit(_ predicate: FetchPredicate) {
+    switch predicate.kind {
+    case .constant: break
+    case .comparison(let comparison):
+      visit(comparison.left)
+      visit(comparison.right)
+    case .and(let parts), .or(let parts): for part in parts { visit(part) }
+    case .not(let part): visit(part)
+    }
+  }
+
+  mutating func visit(_ value: ValueExpression) {
+    switch value.kind {
+    case .constant, .object, .anyKey: break
+    case .variable(let name): use(name)
+    case .path(let base, let steps):
+      visit(base)
+      for step in steps {
+        if case .index(let index) = step { visit(index) }
+        if case .variable(let name) = step { use(name) }
+      }
+    case .aggregate(let values), .coalesced(let values), .function(_, let values),
+      .unknownFunction(_, let values):
+      visit(values)
+    case .negated(let operand), .bitwiseComplement(let operand): visit(operand)
+    case .operation(let first, let terms):
+      visit(first)
+      for term in terms { visit(term.operand) }
+    case .invocation(let target, _, let arguments):
+      visit(target)
+      visit(arguments)
+    case .cast(let operand, _, let otherwise):
+      visit(operand)
+      if let otherwise { visit(otherwise) }
+    case .ternary(let condition, let yes, let no):
+      visit(condition)
+      visit(yes)
+      visit(no)
+    case .subquery(let collection, let variable, let condition):
+      visit(collection)
+      bound[variable, default: 0] += 1
+      visit(condition)
+      bound[variable, default: 0] -= 1
+    case .assignment(let variable, let assigned):
+      visit(assigned)
+      bound[variable, default: 0] += 1
+    }
+  }
+
+  private mutating func visit(_ values: [ValueExpression]) {
+    for value in values { visit(value) }
+  }
+
+  private mutating func use(_ name: String) {
+    if bound[name, default: 0] == 0, seen.insert(name).inserted { names.append(name) }
+  }
+}

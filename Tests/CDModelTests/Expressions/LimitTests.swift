@@ -1,0 +1,101 @@
+import CDModel
+import Foundation
+import Testing
+
+/// Texts of any length and nesting end in a tree or in an error, on the small stack of a secondary thread.
+struct LimitTests {
+  /// Runs work on a thread with the stack that secondary threads have on Apple's systems.
+  private func onSmallStack<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+      let thread = Thread { continuation.resume(returning: work()) }
+      thread.stackSize = 512 * 1024
+      thread.start()
+    }
+  }
+
+  /// Parses, prints, compares, hashes and lets go of a tree; what came of it.
+  private func outcome(_ format: String) async -> String {
+    await onSmallStack {
+      do {
+        let predicate = try FetchPredicate(format: format)
+        let again = try FetchPredicate(format: predicate.canonicalText)
+        guard again == predicate, again.hashValue == predicate.hashValue else { return "differs" }
+        return "depth \(predicate.depth)"
+      } catch {
+        return "\(error)"
+      }
+    }
+  }
+
+  private func times(_ count: Int, _ text: String) -> String { String(repeating: text, count: count) }
+
+  @Test func longChainsAreFlat() async {
+    #expect(await outcome("a == 0" + times(100_000, " OR a == 1")) == "depth 4")
+    #expect(await outcome("a == 0" + times(100_000, " AND b != 1 OR a == 1")) == "depth 5")
+    #expect(await outcome("a == 0" + times(10_000, " + 1")) == "depth 3")
+    #expect(await outcome("a == 0" + times(10_000, " ?? b")) == "depth 4")
+    #expect(await outcome("a" + times(10_000, ".b") + " == 0") == "depth 3")
+    #expect(await outcome("a" + times(10_000, "[0]") + " == 0") == "depth 3")
+    #expect(await outcome("a IN {0" + times(100_000, ", 1") + "}") == "depth 3")
+    #expect(await outcome(times(10_000, "(a + ") + "1" + times(10_000, ")") + " == 1") != "differs")
+  }
+
+  @Test func parenthesesAndDoubleNegationsAddNoDepth() async {
+    #expect(await outcome(times(100_000, "(") + "a == 1" + times(100_000, ")")) == "depth 3")
+    #expect(await outcome(times(100_000, "(") + "a" + times(100_000, ")") + " == 1") == "depth 3")
+    #expect(await outcome(times(100_000, "NOT ") + "a == 1") == "depth 3")
+    #expect(await outcome(times(100_001, "!") + "a == 1") == "depth 4")
+    // An ambiguous parenthesis within each, which a second try would take 2^100 steps for.
+    #expect(await outcome(times(100, "((") + "a" + times(100, ") + 1)") + " == 1") == "depth 4")
+  }
+
+  @Test func deepTreesAreRefused() async {
+    let limit = "the expression is nested more than 128 levels deep"
+    #expect(await outcome(times(100_000, "{") + times(100_000, "}") + " == 1") == "character 99871: \(limit)")
+    #expect(await outcome(times(200, "-") + "a == 1") == "character 73: \(limit)")
+    #expect(await outcome(times(200, "~") + "a == 1") == "character 73: \(limit)")
+    #expect(await outcome(times(200, "sqrt(") + "a" + times(200, ")") + " == 1") == "character 365: \(limit)")
+
+    #expect(await outcome(times(200, "a[") + "0" + times(200, "]") + " == 1") == "character 144: \(limit)")
+    #expect(
+      await outcome(times(200, "(a == 1 AND (b == 1 OR ") + "a == 1" + times(200, "))")).hasSuffix(limit))
+  }
+
+  @Test func unclosedNestingIsAnError() async {
+    #expect(
+      await outcome(times(100_000, "("))
+        == "character 100000: expected a comparison after '(', found end of text")
+    #expect(
+      await outcome(times(100_000, "{") + "a == 1")
+        == "character 100002: expected an operator or ',' or '}' after 'a', found '=='")
+    #expect(
+      await outcome(times(100_000, "NOT "))
+        == "character 400000: expected a comparison after 'NOT', found end of text")
+  }
+
+  @Test(arguments: [
+    ("{", "}", " == 1"), ("sqrt(", ")", " == 1"), ("-", "", " == 1"), ("a[", "]", " == 1"),
+    ("(1 + ", ")", " == 1"), ("CAST(", ", 'Int64', 0)", " == 1"), ("(b ?? ", ")", " == 1"),
+    ("TERNARY(a == 1, ", ", 2)", " == 1"), ("SUBQUERY(", ", $x, $x == 1)", " == 1"),
+    ("(a == 1 AND ", ")", ""), ("NOT (a == 1 OR ", ")", ""), ("TERNARY(a == ", ", 1, 2) == 3", ""),
+    ("SUBQUERY(a, $x, b == ", ") == 3", ""),
+  ])
+  func deepestAcceptedTreesFitASmallStack(open: String, close: String, end: String) async {
+    // The deepest nesting that is accepted, found by trying.
+    var accepted = 0
+    var outcomes: Set<String> = []
+    for count in 1...128 {
+      let inner = end.isEmpty && !open.hasPrefix("TERNARY") && !open.hasPrefix("SUB") ? "c == 1" : "c"
+      let isPredicate = open.hasSuffix("== ")
+      let text =
+        isPredicate
+        ? "a == " + times(count, open) + "c" + times(count, close.replacingOccurrences(of: " == 3", with: ""))
+        : times(count, open) + inner + times(count, close) + end
+      let result = await outcome(text)
+      if result.hasPrefix("depth") { accepted = count }
+      outcomes.insert(result.hasPrefix("depth") ? "parses" : result.hasSuffix("deep") ? "too deep" : result)
+    }
+    #expect(accepted >= 40)
+    #expect(outcomes.isSubset(of: ["parses", "too deep"]))
+  }
+}
