@@ -43,6 +43,7 @@ final class SQLiteConnection {
       throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
     }
     self.handle = handle
+    PredicateFunctions.install(on: handle)
     // GRDB observes transactions and authorises statements that come by its queue, and traps on others.
     // From here on none comes that way.
     sqlite3_commit_hook(handle, nil, nil)

@@ -1,0 +1,261 @@
+import CDModel
+
+extension SQLCompiler {
+  /// A path from a row's object or from the elements of a SUBQUERY.
+  mutating func path(
+    _ base: ValueExpression, _ steps: [PathStep]
+  ) throws(EvaluationError) -> SQLOperand? {
+    if let place = start(of: base) { return try follow(steps[...], from: .place(place)) }
+    if case .subquery(let collection, let variable, let condition) = base.kind {
+      guard let rows = try subquery(collection, variable, condition) else { return nil }
+      return try follow(steps[...], from: .collection(rows))
+    }
+    if case .variable(let name) = base.kind { throw .unboundVariable(name) }
+    return nil
+  }
+
+  /// The elements of a collection that meet a condition, which must have an exact form.
+  mutating func subquery(
+    _ collection: ValueExpression, _ variable: String, _ condition: FetchPredicate
+  ) throws(EvaluationError) -> SQLCollection? {
+    guard case .collection(var rows)? = try operand(collection), rows.value == nil else { return nil }
+    let outer = scope[variable]
+    scope[variable] = rows.element
+    defer { scope[variable] = outer }
+    let condition = try self.condition(condition, isNegated: false)
+    guard condition.isExact else { return nil }
+    rows.condition = "\(rows.condition) AND \(condition.operand(of: .and))"
+    return rows
+  }
+
+  /// Where a path has come to.
+  private enum Stop {
+    case place(SQLPlace)
+    case composite(SQLPlace, SlotPlan, [FieldPlan])
+    case collection(SQLCollection)
+  }
+
+  private mutating func follow(
+    _ steps: ArraySlice<PathStep>, from start: Stop
+  ) throws(EvaluationError) -> SQLOperand? {
+    var stop = start
+    var rest = steps
+    while let step = rest.popFirst() {
+      switch (step, stop) {
+      case (.itself, _): continue
+      case (.key(let key), .place(let place)):
+        guard let next = try take(key, from: place) else { return nil }
+        switch next {
+        case .stop(let next): stop = next
+        case .value(let value): return rest.isEmpty ? .value(value) : nil
+        }
+      case (.key(let key), .composite(let place, let slot, let fields)):
+        guard rest.isEmpty, let number = fields.firstIndex(where: { $0.description.name == key }),
+          slot.isStored
+        else { return nil }
+        return .value(column(slot.columns.lowerBound + number, fields[number].cell, of: place, slot))
+      case (.key(let key), .collection(let collection)):
+        guard collection.value == nil, let next = try take(key, from: collection.element) else { return nil }
+        switch next {
+        case .value(let value):
+          var collection = collection
+          collection.value = value
+          return try finish(collection, rest)
+        case .stop(.place(let place)):
+          // The elements are now these objects, some of them nil.
+          var collection = collection
+          collection.element = place
+          stop = .collection(collection)
+        case .stop(.collection(let inner)):
+          // In memory an object that is nil is an element that is nil, where SQL has no row.
+          if collection.element.isNullable { return nil }
+          stop = .collection(
+            SQLCollection(
+              from: "\(collection.from), \(inner.from)",
+              condition: "\(collection.condition) AND \(inner.condition)", element: inner.element))
+        case .stop(.composite): return nil
+        }
+      case (.collectionOperator(let name), .collection(let collection)):
+        return try aggregate(collection, name, rest)
+      case (.size, .collection(let collection)) where rest.isEmpty:
+        return .value(count(collection))
+      default: return nil
+      }
+    }
+    switch stop {
+    case .place(let place): return .value(object(place))
+    case .composite: return nil
+    case .collection(let collection): return try finish(collection, [])
+    }
+  }
+
+  private mutating func finish(
+    _ collection: SQLCollection, _ rest: ArraySlice<PathStep>
+  ) throws(EvaluationError) -> SQLOperand? {
+    guard let step = rest.first else { return .collection(collection) }
+    switch step {
+    case .collectionOperator(let name) where rest.count == 1 && name == CollectionOperator.count.rawValue:
+      return .value(count(collection))
+    case .collectionOperator(let name): return try aggregate(collection, name, rest.dropFirst())
+    case .size where rest.count == 1: return .value(count(collection))
+    default: return nil
+    }
+  }
+
+  // MARK: Steps
+
+  private enum Step {
+    case stop(Stop)
+    case value(SQLValue)
+  }
+
+  /// A key of an object; nil for a property that is not in the store.
+  private mutating func take(_ key: String, from place: SQLPlace) throws(EvaluationError) -> Step? {
+    guard let slot = place.entity.slot(key) else {
+      if model.graph.property(key, of: place.entity.name) != nil { return nil }
+      throw .unknownKey(key, entity: place.entity.name)
+    }
+    switch slot.kind {
+    case .attribute(let attribute, let cell):
+      guard slot.isStored else { return nil }
+      var value = column(slot.columns.lowerBound, cell, of: place, slot)
+      if attribute.storesExternally { value.kind = .opaque }
+      return .value(value)
+    case .composite(_, let fields): return .stop(.composite(place, slot, fields))
+    case .relationship(let relationship):
+      if relationship.isToMany { return rows(of: relationship, from: place).map { .stop(.collection($0)) } }
+      return reference(relationship, from: place).map { .stop(.place($0)) }
+    }
+  }
+
+  private mutating func column(
+    _ number: Int, _ cell: CellType, of place: SQLPlace, _ slot: SlotPlan
+  ) -> SQLValue {
+    let plan = place.entity.columns[number]
+    let isNullable =
+      place.alias == nil || place.isNullable || !plan.isMandatory
+      || slot.attribute?.derivation != nil
+    return SQLValue(text(ofColumn: plan.name, of: place), Self.kind(cell), isNullable: isNullable)
+  }
+
+  private mutating func text(ofColumn name: String, of place: SQLPlace) -> SQLText {
+    if let alias = place.alias { return "\(raw: alias).\(raw: SQLite.quoted(name))" }
+    return select(SQLite.quoted(name), from: place.entity, where: "_pk", is: place.key)
+  }
+
+  /// One column of the one row whose other column has a key.
+  private mutating func select(
+    _ column: String, from entity: EntityPlan, where other: String, is key: SQLText
+  ) -> SQLText {
+    let alias = makeAlias()
+    let table = SQLite.quoted(entity.table)
+    return SQLText.joined(
+      [
+        "(SELECT \(raw: alias).\(raw: column) FROM \(raw: table) AS \(raw: alias)",
+        "WHERE \(raw: alias).\(raw: other) = \(key))",
+      ], " ")
+  }
+
+  private static func kind(_ cell: CellType) -> SQLValue.Kind {
+    switch cell {
+    case .bool: .int(0...1)
+    case .int16: .int(Int64(Int16.min)...Int64(Int16.max))
+    case .int32: .int(Int64(Int32.min)...Int64(Int32.max))
+    case .int64: .int(Int64.min...Int64.max)
+    case .float: .float
+    case .double: .double
+    case .decimal: .decimal
+    case .string: .string
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    case .codable: .opaque
+    }
+  }
+
+  /// The object that a to-one relationship leads to.
+  private mutating func reference(_ relationship: RelationshipPlan, from place: SQLPlace) -> SQLPlace? {
+    let destination = model.entities[relationship.destination]
+    switch relationship.storage {
+    case .reference(let column):
+      var key = text(ofColumn: place.entity.columns[column].name, of: place)
+      if !relationship.isGuaranteed {
+        // A reference to an object that is gone is nil.
+        key = select("_pk", from: destination, where: "_pk", is: key)
+      }
+      return SQLPlace(entity: destination, alias: nil, key: key, isNullable: true)
+    case .inverseReference:
+      guard let column = model.referenceColumn(behind: relationship) else { return nil }
+      let key = select("_pk", from: destination, where: SQLite.quoted(column.name), is: place.key)
+      return SQLPlace(entity: destination, alias: nil, key: key, isNullable: true)
+    case .referencesOfOthers, .join: return nil
+    }
+  }
+
+  /// The rows of a to-many relationship.
+  private mutating func rows(of relationship: RelationshipPlan, from place: SQLPlace) -> SQLCollection? {
+    let destination = model.entities[relationship.destination]
+    let alias = makeAlias()
+    let table: SQLText = "\(raw: SQLite.quoted(destination.table)) AS \(raw: alias)"
+    let element = SQLPlace(
+      entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)
+    switch relationship.storage {
+    case .referencesOfOthers:
+      guard let column = model.referenceColumn(behind: relationship) else { return nil }
+      return SQLCollection(
+        from: table, condition: "\(raw: alias).\(raw: SQLite.quoted(column.name)) = \(place.key)",
+        element: element)
+    case .join(let number, let isSource):
+      let join = makeAlias()
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      return SQLCollection(
+        from: "\(raw: SQLite.quoted(model.joins[number].table)) AS \(raw: join), \(table)",
+        condition:
+          "\(raw: join).\(raw: own) = \(place.key) AND \(raw: alias)._pk = \(raw: join).\(raw: other)",
+        element: element)
+    case .reference, .inverseReference: return nil
+    }
+  }
+
+  // MARK: Collection operators
+
+  private func count(_ collection: SQLCollection) -> SQLValue {
+    // No store has 2^48 rows.
+    SQLValue(
+      "(SELECT count(*) FROM \(collection.from) WHERE \(collection.condition))", .int(0...(1 << 48)),
+      isNullable: false)
+  }
+
+  private mutating func aggregate(
+    _ collection: SQLCollection, _ name: String, _ rest: ArraySlice<PathStep>
+  ) throws(EvaluationError) -> SQLOperand? {
+    guard let collectionOperator = CollectionOperator(rawValue: name) else { throw .unsupported("@\(name)") }
+    if collectionOperator == .count { return rest.isEmpty ? .value(count(collection)) : nil }
+    var operand: SQLOperand? = .collection(collection)
+    if !rest.allSatisfy({ $0 == .itself }) {
+      if collection.value != nil { return nil }
+      operand = try follow(rest, from: .collection(collection))
+    }
+    guard case .collection(let rows)? = operand, let value = rows.value else { return nil }
+    func select(_ what: SQLText) -> SQLText {
+      "(SELECT \(what) FROM \(rows.from) WHERE \(rows.condition))"
+    }
+    switch (collectionOperator, value.kind) {
+    case (.min, .int), (.min, .double), (.min, .float), (.min, .decimal), (.min, .string), (.min, .date):
+      return .value(SQLValue(select("min(\(value.sql))"), value.kind))
+    case (.max, .int), (.max, .double), (.max, .float), (.max, .decimal), (.max, .string), (.max, .date):
+      return .value(SQLValue(select("max(\(value.sql))"), value.kind))
+    case (.sum, .int):
+      // SQLite's sum of integers fails where it overflows, as ours does.
+      return .value(
+        SQLValue(select("coalesce(sum(\(value.sql)), 0)"), .int(Int64.min...Int64.max), isNullable: false))
+    case (.avg, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
+      return .value(
+        SQLValue(select("CAST(sum(\(value.sql)) AS REAL) / count(\(value.sql))"), .double))
+    default:
+      // Sums of fractions depend on the order in which they are added, which SQL does not fix.
+      return nil
+    }
+  }
+}

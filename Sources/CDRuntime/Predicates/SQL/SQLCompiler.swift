@@ -1,0 +1,184 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes SQL of the parts of a predicate for which SQL has the evaluator's answer, and leaves the others out.
+///
+/// NOT is carried down to the comparisons, each of which is made in the form that is true of the right rows.
+/// A comparison that SQL has no exact form of becomes 1: a condition that is too wide and never too narrow.
+struct SQLCompiler {
+  let model: ModelPlan
+  let key: (ObjectReference) -> ObjectKey?
+  private let evaluator: PredicateEvaluator
+  private let variables: Set<String>
+  private let root: SQLPlace
+  /// The rows that SUBQUERY's variables stand for.
+  var scope: [String: SQLPlace] = [:]
+  private var aliasCount = 0
+
+  init(
+    entity: EntityPlan, model: ModelPlan, variables: [String: EvaluationValue], now: Date,
+    key: @escaping (ObjectReference) -> ObjectKey?
+  ) {
+    self.model = model
+    self.key = key
+    self.variables = Set(variables.keys)
+    evaluator = PredicateEvaluator(variables: variables, now: now)
+    root = SQLPlace(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
+  }
+
+  mutating func makeAlias() -> String {
+    aliasCount += 1
+    return "r\(aliasCount)"
+  }
+
+  // MARK: Predicates
+
+  mutating func condition(
+    _ predicate: FetchPredicate, isNegated: Bool
+  ) throws(EvaluationError) -> SQLCondition {
+    switch predicate.kind {
+    case .constant(let holds): return .constant(holds != isNegated)
+    case .not(let part): return try condition(part, isNegated: !isNegated)
+    case .comparison(let comparison):
+      return try self.comparison(comparison, isNegated: isNegated)
+        ?? SQLCondition(sql: "1", isExact: false)
+    case .and(let parts): return try compound(parts, isNegated: isNegated, level: isNegated ? .or : .and)
+    case .or(let parts):
+      return try compound(
+        isNegated ? parts : Self.membershipsOfEqualities(parts), isNegated: isNegated,
+        level: isNegated ? .and : .or)
+    }
+  }
+
+  private mutating func compound(
+    _ parts: [FetchPredicate], isNegated: Bool, level: SQLCondition.Level
+  ) throws(EvaluationError) -> SQLCondition {
+    var conditions: [SQLCondition] = []
+    var isExact = true
+    for part in parts {
+      let condition = try condition(part, isNegated: isNegated)
+      isExact = isExact && condition.isExact
+      switch (level, condition.sql.text) {
+      case (.and, "1"), (.or, "0"): break
+      // Whatever the other parts are, exact or too wide, they do not change this.
+      case (.and, "0") where condition.isExact: return .constant(false)
+      case (.or, "1") where condition.isExact: return .constant(true)
+      case (.or, "1"): return condition
+      default: conditions.append(condition)
+      }
+    }
+    switch conditions.count {
+    case 0: return SQLCondition(sql: level == .and ? "1" : "0", isExact: isExact)
+    case 1: return SQLCondition(sql: conditions[0].sql, isExact: isExact, level: conditions[0].level)
+    default:
+      let texts = conditions.map { $0.operand(of: level) }
+      let word = level == .and ? " AND " : " OR "
+      return SQLCondition(sql: Self.balanced(texts[...], word), isExact: isExact, level: level)
+    }
+  }
+
+  /// Long chains would be trees as deep as they are long, and SQLite takes no more than 1,000 levels.
+  private static func balanced(_ texts: ArraySlice<SQLText>, _ word: String) -> SQLText {
+    if texts.count <= 64 { return SQLText.joined(Array(texts), word) }
+    let size = (texts.count + 63) / 64
+    let groups = stride(from: texts.startIndex, to: texts.endIndex, by: size).map { start -> SQLText in
+      "(\(balanced(texts[start..<min(start + size, texts.endIndex)], word)))"
+    }
+    return SQLText.joined(groups, word)
+  }
+
+  /// The parts of an OR, in which comparisons of one value with constants have become one IN.
+  private static func membershipsOfEqualities(_ parts: [FetchPredicate]) -> [FetchPredicate] {
+    var places: [ValueExpression: Int] = [:]
+    var constants: [Int: [ExpressionConstant]] = [:]
+    var result: [FetchPredicate] = []
+    for part in parts {
+      guard case .comparison(let comparison) = part.kind, comparison.operator == .equalTo,
+        comparison.modifier == .direct, comparison.options.isEmpty, case .path = comparison.left.kind,
+        case .constant(let constant) = comparison.right.kind
+      else {
+        result.append(part)
+        continue
+      }
+      if let place = places[comparison.left] {
+        constants[place, default: []].append(constant)
+      } else {
+        places[comparison.left] = result.count
+        constants[result.count] = [constant]
+        result.append(part)
+      }
+    }
+    for (place, list) in constants where list.count > 1 {
+      guard case .comparison(let comparison) = result[place].kind else { continue }
+      var seen: Set<ExpressionConstant> = []
+      let distinct = list.filter { seen.insert($0).inserted }
+      result[place] = FetchPredicate(comparison.left, .in, .constant(.array(distinct)))
+    }
+    return result
+  }
+
+  // MARK: Values
+
+  /// The value of an expression; nil where SQL has no exact form of it.
+  mutating func operand(_ expression: ValueExpression) throws(EvaluationError) -> SQLOperand? {
+    if isConstant(expression) {
+      return .constant(try evaluator.value(of: expression, for: .value(.null)))
+    }
+    switch expression.kind {
+    case .object: return .value(object(root))
+    case .variable(let name):
+      if let place = scope[name] { return .value(object(place)) }
+      throw .unboundVariable(name)
+    case .path(let base, let steps): return try path(base, steps)
+    case .subquery(let collection, let variable, let condition):
+      return try subquery(collection, variable, condition).map(SQLOperand.collection)
+    case .negated(let operand): return try negated(operand).map(SQLOperand.value)
+    case .operation(let first, let terms): return try operation(first, terms).map(SQLOperand.value)
+    case .coalesced(let values): return try coalesced(values).map(SQLOperand.value)
+    case .ternary(let condition, let yes, let no):
+      return try ternary(condition, yes, no).map(SQLOperand.value)
+    case .function(let function, let arguments):
+      return try call(function, arguments).map(SQLOperand.value)
+    case .constant, .anyKey, .aggregate, .bitwiseComplement, .unknownFunction, .invocation, .cast,
+      .assignment:
+      return nil
+    }
+  }
+
+  func object(_ place: SQLPlace) -> SQLValue {
+    SQLValue(place.key, .object(root: place.entity.root), isNullable: place.isNullable)
+  }
+
+  /// The object at which a path starts; nil for a path of another kind.
+  func start(of base: ValueExpression) -> SQLPlace? {
+    switch base.kind {
+    case .object: root
+    case .variable(let name): scope[name]
+    default: nil
+    }
+  }
+
+  /// Whether an expression has one value for all rows, a new one for none of them.
+  private func isConstant(_ expression: ValueExpression) -> Bool {
+    switch expression.kind {
+    case .constant: true
+    case .variable(let name): scope[name] == nil && variables.contains(name)
+    case .path(let base, let steps):
+      isConstant(base)
+        && steps.allSatisfy { if case .index(let index) = $0 { isConstant(index) } else { true } }
+    case .aggregate(let elements), .coalesced(let elements): elements.allSatisfy(isConstant)
+    case .negated(let operand), .bitwiseComplement(let operand): isConstant(operand)
+    case .operation(let first, let terms):
+      isConstant(first) && terms.allSatisfy { isConstant($0.operand) }
+    case .function(let function, let arguments):
+      function != .random && function != .randomn && function != .uuid && arguments.allSatisfy(isConstant)
+    case .cast(let value, _, let otherwise): isConstant(value) && otherwise.map(isConstant) ?? true
+    case .object, .anyKey, .unknownFunction, .invocation, .ternary, .subquery, .assignment: false
+    }
+  }
+}

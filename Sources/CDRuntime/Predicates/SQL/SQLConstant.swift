@@ -1,0 +1,81 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A constant as a store keeps values of a kind.
+enum SQLConstant {
+  /// What a constant is to values of a kind.
+  enum Form {
+    case null
+    /// The value to bind. In SQL it is equal to, less than and greater than the same values as the constant
+    /// is in memory.
+    case stored(AttributeValue)
+    /// Values of the kind are never equal to the constant, and have no order with it.
+    case incomparable
+    /// SQL has no form of the constant that compares as it does in memory.
+    case inexact
+  }
+
+  static func form(
+    _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: (ObjectReference) -> ObjectKey?
+  ) -> Form {
+    if value.isNull { return .null }
+    if kind == .opaque { return .inexact }
+    if kind.isNumber, let number = Number(value) { return form(number, as: kind) }
+    switch (kind, value) {
+    case (.string, .value(.string(let text))): return .stored(.string(text))
+    case (.date, .value(.date(let date))): return .stored(.double(date.timeIntervalSinceReferenceDate))
+    case (.data, .value(.data(let data))): return .stored(.data(data))
+    case (.uuid, .value(.uuid(let uuid))): return .stored(.data(Data(ValueBytes.bytes(uuid))))
+    case (.url, .value(.url(let url))): return .stored(.string(url.absoluteString))
+    case (.object, .reference(let reference)): return form(reference, key)
+    case (.object, .subject(let subject)):
+      return subject.evaluationIdentity.map { form($0, key) } ?? .incomparable
+    default: return .incomparable
+    }
+  }
+
+  private static func form(_ reference: ObjectReference, _ key: (ObjectReference) -> ObjectKey?) -> Form {
+    key(reference).map { .stored(.int($0)) } ?? .incomparable
+  }
+
+  private static func form(_ number: Number, as kind: SQLValue.Kind) -> Form {
+    if number.isNaN { return .inexact }
+    switch (kind, number) {
+    case (.int, .int(let number)): return .stored(.int(number))
+    case (.double, .int(let number)), (.float, .int(let number)):
+      // In a list SQLite makes doubles of the integers for a column of doubles.
+      return Int64(exactly: Double(number)) == number ? .stored(.int(number)) : .inexact
+    case (.int, .double(let number)), (.double, .double(let number)): return .stored(.double(number))
+    case (.int, .float(let number)): return .stored(.double(Double(number)))
+    case (.float, .float(let number)): return .stored(.double(Double(number)))
+    case (.float, .double(let number)): return .stored(.double(Double(Float(number))))
+    case (.float, .decimal(let number)):
+      return Float(number.description).map { .stored(.double(Double($0))) } ?? .inexact
+    case (.int, .decimal(let number)):
+      if DecimalRounding.rounded(number, .towardZero) == number, let integer = Int64(number.description) {
+        return .stored(.int(integer))
+      }
+      return .inexact
+    case (.double, .decimal(let number)):
+      // By its digits, a double with other ones lies on the same side of both.
+      if let double = Double(number.description), Number.decimal(double) == number {
+        return .stored(.double(double))
+      }
+      return .inexact
+    case (.decimal, .int(let number)): return text(Decimal(number))
+    case (.decimal, .decimal(let number)): return text(number)
+    case (.decimal, .double(let number)): return Number.decimal(number).map { text($0) } ?? .inexact
+    case (.decimal, .float), (.double, .float): return .inexact
+    default: return .incomparable
+    }
+  }
+
+  private static func text(_ number: Decimal) -> Form {
+    DecimalText.encode(number).map { .stored(.string($0)) } ?? .inexact
+  }
+}

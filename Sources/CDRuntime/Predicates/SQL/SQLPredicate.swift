@@ -1,0 +1,77 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A predicate as a condition of SQL.
+///
+/// The rows are those of the entity's table under the alias `t0`; which entities of the table are wanted is
+/// not a part of the condition. A row for which the condition is NULL does not meet it.
+struct SQLPredicate {
+  /// The text that stands behind WHERE.
+  let sql: String
+  /// The values of its parameters: nil, integers, doubles, strings and data, to be bound as they are.
+  let bindings: [AttributeValue]
+  /// Whether the rows are those that meet the predicate. If not, they are those and others, from which
+  /// ``PredicateEvaluator`` is to choose.
+  let isExact: Bool
+
+  /// The condition that leaves all to the evaluator.
+  static let unrestricted = SQLPredicate(sql: "1", bindings: [], isExact: false)
+
+  /// SQLite's limits, with room for the statement around the condition: 32,766 parameters, a million bytes,
+  /// and a parser whose stack takes some 100 entries, of which a parenthesis may need three.
+  private static let maximumBindings = 30_000
+  private static let maximumLength = 900_000
+  private static let maximumDepth = 25
+
+  /// Compiles a checked predicate.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity whose objects are wanted.
+  ///   - variables: The values of `$name`.
+  ///   - now: What `now()` gives.
+  ///   - key: The key of an object that is a constant; nil for one that is in another store.
+  /// - Throws: What the evaluator would throw whatever the row: an unbound variable, an unknown key, a
+  ///   malformed regular expression.
+  static func compile(
+    _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan,
+    variables: [String: EvaluationValue] = [:], now: Date = Date(),
+    key: @escaping (ObjectReference) -> ObjectKey? = SQLPredicate.key
+  ) throws(EvaluationError) -> SQLPredicate {
+    guard predicate.depth <= FetchPredicate.maximumDepth else { throw .tooDeep(depth: predicate.depth) }
+    var compiler = SQLCompiler(entity: entity, model: plan, variables: variables, now: now, key: key)
+    let condition = try compiler.condition(predicate, isNegated: false)
+    guard condition.sql.bindings.count <= maximumBindings, condition.sql.text.utf8.count <= maximumLength,
+      condition.sql.depth <= maximumDepth
+    else { return unrestricted }
+    return SQLPredicate(
+      sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact)
+  }
+
+  /// The terms of ORDER BY for sort keys, with nil first as in memory; nil where SQL cannot sort so.
+  static func order(
+    by keys: [SortKey], entity: EntityPlan, plan: ModelPlan
+  ) throws(EvaluationError) -> String? {
+    var terms: [String] = []
+    var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: { _ in nil })
+    for key in keys {
+      guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(key.keyPath)),
+        value.sql.bindings.isEmpty
+      else { return nil }
+      switch value.kind {
+      case .opaque, .object: return nil
+      default: terms.append(value.sql.text + (key.isAscending ? "" : " DESC"))
+      }
+    }
+    return terms.joined(separator: ", ")
+  }
+
+  /// The key of an object by its identifier or URI.
+  static func key(_ reference: ObjectReference) -> ObjectKey? {
+    (reference.identifier as? ManagedObjectID ?? ManagedObjectID(text: reference.uri))?.key
+  }
+}
