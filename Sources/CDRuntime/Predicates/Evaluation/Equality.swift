@@ -19,6 +19,10 @@ enum Equality {
       return CodeUnits.areEqual(left.absoluteString, right.absoluteString)
     case (.value(.composite(let left)), .value(.composite(let right))):
       return areEqual(left.mapValues(EvaluationValue.value), right.mapValues(EvaluationValue.value), options)
+    // An object's composite may come as a dictionary, with its Floats as such.
+    case (.value(.composite(let left)), .dictionary(let right)),
+      (.dictionary(let right), .value(.composite(let left))):
+      return areEqual(left.mapValues(EvaluationValue.value), right, options)
     case (.value(.null), .value(.null)): return true
     case (.value(.date(let left)), .value(.date(let right))): return left == right
     case (.value(.data(let left)), .value(.data(let right))): return left == right

@@ -10,7 +10,7 @@ import CDModel
 ///
 /// The rows are those of the entity's table under the alias `t0`; which entities of the table are wanted is
 /// not a part of the condition. A row for which the condition is NULL does not meet it.
-struct SQLPredicate {
+struct SQLPredicate: Equatable {
   /// The text that stands behind WHERE.
   let sql: String
   /// The values of its parameters: nil, integers, doubles, strings and data, to be bound as they are.
