@@ -48,7 +48,7 @@ public struct ValidationError: Error, Hashable, Sendable {
   public let property: String?
   public let objectID: ManagedObjectID
 
-  init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
+  public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
     self.reason = reason
     self.entity = entity
     self.property = property
