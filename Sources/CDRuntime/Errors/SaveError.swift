@@ -62,6 +62,11 @@ public struct SaveConflict: Error, Hashable, Sendable {
 
   public let reason: Reason
   public let objectID: ManagedObjectID
+
+  public init(reason: Reason, objectID: ManagedObjectID) {
+    self.reason = reason
+    self.objectID = objectID
+  }
 }
 
 extension ValidationError: CustomStringConvertible {
