@@ -83,8 +83,9 @@ struct CheckerSession {
 
   /// A use of a variable where a value of some type is wanted.
   mutating func checkVariable(
-    _ name: String, _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
+    _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
   ) -> CheckedValue {
+    guard case .variable(let name) = expression.kind else { return unknown(expression) }
     if let type = scope[name] { return CheckedValue(expression, type, isOptional: false) }
     if name == "FETCH_SOURCE", let fetchSource {
       return CheckedValue(expression, .object(entity: fetchSource), isOptional: false)

@@ -25,7 +25,7 @@ public struct ExpressionChecker: Sendable {
     }
     let variables = session.parameters(of: VariableNames.free(in: predicate), isTemplate: isTemplate)
     return CheckedPredicate(
-      predicate: checked ?? predicate, diagnostics: session.diagnostics, variables: variables,
+      predicate: (checked ?? nil) ?? predicate, diagnostics: session.diagnostics, variables: variables,
       isStorable: session.isStorable)
   }
 
