@@ -134,12 +134,14 @@ extension CheckerSession {
     case nil:
       // An unknown entity is reported where the model names it.
       guard graph.entity(entity) != nil else { return Place(type: .unknown, isOptional: true) }
-      let names =
-        graph.attributes(of: entity).map(\.name) + graph.relationships(of: entity).map(\.name)
-        + graph.fetchedProperties(of: entity).map(\.name)
-      error(span, "\(entity) has no '\(key)'", suggestion: closestName(to: key, in: names))
+      error(span, "\(entity) has no '\(key)'", suggestion: closestName(to: key, in: propertyNames(of: entity)))
       return Place(type: .unknown, isOptional: true)
     }
+  }
+
+  private func propertyNames(of entity: String) -> [String] {
+    graph.attributes(of: entity).map(\.name) + graph.relationships(of: entity).map(\.name)
+      + graph.fetchedProperties(of: entity).map(\.name)
   }
 
   private mutating func field(

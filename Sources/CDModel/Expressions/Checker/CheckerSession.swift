@@ -54,7 +54,11 @@ struct CheckerSession {
 
   // MARK: Diagnostics
 
-  mutating func error(_ span: SourceSpan?, _ message: String, suggestion: String? = nil) {
+  mutating func error(
+    _ span: SourceSpan?, _ message: String, suggestion: @autoclosure () -> String? = nil
+  ) {
+    // Comparing names takes time, and nobody reads a hundred suggestions.
+    let suggestion = diagnostics.count < 100 ? suggestion() : nil
     diagnostics.append(ExpressionDiagnostic(.error, span: span, message, suggestion: suggestion))
   }
 
