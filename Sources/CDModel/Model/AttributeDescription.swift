@@ -1,7 +1,10 @@
 /// An attribute as it was declared.
 public struct AttributeDescription: Hashable, Sendable {
+  /// The attribute's name in the model, and its column's.
   public var name: String
+  /// The type of the values.
   public var type: AttributeType
+  /// Whether nil is a valid value.
   public var isOptional: Bool
 
   /// What a new object has. Nil is no default: such a mandatory attribute is a parameter of the
@@ -17,12 +20,14 @@ public struct AttributeDescription: Hashable, Sendable {
   /// Large values are kept in files beside the store.
   public var storesExternally: Bool
 
-  /// Bounds for a number or a date, both of them allowed values.
+  /// The least number or date that is allowed; nil for no bound.
   public var minimum: AttributeValue?
+  /// The greatest number or date that is allowed; nil for no bound.
   public var maximum: AttributeValue?
 
-  /// Bounds for the count of a string's characters or of a data value's bytes.
+  /// The fewest characters of a string, or bytes of a data value; nil for no bound.
   public var minimumLength: Int?
+  /// The most characters of a string, or bytes of a data value; nil for no bound.
   public var maximumLength: Int?
 
   /// A regular expression that the whole of a string must match.
@@ -32,11 +37,14 @@ public struct AttributeDescription: Hashable, Sendable {
   public var propertyName: String?
   /// The name in the version that this one is based on; `Entity.name` if it was another entity's.
   public var renamedFrom: String?
-  /// Text that changes the entity's data hash and nothing else.
+  /// Text that changes the entity's data hash, so that stores are migrated, and has no other effect.
   public var hashModifier: String?
+  /// Free keys and values, which cdgen keeps and does not read.
   public var info: [String: String]
+  /// What the attribute is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// An attribute as given; what is left out is the schema language's rule.
   public init(
     name: String, type: AttributeType, isOptional: Bool = false, defaultValue: DefaultValue? = nil,
     isTransient: Bool = false, derivation: ValueExpression? = nil, storesExternally: Bool = false,
@@ -83,7 +91,30 @@ public enum DefaultValue: Hashable, Sendable {
 
 /// The type of an attribute.
 public enum AttributeType: Hashable, Sendable {
-  case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
+  /// Text.
+  case string
+  /// True or false.
+  case bool
+  /// An integer of 16 bits with a sign.
+  case int16
+  /// An integer of 32 bits with a sign.
+  case int32
+  /// An integer of 64 bits with a sign.
+  case int64
+  /// A binary floating-point number of 32 bits.
+  case float
+  /// A binary floating-point number of 64 bits.
+  case double
+  /// A decimal number of up to 38 digits.
+  case decimal
+  /// A moment.
+  case date
+  /// Bytes.
+  case data
+  /// A universally unique identifier.
+  case uuid
+  /// A uniform resource locator.
+  case url
   /// An enumeration of the version, by name.
   case enumeration(String)
   /// A composite of the version, by name.

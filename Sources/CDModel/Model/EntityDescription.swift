@@ -2,6 +2,7 @@
 ///
 /// ``EntityGraph`` answers what an entity has altogether.
 public struct EntityDescription: Hashable, Sendable {
+  /// The name in the model, and of the table where the entity is a root.
   public var name: String
 
   /// The name of the Swift class, where it is not the entity's.
@@ -16,22 +17,29 @@ public struct EntityDescription: Hashable, Sendable {
   /// The entity's name in the version that this one is based on.
   public var renamedFrom: String?
 
+  /// The attributes that the entity itself declares, in that order.
   public var attributes: [AttributeDescription]
+  /// The relationships that the entity itself declares, in that order.
   public var relationships: [RelationshipDescription]
+  /// The fetched properties that the entity itself declares, in that order.
   public var fetchedProperties: [FetchedPropertyDescription]
+  /// The fetches that the schema names under this entity.
   public var fetchTemplates: [FetchTemplate]
+  /// The indexes over properties of the entity, its own or inherited.
   public var indexes: [IndexDescription]
 
   /// Lists of property names whose values together are unique among the entity's objects and those of its
   /// subentities. A list in which a value is nil constrains nothing.
   public var uniquenessConstraints: [[String]]
 
-  /// Text that changes the entity's data hash and nothing else.
+  /// Text that changes the entity's data hash, so that stores are migrated, and has no other effect.
   public var hashModifier: String?
   /// Free keys and values, which cdgen keeps and does not read.
   public var info: [String: String]
+  /// What the entity is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// An entity as given; what is left out is the schema language's rule.
   public init(
     name: String, className: String? = nil, isAbstract: Bool = false, parent: String? = nil,
     renamedFrom: String? = nil, attributes: [AttributeDescription] = [],
@@ -62,8 +70,10 @@ public struct EntityDescription: Hashable, Sendable {
 
 /// An index over properties of an entity.
 public struct IndexDescription: Hashable, Sendable {
+  /// What is indexed, the first element first.
   public var elements: [SortKey]
 
+  /// An index over the elements, in their order.
   public init(elements: [SortKey]) {
     self.elements = elements
   }
@@ -73,8 +83,10 @@ public struct IndexDescription: Hashable, Sendable {
 public struct SortKey: Hashable, Sendable {
   /// The key path as it is written, `dueDate` or `author.name`.
   public var keyPath: String
+  /// Whether smaller values come first.
   public var isAscending: Bool
 
+  /// A key path, in ascending order unless told otherwise.
   public init(_ keyPath: String, ascending: Bool = true) {
     self.keyPath = keyPath
     self.isAscending = ascending
@@ -83,13 +95,18 @@ public struct SortKey: Hashable, Sendable {
 
 /// A fetch that the schema names; its variables become the parameters of a generated function.
 public struct FetchTemplate: Hashable, Sendable {
+  /// The name, from which the generated function has its own.
   public var name: String
+  /// Which objects are fetched; nil for all.
   public var predicate: FetchPredicate?
+  /// The order of the result, the first key first; empty for no fixed order.
   public var sort: [SortKey]
   /// The most objects to fetch; nil for all.
   public var limit: Int?
+  /// What the fetch is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// A fetch as given: of all objects, in no fixed order, where nothing else is said.
   public init(
     name: String, predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
     doc: String? = nil
@@ -104,16 +121,24 @@ public struct FetchTemplate: Hashable, Sendable {
 
 /// A property whose value is a fetch, made when it is asked for. `$FETCH_SOURCE` is the object that has it.
 public struct FetchedPropertyDescription: Hashable, Sendable {
+  /// The property's name in the model.
   public var name: String
   /// The entity whose objects are fetched.
   public var entity: String
+  /// Which objects are fetched; nil for all.
   public var predicate: FetchPredicate?
+  /// The order of the value, the first key first; empty for no fixed order.
   public var sort: [SortKey]
+  /// The most objects to fetch; nil for all.
   public var limit: Int?
+  /// The name in Swift, where it is not the property's.
   public var swiftName: String?
+  /// Free keys and values, which cdgen keeps and does not read.
   public var info: [String: String]
+  /// What the property is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// A fetched property as given: of all objects, in no fixed order, where nothing else is said.
   public init(
     name: String, entity: String, predicate: FetchPredicate? = nil, sort: [SortKey] = [],
     limit: Int? = nil, swiftName: String? = nil, info: [String: String] = [:], doc: String? = nil

@@ -55,6 +55,18 @@ public struct EntityGraph: Sendable {
     places[name].map { version.entities[$0] }
   }
 
+  /// The parent of an entity; nil for a root and for an unknown name.
+  public func parent(of name: String) -> EntityDescription? {
+    places[name].flatMap { parents[$0] }.map { version.entities[$0] }
+  }
+
+  /// The entities of the graph, each after its parent.
+  public var entitiesParentsFirst: [EntityDescription] {
+    version.entities.indices
+      .filter { parents[$0] == nil && places[version.entities[$0].name] == $0 }
+      .flatMap { [version.entities[$0]] + descendants(of: version.entities[$0].name) }
+  }
+
   /// An entity's ancestors, the root first, and the entity itself, last. Empty for an unknown name.
   public func lineage(of name: String) -> [EntityDescription] {
     lineagePlaces(of: name).map { version.entities[$0] }

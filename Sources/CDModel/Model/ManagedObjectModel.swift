@@ -25,6 +25,7 @@ public struct ManagedObjectModel: Hashable, Sendable {
   /// The number of the version that generated classes speak for and that new stores are made with.
   public var currentVersionNumber: Int
 
+  /// A model as given.
   public init(
     name: String, id: UUID, imports: [String] = [], versions: [ModelVersion], currentVersionNumber: Int
   ) {

@@ -9,7 +9,9 @@ public struct ModelVersion: Hashable, Sendable {
   /// The versions that this one follows. Empty for a first version; several where branches met.
   public var basedOn: [Int]
 
+  /// The enumerations that attributes can have as type.
   public var enums: [EnumDescription]
+  /// The composites that attributes can have as type.
   public var composites: [CompositeDescription]
 
   /// The entities in the order of their declaration. No hash depends on that order.
@@ -18,6 +20,7 @@ public struct ModelVersion: Hashable, Sendable {
   /// Named sets of entities, so that a model can be spread over several stores.
   public var configurations: [ConfigurationDescription]
 
+  /// A version as given; an empty one where nothing but the number is.
   public init(
     number: Int, label: String? = nil, basedOn: [Int] = [], enums: [EnumDescription] = [],
     composites: [CompositeDescription] = [], entities: [EntityDescription] = [],
@@ -35,9 +38,12 @@ public struct ModelVersion: Hashable, Sendable {
 
 /// A named set of entities.
 public struct ConfigurationDescription: Hashable, Sendable {
+  /// The name by which a store asks for the configuration.
   public var name: String
+  /// The names of its entities.
   public var entities: [String]
 
+  /// A configuration of these entities.
   public init(name: String, entities: [String]) {
     self.name = name
     self.entities = entities
@@ -48,24 +54,29 @@ public struct ConfigurationDescription: Hashable, Sendable {
 public struct EnumDescription: Hashable, Sendable {
   /// One case and the value by which a store keeps it.
   public struct Case: Hashable, Sendable {
+    /// The name in the model and in Swift.
     public var name: String
     /// `.string` or `.int`, after the enumeration's raw type.
     public var rawValue: AttributeValue
 
+    /// A case as given.
     public init(name: String, rawValue: AttributeValue) {
       self.name = name
       self.rawValue = rawValue
     }
   }
 
+  /// The name in the model and in Swift.
   public var name: String
   /// `.string`, `.int16`, `.int32` or `.int64`.
   public var rawType: AttributeType
   /// The cases in the order of their declaration, which has a meaning: a raw value that no case has reads
   /// as the attribute's default or else as the first case.
   public var cases: [Case]
+  /// What the enumeration is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// An enumeration as given.
   public init(name: String, rawType: AttributeType, cases: [Case], doc: String? = nil) {
     self.name = name
     self.rawType = rawType
@@ -76,11 +87,14 @@ public struct EnumDescription: Hashable, Sendable {
 
 /// A composite: a struct of attributes that an entity holds as one property, a column a field.
 public struct CompositeDescription: Hashable, Sendable {
+  /// The name in the model and in Swift.
   public var name: String
   /// The fields. A field has a type that is no composite, may be optional and may have a default.
   public var fields: [AttributeDescription]
+  /// What the composite is, for the readers of the schema and of the generated code.
   public var doc: String?
 
+  /// A composite as given.
   public init(name: String, fields: [AttributeDescription], doc: String? = nil) {
     self.name = name
     self.fields = fields

@@ -1,7 +1,10 @@
 /// A property of an entity, of whichever kind.
 public enum PropertyDescription: Hashable, Sendable {
+  /// A value of the object.
   case attribute(AttributeDescription)
+  /// One related object or several.
   case relationship(RelationshipDescription)
+  /// The result of a fetch that the property makes.
   case fetched(FetchedPropertyDescription)
 
   /// The property's name in the model.

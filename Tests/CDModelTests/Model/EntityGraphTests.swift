@@ -35,6 +35,11 @@ struct EntityGraphTests {
     #expect(graph.entity("book") == nil)
     #expect(graph.lineage(of: "Audiobook").map(\.name) == ["Publication", "Book", "Audiobook"])
     #expect(graph.lineage(of: "Nothing") == [])
+    #expect(graph.parent(of: "Audiobook")?.name == "Book")
+    #expect(graph.parent(of: "Review") == nil)
+    #expect(graph.parent(of: "Nothing") == nil)
+    #expect(
+      graph.entitiesParentsFirst.map(\.name) == ["Review", "Publication", "Book", "Audiobook", "Magazine"])
     #expect(graph.root(of: "Audiobook")?.name == "Publication")
     #expect(graph.root(of: "Review")?.name == "Review")
     #expect(graph.root(of: "Nothing") == nil)
@@ -110,6 +115,7 @@ struct EntityGraphTests {
     #expect(graph.descendants(of: "A").map(\.name) == ["C", "B", "Leaf"])
     #expect(graph.lineage(of: "Self").map(\.name) == ["Self"])
     #expect(graph.subentities(of: "Self") == [])
+    #expect(graph.entitiesParentsFirst.map(\.name) == ["A", "C", "B", "Leaf", "Self"])
     #expect(!graph.isKind("A", of: "B"))
   }
 
@@ -129,6 +135,7 @@ struct EntityGraphTests {
         ]))
     #expect(graph.entity("A") == graph.version.entities[0])
     #expect(graph.root(of: "B")?.name == "A")
+    #expect(graph.entitiesParentsFirst.map(\.attributes.count) == [2, 1])
     #expect(graph.subentities(of: "A").map(\.name) == ["B"])
     #expect(graph.property("x", of: "A") == .attribute(AttributeDescription(name: "x", type: .string)))
     #expect(graph.property("x", of: "B") == .attribute(AttributeDescription(name: "x", type: .date)))

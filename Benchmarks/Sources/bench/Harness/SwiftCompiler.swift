@@ -1,0 +1,68 @@
+import Foundation
+
+/// Calls `swiftc` on sources that use CDRuntime.
+struct SwiftCompiler {
+  private let modules: URL
+  private let folder: URL
+
+  /// - Parameter modules: The folder of CDRuntime's built module. By default that of this program's build.
+  init(modules path: String?) throws {
+    if let path {
+      modules = URL(filePath: path)
+    } else {
+      let program = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+      modules = program.deletingLastPathComponent().appending(path: "Modules")
+    }
+    let runtime = modules.appending(path: "CDRuntime.swiftmodule")
+    guard FileManager.default.fileExists(atPath: runtime.path) else {
+      throw BenchError("there is no CDRuntime.swiftmodule in \(modules.path); name its folder with --modules")
+    }
+    folder = FileManager.default.temporaryDirectory.appending(path: "bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  func removeFiles() {
+    // What stays behind in a temporary folder does no harm.
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Writes a source file for ``compile(_:isOptimized:)``.
+  func write(_ source: String, as name: String) throws -> URL {
+    let url = folder.appending(path: name)
+    try source.write(to: url, atomically: true, encoding: .utf8)
+    return url
+  }
+
+  /// Compiles a file as a whole module and gives the seconds of CPU time that it took.
+  func compile(_ source: URL, isOptimized: Bool) throws -> Double {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      [
+        "swiftc", "-wmo", "-parse-as-library", "-module-name", "Generated", "-swift-version", "6", "-c", "-o",
+        folder.appending(path: "out.o").path, "-I", modules.path,
+        "-module-cache-path", folder.appending(path: "cache").path,
+        "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
+        "-enable-upcoming-feature", "MemberImportVisibility",
+      ] + moduleMaps + [isOptimized ? "-O" : "-Onone", source.path]
+    let errors = Pipe()
+    process.standardError = errors
+    let start = CPUTime.children
+    try process.run()
+    let output = errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    let seconds = CPUTime.children - start
+    guard process.terminationStatus == 0 else {
+      throw BenchError("swiftc failed on \(source.lastPathComponent):\n\(String(decoding: output, as: UTF8.self))")
+    }
+    return seconds
+  }
+
+  /// The maps of the C modules that CDRuntime's dependencies import.
+  private var moduleMaps: [String] {
+    let checkouts = modules.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap")
+    guard FileManager.default.fileExists(atPath: checkouts.path) else { return [] }
+    return ["-Xcc", "-fmodule-map-file=\(checkouts.path)"]
+  }
+}

@@ -1,0 +1,46 @@
+import CDGenerator
+import CDModel
+import Foundation
+
+/// How long generated Swift takes to compile: CPU milliseconds an entity, whole module, in a compiler of its
+/// own. What an empty module costs is taken off.
+enum CompileWorkload: Workload {
+  static let name = "compile"
+  static let summary = "Compiles generated Swift, optimised and not, internal and public."
+
+  private static let variants: [(access: AccessLevel, isOptimized: Bool, goal: Double)] = [
+    (.internal, true, 150), (.internal, false, 80), (.public, true, 250), (.public, false, 100),
+  ]
+
+  static func run(_ settings: Settings) throws -> [Figure] {
+    let size = settings.isSmoke ? 2 : 30
+    let compiler = try SwiftCompiler(modules: settings.modules)
+    defer { compiler.removeFiles() }
+    let model = SampleModel.make(entities: size)
+    let empty = try compiler.write("import CDRuntime\nimport Foundation\n", as: "Empty.swift")
+    var contenders: [Contender] = []
+    for isOptimized in [true, false] {
+      contenders.append(
+        Contender(name: "empty \(mode(isOptimized))") { try compiler.compile(empty, isOptimized: isOptimized) })
+    }
+    for variant in variants {
+      let files = try Generator(options: .init(access: variant.access)).generate(model)
+      let source = try compiler.write(
+        files.map(\.contents).joined(), as: "\(variant.access.rawValue)-\(mode(variant.isOptimized)).swift")
+      contenders.append(
+        Contender(name: "\(variant.access.rawValue) \(mode(variant.isOptimized))") {
+          try compiler.compile(source, isOptimized: variant.isOptimized)
+        })
+    }
+    let rounds = try Rounds(contenders, count: settings.rounds ?? 3)
+    return variants.map { variant in
+      let mode = mode(variant.isOptimized)
+      let seconds = rounds.difference("\(variant.access.rawValue) \(mode)", "empty \(mode)")
+      return Figure(
+        name, "\(variant.access.rawValue) \(mode), an entity", .milliseconds(seconds / Double(size) * 1000),
+        goal: settings.isSmoke ? nil : variant.goal)
+    }
+  }
+
+  private static func mode(_ isOptimized: Bool) -> String { isOptimized ? "-O" : "debug" }
+}

@@ -1,0 +1,35 @@
+import CDGenerator
+
+/// How long the Swift of a model takes to make.
+enum GenerateWorkload: Workload {
+  static let name = "generate"
+  static let summary = "Makes the Swift of models of 100, 300 and 1,000 entities."
+
+  static func run(_ settings: Settings) throws -> [Figure] {
+    let sizes = settings.isSmoke ? [2, 4, 8] : [100, 300, 1000]
+    let contenders = sizes.map { size in
+      let model = SampleModel.make(entities: size)
+      return Contender(name: "\(size)") {
+        try CPUTime.measure {
+          let files = try Generator(options: .init(access: .public)).generate(model)
+          guard files.first?.contents.isEmpty == false else { throw BenchError("nothing was generated") }
+        }
+      }
+    }
+    let rounds = try Rounds(contenders, count: settings.rounds ?? 11)
+    var figures = sizes.map { size in
+      Figure(
+        name, "\(size) entities", .milliseconds(rounds.median("\(size)") * 1000),
+        goal: size == 1000 ? 300 : nil)
+    }
+    // Linear growth: as much time as there are entities, with a quarter to spare.
+    for (smaller, larger) in zip(sizes, sizes.dropFirst()) {
+      let growth = rounds.ratio("\(larger)", to: "\(smaller)")
+      figures.append(
+        Figure(
+          name, "\(larger) entities to \(smaller)", .ratio(growth),
+          goal: settings.isSmoke ? nil : Double(larger) / Double(smaller) * 1.25))
+    }
+    return figures
+  }
+}

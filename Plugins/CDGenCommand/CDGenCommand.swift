@@ -1,0 +1,26 @@
+import Foundation
+import PackagePlugin
+
+/// `swift package cdgen`: runs the tool with the arguments given, in the package's directory.
+///
+/// Without arguments the tool lists its commands. Those that write need `--allow-writing-to-package-directory`
+/// before `cdgen`.
+@main
+struct CDGenCommand: CommandPlugin {
+  func performCommand(context: PluginContext, arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = try context.tool(named: "cdgen").url
+    process.arguments = arguments
+    process.currentDirectoryURL = context.package.directoryURL
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationReason == .exit else {
+      Diagnostics.error("cdgen ended with signal \(process.terminationStatus)")
+      return
+    }
+    // The tool has said what is wrong; this is for the exit status.
+    if process.terminationStatus != 0 {
+      Diagnostics.error("cdgen ended with status \(process.terminationStatus)")
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import PackagePlugin
+
+/// Generates a Swift file for each model in a target's directory, before the target is compiled.
+///
+/// A model is a folder `NAME.cdmodel`, or a symbolic link to one. The plugin looks at names only; what is in
+/// the files is the tool's business, which reports mistakes at their line.
+@main
+struct CDGenPlugin: BuildToolPlugin {
+  func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
+    let models = models(in: target.directoryURL)
+    guard !models.isEmpty else {
+      let folder = relativePath(target.directoryURL, in: context.package)
+      Diagnostics.error(
+        """
+        target '\(target.name)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
+        link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
+        \(target.name) --directory \(folder)' makes
+        """)
+      return []
+    }
+    let tool = try context.tool(named: "cdgen").url
+    var commands: [Command] = []
+    for (name, models) in Dictionary(grouping: models, by: \.name).sorted(by: { $0.key < $1.key }) {
+      guard let model = models.first, models.count == 1 else {
+        let paths = models.map { relativePath($0.place, in: context.package) }.joined(separator: " and ")
+        Diagnostics.error(
+          "target '\(target.name)' has \(models.count) models named '\(name)', \(paths): remove or rename one"
+        )
+        continue
+      }
+      let output = context.pluginWorkDirectoryURL.appending(path: "\(name)+Generated.swift")
+      commands.append(
+        .buildCommand(
+          displayName: "Generating \(output.lastPathComponent)", executable: tool,
+          arguments: ["generate", model.folder.path, "--output", output.path],
+          // The tool too, so that a newer one runs again. Every file, since a folder stands for its names
+          // only, and by its path in the target, since the package manager asks for other files' purpose.
+          inputFiles: [tool] + files(of: model), outputFiles: [output]))
+    }
+    return commands
+  }
+
+  private struct Model {
+    /// The folder or link in the target's directory.
+    var place: URL
+    /// The folder itself, whose name is the model's.
+    var folder: URL
+    var name: String { folder.deletingPathExtension().lastPathComponent }
+  }
+
+  /// The models in a directory and those below it.
+  private func models(in directory: URL) -> [Model] {
+    contents(of: directory).flatMap { entry -> [Model] in
+      let folder = entry.resolvingSymlinksInPath()
+      if folder.pathExtension == "cdmodel" { return [Model(place: entry, folder: folder)] }
+      // Links to other folders are not searched: they could lead round in a circle.
+      return isLink(entry) ? [] : models(in: entry)
+    }
+  }
+
+  private func files(of model: Model) -> [URL] {
+    contents(of: model.folder).map { model.place.appending(path: $0.lastPathComponent) }
+      .filter { !$0.lastPathComponent.hasPrefix(".") && contents(of: $0).isEmpty }
+  }
+
+  /// What a directory has, in one order; nothing for a file.
+  private func contents(of directory: URL) -> [URL] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    return names.sorted().map { directory.appending(path: $0) }
+  }
+
+  private func isLink(_ url: URL) -> Bool {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: url.path)) != nil
+  }
+
+  private func relativePath(_ url: URL, in package: Package) -> String {
+    let root = package.directoryURL.path + "/"
+    return url.path.hasPrefix(root) ? String(url.path.dropFirst(root.count)) : url.path
+  }
+}

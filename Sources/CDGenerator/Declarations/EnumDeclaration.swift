@@ -1,0 +1,47 @@
+import CDModel
+
+/// An enumeration to be declared.
+struct EnumDeclaration {
+  struct Case {
+    /// Escaped where needed.
+    let name: String
+    /// The raw value as Swift writes it.
+    let rawValue: String
+  }
+
+  let typeName: String
+  let rawType: ValueType
+  let cases: [Case]
+  let doc: String?
+
+  init(_ enumeration: EnumDescription, problems: inout [GenerationProblem]) {
+    let name = enumeration.name
+    typeName = SwiftName.escaped(name)
+    doc = enumeration.doc
+    switch enumeration.rawType {
+    case .string: rawType = .string
+    case .int16: rawType = .int16
+    case .int32: rawType = .int32
+    case .int64: rawType = .int64
+    default:
+      rawType = .string
+      problems.append(.init(.unsupportedType(enumeration.rawType.schemaName), type: name))
+    }
+    var seen: Set<String> = []
+    if enumeration.cases.isEmpty { problems.append(.init(.unfittingValue, type: name)) }
+    cases = enumeration.cases.compactMap { each in
+      if !SwiftName.isValid(each.name) {
+        problems.append(.init(.invalidName(each.name), type: name, member: each.name))
+      } else if ReservedNames.cases.contains(each.name) {
+        problems.append(.init(.reservedName(each.name), type: name, member: each.name))
+      } else if !seen.insert(each.name).inserted {
+        problems.append(.init(.duplicateName(each.name), type: name, member: each.name))
+      }
+      guard let rawValue = Literal.text(each.rawValue, of: enumeration.rawType) else {
+        problems.append(.init(.unfittingValue, type: name, member: each.name))
+        return nil
+      }
+      return Case(name: SwiftName.escaped(each.name), rawValue: rawValue)
+    }
+  }
+}

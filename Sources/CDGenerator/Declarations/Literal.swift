@@ -1,0 +1,46 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A model's constants as Swift writes them.
+enum Literal {
+  /// A value as a literal or a call of an initialiser; nil where it is none of the type's.
+  static func text(_ value: AttributeValue, of type: AttributeType) -> String? {
+    switch (value, type) {
+    case (.string(let value), .string): SwiftLiteral.string(value)
+    case (.bool(let value), .bool): value ? "true" : "false"
+    case (.int(let value), .int16): Int16(exactly: value)?.description
+    case (.int(let value), .int32): Int32(exactly: value)?.description
+    case (.int(let value), .int64): value.description
+    case (.int(let value), .float): Float(exactly: value).map(SwiftLiteral.floatingPoint)
+    case (.int(let value), .double): Double(exactly: value).map(SwiftLiteral.floatingPoint)
+    case (.int(let value), .decimal): SwiftLiteral.decimal(Decimal(value))
+    case (.double(let value), .float): SwiftLiteral.floatingPoint(Float(value))
+    case (.double(let value), .double): SwiftLiteral.floatingPoint(value)
+    case (.decimal(let value), .decimal): SwiftLiteral.decimal(value)
+    case (.date(let value), .date):
+      "Foundation.Date(timeIntervalSinceReferenceDate: "
+        + SwiftLiteral.floatingPoint(value.timeIntervalSinceReferenceDate) + ")"
+    case (.data(let value), .data):
+      value.isEmpty
+        ? "Foundation.Data()"
+        : "Foundation.Data(base64Encoded: \"\(value.base64EncodedString())\") ?? CDRuntime.EmptyValue.data"
+    case (.uuid(let value), .uuid): SwiftLiteral.uuid(value)
+    case (.url(let value), .url):
+      "Foundation.URL(string: " + SwiftLiteral.string(value.relativeString) + ") ?? CDRuntime.EmptyValue.url"
+    default: nil
+    }
+  }
+
+  /// Whether making a constant costs more than copying it, so that it is made once and kept.
+  static func isCostly(_ type: AttributeType) -> Bool {
+    switch type {
+    case .decimal, .data, .url, .composite: true
+    default: false
+    }
+  }
+}

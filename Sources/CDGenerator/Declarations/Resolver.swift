@@ -1,0 +1,167 @@
+import CDModel
+
+/// Turns a version of a model into declarations, and collects what keeps it from being Swift.
+struct Resolver {
+  let graph: EntityGraph
+  let modelTypeName: String
+  private(set) var problems: [GenerationProblem] = []
+  /// See ``ModelDeclaration/codableTypes``.
+  private(set) var codableTypes: [String: [String]] = [:]
+
+  private let imports: [String]
+  /// The Swift names of all properties of the version: what can hide a type within a class.
+  private let propertyNames: Set<String>
+  private var enumTypes: [String: ValueType] = [:]
+  private var compositeTypes: [String: ValueType] = [:]
+
+  init(_ version: ModelVersion, modelName: String, imports: [String]) {
+    graph = EntityGraph(version)
+    modelTypeName = SwiftName.capitalized(modelName) + "Model"
+    self.imports = imports
+    // `model` is a static member of what holds the classes.
+    var names: Set<String> = ["model"]
+    for entity in version.entities {
+      for attribute in entity.attributes { names.insert(attribute.swiftName) }
+      for relationship in entity.relationships { names.insert(relationship.swiftName) }
+      for property in entity.fetchedProperties { names.insert(property.swiftName ?? property.name) }
+    }
+    for composite in version.composites {
+      for field in composite.fields { names.insert(field.swiftName) }
+    }
+    propertyNames = names
+    checkTypeNames()
+    for each in version.enums where enumTypes[each.name] == nil {
+      let raw = ValueType.scalar(each.rawType) ?? .string
+      enumTypes[each.name] = ValueType(
+        .enumeration, name: SwiftName.escaped(each.name), expression: expression(of: each.name),
+        storage: raw.name, accessor: raw.accessor, empty: raw.empty)
+    }
+    for each in version.composites where compositeTypes[each.name] == nil {
+      let name = SwiftName.escaped(each.name)
+      let expression = expression(of: each.name)
+      compositeTypes[each.name] = ValueType(
+        .composite, name: name, expression: expression, accessor: "composite", empty: expression + "._empty")
+    }
+  }
+
+  mutating func report(_ reason: GenerationProblem.Reason, type: String? = nil, member: String? = nil) {
+    problems.append(.init(reason, type: type, member: member))
+  }
+
+  // MARK: Names
+
+  /// The names of types that properties may hide, with other names for them.
+  var aliases: [(name: String, type: String)] {
+    let version = graph.version
+    let names =
+      version.enums.map(\.name) + version.composites.map(\.name) + version.entities.map(\.swiftName)
+    return names.filter(propertyNames.contains).map { (alias(of: $0), SwiftName.escaped($0)) }
+  }
+
+  /// No storage starts with three underscores.
+  private func alias(of name: String) -> String { "___" + name }
+
+  func expression(of typeName: String) -> String {
+    propertyNames.contains(typeName) ? alias(of: typeName) : SwiftName.escaped(typeName)
+  }
+
+  private mutating func checkTypeNames() {
+    var seen: Set<String> = [modelTypeName]
+    let version = graph.version
+    if !SwiftName.isValid(modelTypeName) { report(.invalidName(modelTypeName)) }
+    func names() -> [(owner: String, name: String)] {
+      version.enums.map { ($0.name, $0.name) } + version.composites.map { ($0.name, $0.name) }
+        + version.entities.map { ($0.name, $0.swiftName) }
+    }
+    for (owner, name) in names() {
+      if !SwiftName.isValid(name) {
+        report(.invalidName(name), type: owner)
+      } else if ReservedNames.modules.contains(name) || imports.contains(name) {
+        report(.reservedName(name), type: owner)
+      } else if !seen.insert(name).inserted {
+        report(.duplicateName(name), type: owner)
+      }
+    }
+  }
+
+  // MARK: Types
+
+  mutating func noteCodable(_ type: String, of owner: String) {
+    codableTypes[owner, default: []].append(type)
+  }
+
+  func enumType(_ name: String) -> ValueType? { enumTypes[name] }
+  func compositeType(_ name: String) -> ValueType? { compositeTypes[name] }
+
+  /// The class of an entity, where a type stands and in an expression.
+  func classNames(of entity: String) -> (type: String, expression: String)? {
+    graph.entity(entity).map { (SwiftName.escaped($0.swiftName), expression(of: $0.swiftName)) }
+  }
+
+  /// The Swift type of an attribute or a field; nil where the version has no such type.
+  func valueType(_ type: AttributeType) -> ValueType? {
+    switch type {
+    case .enumeration(let name): enumTypes[name]
+    case .composite(let name): compositeTypes[name]
+    case .codable(let name, _):
+      ValueType(
+        .codable, name: name, storage: "CDRuntime.CodableStorage<\(name)>", accessor: "codable",
+        empty: "CDRuntime.CodableStorage<\(name)>()")
+    default: ValueType.scalar(type)
+    }
+  }
+
+  /// A constant as Swift writes it, for the storage of an attribute: an enumeration's is its raw value.
+  func storageLiteral(_ value: AttributeValue, of type: AttributeType) -> String? {
+    switch type {
+    case .enumeration(let name):
+      graph.enumeration(name).flatMap { Literal.text(value, of: $0.rawType) }
+    case .composite(let name):
+      compositeLiteral(value, of: name)
+    case .codable: nil
+    default: Literal.text(value, of: type)
+    }
+  }
+
+  /// A constant as Swift writes it where a property is set: an enumeration's is its case.
+  func propertyLiteral(_ value: AttributeValue, of type: AttributeType, isOptional: Bool) -> String? {
+    if case .null = value { return isOptional ? "nil" : nil }
+    if case .enumeration(let name) = type {
+      guard let type = enumTypes[name], let each = graph.enumeration(name)?.cases.first(where: { $0.rawValue == value })
+      else { return nil }
+      return type.expression + "." + SwiftName.escaped(each.name)
+    }
+    return storageLiteral(value, of: type)
+  }
+
+  private func compositeLiteral(_ value: AttributeValue, of name: String) -> String? {
+    guard case .composite(let values) = value, let composite = graph.composite(name),
+      let type = compositeTypes[name]
+    else { return nil }
+    var arguments: [String] = []
+    for field in composite.fields {
+      guard let value = values[field.name] else { continue }
+      guard let text = propertyLiteral(value, of: field.type, isOptional: field.isOptional) else { return nil }
+      arguments.append(SwiftName.escaped(field.swiftName) + ": " + text)
+    }
+    return "\(type.expression)(\(arguments.joined(separator: ", ")))"
+  }
+
+  /// The case that stands for a raw value that no case has: the default's, else the first.
+  func fallback(_ type: AttributeType, default value: DefaultValue?) -> String? {
+    guard case .enumeration(let name) = type, let enumeration = graph.enumeration(name),
+      let valueType = enumTypes[name]
+    else { return nil }
+    var chosen = enumeration.cases.first
+    if case .value(let value)? = value, let match = enumeration.cases.first(where: { $0.rawValue == value }) {
+      chosen = match
+    }
+    return chosen.map { valueType.expression + "." + SwiftName.escaped($0.name) }
+  }
+
+  /// The raw value that an enumeration's storage starts with.
+  func firstRawValue(_ type: AttributeType) -> String? {
+    guard case .enumeration(let name) = type, let enumeration = graph.enumeration(name) else { return nil }
+    return enumeration.cases.first.flatMap { Literal.text($0.rawValue, of: enumeration.rawType) }
+  }
+}

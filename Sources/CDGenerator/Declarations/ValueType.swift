@@ -1,0 +1,87 @@
+import CDModel
+
+/// How values of an attribute's type are written in Swift.
+struct ValueType {
+  enum Kind {
+    /// A type of the schema language, stored as itself.
+    case scalar
+    /// An enumeration, stored as its raw value.
+    case enumeration
+    case composite
+    /// A user's type, stored as JSON.
+    case codable
+  }
+
+  let kind: Kind
+  /// The type in a place where Swift expects one, without a `?`.
+  let name: String
+  /// The type in an expression, where a property of the same name would hide it.
+  let expression: String
+  /// The type of the stored property, without a `?`.
+  let storage: String
+  /// The reader's and writer's functions for the storage.
+  let accessor: String
+  let optionalAccessor: String
+  /// What stands in storage of which nothing is known: an empty string, 0.
+  let empty: String
+  /// The modules that the type's name needs.
+  let needsFoundation: Bool
+
+  init(
+    _ kind: Kind, name: String, expression: String? = nil, storage: String? = nil, accessor: String,
+    empty: String, needsFoundation: Bool = false
+  ) {
+    self.kind = kind
+    self.name = name
+    self.expression = expression ?? name
+    self.storage = storage ?? name
+    self.accessor = accessor
+    optionalAccessor = "optional" + SwiftName.capitalized(accessor)
+    self.empty = empty
+    self.needsFoundation = needsFoundation
+  }
+
+  func accessor(isOptional: Bool) -> String { isOptional ? optionalAccessor : accessor }
+
+  /// The type of a schema language's own name; nil for an enumeration, a composite and a codable.
+  static func scalar(_ type: AttributeType) -> ValueType? {
+    switch type {
+    case .string: string
+    case .bool: bool
+    case .int16: int16
+    case .int32: int32
+    case .int64: int64
+    case .float: float
+    case .double: double
+    case .decimal: decimal
+    case .date: date
+    case .data: data
+    case .uuid: uuid
+    case .url: url
+    case .enumeration, .composite, .codable: nil
+    }
+  }
+
+  static let string = ValueType(.scalar, name: "Swift.String", accessor: "string", empty: "\"\"")
+  static let bool = ValueType(.scalar, name: "Swift.Bool", accessor: "bool", empty: "false")
+  static let int16 = ValueType(.scalar, name: "Swift.Int16", accessor: "int16", empty: "0")
+  static let int32 = ValueType(.scalar, name: "Swift.Int32", accessor: "int32", empty: "0")
+  static let int64 = ValueType(.scalar, name: "Swift.Int64", accessor: "int64", empty: "0")
+  static let float = ValueType(.scalar, name: "Swift.Float", accessor: "float", empty: "0")
+  static let double = ValueType(.scalar, name: "Swift.Double", accessor: "double", empty: "0")
+  static let decimal = ValueType(
+    .scalar, name: "Foundation.Decimal", accessor: "decimal", empty: "CDRuntime.EmptyValue.decimal",
+    needsFoundation: true)
+  static let date = ValueType(
+    .scalar, name: "Foundation.Date", accessor: "date", empty: "CDRuntime.EmptyValue.date",
+    needsFoundation: true)
+  static let data = ValueType(
+    .scalar, name: "Foundation.Data", accessor: "data", empty: "CDRuntime.EmptyValue.data",
+    needsFoundation: true)
+  static let uuid = ValueType(
+    .scalar, name: "Foundation.UUID", accessor: "uuid", empty: "CDRuntime.EmptyValue.uuid",
+    needsFoundation: true)
+  static let url = ValueType(
+    .scalar, name: "Foundation.URL", accessor: "url", empty: "CDRuntime.EmptyValue.url",
+    needsFoundation: true)
+}

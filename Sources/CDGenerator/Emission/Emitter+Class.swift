@@ -1,0 +1,39 @@
+extension Emitter {
+  mutating func `class`(_ declaration: ClassDeclaration) {
+    out.blank()
+    out.documentation(declaration.doc)
+    let inheritance = declaration.superclass ?? "CDRuntime.ManagedObject, CDRuntime.EntityClass"
+    out.open("nonisolated ", access, "class ", declaration.typeName, ": ", inheritance)
+    storage(declaration)
+    for attribute in declaration.attributes { accessors(attribute) }
+    for relationship in declaration.relationships { accessors(relationship) }
+    for property in declaration.fetched { accessor(property) }
+    initializers(declaration)
+    insertionDefaults(declaration)
+    decoding(declaration)
+    encoding(declaration)
+    references(declaration)
+    out.close()
+    fields(declaration)
+    keys(declaration)
+    fetches(declaration)
+  }
+
+  private mutating func storage(_ declaration: ClassDeclaration) {
+    for attribute in declaration.attributes {
+      if let shared = attribute.sharedDefault {
+        let type = attribute.type.storage
+        out.line("private static let ", shared.name, ": ", type, " = ", shared.value)
+      }
+    }
+    for attribute in declaration.attributes {
+      let isOptional = attribute.isOptional && attribute.type.kind != .codable
+      out.line(
+        "private final var ", attribute.storage, ": ", attribute.type.storage, isOptional ? "?" : "", " = ",
+        attribute.initialValue)
+    }
+    for relationship in declaration.relationships where relationship.column != nil {
+      out.line("private final var ", relationship.storage, ": CDRuntime.ObjectKey = 0")
+    }
+  }
+}

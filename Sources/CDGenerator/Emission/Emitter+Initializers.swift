@@ -1,0 +1,30 @@
+extension Emitter {
+  mutating func initializers(_ declaration: ClassDeclaration) {
+    let initializers = declaration.initializers
+    out.blank()
+    if !declaration.isAbstract {
+      let parameters = initializers.parameters
+      if !parameters.isEmpty {
+        let list = parameters.map { $0.name + ": " + $0.type + ", " }.joined()
+        open(list, initializers.contextName, isOverride: initializers.overridesFull, of: declaration)
+        for parameter in initializers.inherited { out.line("self.", parameter.name, " = ", parameter.name) }
+        for parameter in initializers.own { out.line(parameter.assignment) }
+        out.close()
+      }
+      open("", "context", isOverride: initializers.overridesEmpty, of: declaration)
+      out.close()
+    }
+    out.line(spi, "override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }")
+    out.blank()
+    out.line(access, "override class var entityName: Swift.String { ", declaration.entity, " }")
+  }
+
+  private mutating func open(
+    _ parameters: String, _ context: String, isOverride: Bool, of declaration: ClassDeclaration
+  ) {
+    let label = context == "context" ? "in context" : "in " + context
+    out.open(
+      access, isOverride ? "override " : "", "init(", parameters, label, ": CDRuntime.ManagedObjectContext)")
+    out.line("super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context, "))")
+  }
+}

@@ -1,0 +1,27 @@
+extension Emitter {
+  /// The model: every version as canonical JSON, and the classes.
+  mutating func model(_ declaration: ModelDeclaration) {
+    out.blank()
+    out.open("nonisolated ", access, "enum ", declaration.typeName, ": CDRuntime.GeneratedModel")
+    out.line(spi, "static let _definition = CDRuntime.ModelDefinition(")
+    out.indent()
+    // The compiler shows this line when the runtime does not know the format.
+    out.line(
+      "format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.")
+    let delimiter = SwiftLiteral.rawStringDelimiter(declaration.canonicalJSON)
+    out.line("canonicalJSON: ", delimiter, "\"", declaration.canonicalJSON, "\"", delimiter, ",")
+    if declaration.classes.isEmpty {
+      out.line("classes: [:])")
+    } else {
+      out.line("classes: [")
+      out.indent()
+      for each in declaration.classes {
+        out.line(each.entity, ": { ", each.expression, "(_seed: $0) },")
+      }
+      out.outdent()
+      out.line("])")
+    }
+    out.outdent()
+    out.close()
+  }
+}

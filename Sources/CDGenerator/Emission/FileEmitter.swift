@@ -1,0 +1,44 @@
+/// Writes the files of a model.
+struct FileEmitter {
+  let declarations: ModelDeclaration
+  let access: AccessLevel
+
+  /// Everything in `NAME+Generated.swift`.
+  func singleFile() -> GeneratedFile {
+    var emitter = Emitter(access, capacity: 1024 + declarations.classes.count * 10_000)
+    header(&emitter, classes: declarations.classes, includesTypes: true)
+    types(&emitter)
+    for each in declarations.classes { emitter.class(each) }
+    emitter.model(declarations)
+    return GeneratedFile(name: declarations.name + "+Generated.swift", contents: emitter.out.text)
+  }
+
+  /// A file a class, and one for the rest, `NAMEModel+Generated.swift`.
+  func filePerEntity() -> [GeneratedFile] {
+    var rest = Emitter(access, capacity: 1024)
+    header(&rest, classes: [], includesTypes: true)
+    types(&rest)
+    rest.model(declarations)
+    let model = GeneratedFile(name: declarations.typeName + "+Generated.swift", contents: rest.out.text)
+    return [model]
+      + declarations.classes.map { each in
+        var emitter = Emitter(access, capacity: 10_000)
+        header(&emitter, classes: [each], includesTypes: false)
+        emitter.class(each)
+        return GeneratedFile(name: each.plainName + "+Generated.swift", contents: emitter.out.text)
+      }
+  }
+
+  private func types(_ emitter: inout Emitter) {
+    for each in declarations.enums { emitter.enumeration(each) }
+    for each in declarations.composites { emitter.composite(each) }
+  }
+
+  private func header(_ emitter: inout Emitter, classes: [ClassDeclaration], includesTypes: Bool) {
+    let composites = includesTypes ? declarations.composites : []
+    emitter.header(
+      model: declarations.name,
+      imports: ImportList(declarations, classes: classes, composites: composites),
+      aliases: declarations.aliases)
+  }
+}

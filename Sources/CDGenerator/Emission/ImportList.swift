@@ -1,0 +1,65 @@
+/// The modules that a file's declarations use.
+///
+/// The compiler warns of a public import that no public declaration uses, so a file imports what its types
+/// name and no more.
+struct ImportList {
+  private(set) var modules: [String] = []
+
+  init(_ model: ModelDeclaration, classes: [ClassDeclaration], composites: [CompositeDeclaration]) {
+    let owners = classes.map(\.entityName) + composites.map(\.plainName)
+    let codableTypes = owners.flatMap { model.codableTypes[$0] ?? [] }
+    let names = codableTypes.map { CodableTypeName($0) }
+    let needsFoundation =
+      classes.contains(where: \.needsFoundation) || composites.contains(where: \.needsFoundation)
+      || names.contains(where: \.needsFoundation)
+    if needsFoundation { modules.append("Foundation") }
+    let qualifiers = names.reduce(into: Set<String>()) { $0.formUnion($1.qualifiers) }
+    let hasUnqualified = names.contains(where: \.isUnqualified)
+    for module in model.imports where hasUnqualified || qualifiers.contains(module) {
+      if !modules.contains(module) { modules.append(module) }
+    }
+  }
+}
+
+/// What the text of a user's type tells of the modules that it comes from.
+struct CodableTypeName {
+  /// The names before a dot: modules, or types around types.
+  private(set) var qualifiers: Set<String> = []
+  /// Whether it has a name that may be of any module.
+  private(set) var isUnqualified = false
+  private(set) var needsFoundation = false
+
+  init(_ text: String) {
+    var start = text.startIndex
+    while start < text.endIndex {
+      guard Self.isNamePart(text[start]) else {
+        start = text.index(after: start)
+        continue
+      }
+      let name = text[start...].prefix(while: Self.isNamePart)
+      let isMember = start > text.startIndex && text[text.index(before: start)] == "."
+      if !isMember {
+        if name.endIndex < text.endIndex, text[name.endIndex] == "." {
+          qualifiers.insert(String(name))
+          needsFoundation = needsFoundation || name == "Foundation"
+        } else if Self.foundation.contains(String(name)) {
+          needsFoundation = true
+        } else if !Self.standard.contains(String(name)) {
+          isUnqualified = true
+        }
+      }
+      start = name.endIndex
+    }
+  }
+
+  private static func isNamePart(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "_"
+  }
+
+  private static let standard: Set<String> = [
+    "Array", "Bool", "Dictionary", "Double", "Float", "Int", "Int8", "Int16", "Int32", "Int64", "Optional",
+    "Set", "String", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
+  ]
+
+  private static let foundation: Set<String> = ["Data", "Date", "Decimal", "UUID", "URL"]
+}

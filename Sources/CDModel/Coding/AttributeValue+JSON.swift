@@ -1,0 +1,134 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension AttributeValue {
+  /// How dates are written as JSON.
+  public enum JSONDateForm: Hashable, Sendable {
+    /// `{"$referenceDate": seconds}` since 2001, the number that `Date` holds: exact.
+    case exact
+    /// `{"$date": seconds}` since 1970, as other tools count. The shift of 978,307,200 seconds rounds: a date
+    /// may change by up to a quarter of a microsecond (in this century).
+    case since1970
+  }
+
+  /// The value as JSON.
+  ///
+  /// null, Booleans, integers and strings are plain. What JSON has no type for is an object with one member:
+  /// `{"$double": x}`, `{"$decimal": "1.5"}`, `{"$referenceDate": seconds}` or `{"$date": seconds}`,
+  /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles are
+  /// tagged because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and
+  /// `"nan"` in the place of the number.
+  public func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
+    switch self {
+    case .null: .null
+    case .bool(let value): .bool(value)
+    case .int(let value): .int(value)
+    case .string(let value): .string(value)
+    case .double(let value): Self.tagged("$double", Self.number(value))
+    case .decimal(let value): Self.tagged("$decimal", .string(value.canonicalText))
+    case .date(let value):
+      switch dates {
+      case .exact: Self.tagged("$referenceDate", Self.number(value.timeIntervalSinceReferenceDate))
+      case .since1970: Self.tagged("$date", Self.number(value.timeIntervalSince1970))
+      }
+    case .data(let value): Self.tagged("$data", .string(value.base64EncodedString()))
+    case .uuid(let value): Self.tagged("$uuid", .string(value.uuidString))
+    case .url(let value): Self.tagged("$url", .string(value.absoluteString))
+    case .composite(let fields):
+      Self.tagged(
+        "$composite",
+        .object(
+          fields.sorted { $0.key.precedes($1.key) }
+            .map { JSONValue.Member($0.key, $0.value.jsonValue(dates: dates)) }))
+    }
+  }
+
+  /// Reads what ``jsonValue(dates:)`` writes, with either form of dates.
+  ///
+  /// An untagged number with a fraction or an exponent is taken as a double.
+  ///
+  /// - Throws: An error whose path leads from the value to the part that is wrong.
+  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+    try self.init(decoding: JSONElement(jsonValue))
+  }
+
+  init(decoding element: JSONElement) throws(ModelDecodingError) {
+    switch element.value {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int(let value): self = .int(value)
+    case .double(let value): self = .double(value)
+    case .string(let value): self = .string(value)
+    case .array: throw element.wrongKind("a value")
+    case .object(let members):
+      guard members.count == 1, let member = members.first else {
+        throw element.error(.invalidValue(found: element.value.canonicalText, expected: "one tag"))
+      }
+      let content = JSONElement(member.value, path: .member(element.path, member.key))
+      self = try Self.decoded(tag: member.key, content, in: element)
+    }
+  }
+
+  private static func decoded(
+    tag: String, _ content: JSONElement, in element: JSONElement
+  ) throws(ModelDecodingError) -> AttributeValue {
+    switch tag {
+    case "$double": return .double(try content.number())
+    case "$referenceDate": return .date(Date(timeIntervalSinceReferenceDate: try content.number()))
+    case "$date": return .date(Date(timeIntervalSince1970: try content.number()))
+    case "$decimal":
+      return .decimal(try content.converted("a decimal of at most 38 digits") { Decimal(canonicalText: $0) })
+    case "$data": return .data(try content.converted("base64") { Data(base64Encoded: $0) })
+    case "$uuid": return .uuid(try content.converted("a UUID") { UUID(uuidString: $0) })
+    case "$url": return .url(try content.converted("a URL") { URL(string: $0) })
+    case "$composite":
+      guard case .object(let members) = content.value else { throw content.wrongKind("an object") }
+      var fields: [String: AttributeValue] = [:]
+      for member in members {
+        let field = JSONElement(member.value, path: .member(content.path, member.key))
+        guard fields.updateValue(try AttributeValue(decoding: field), forKey: member.key) == nil else {
+          throw field.error(.invalidValue(found: member.key, expected: "fields that come once"))
+        }
+      }
+      return .composite(fields)
+    default: throw element.error(.unknownMember(tag))
+    }
+  }
+
+  private static func tagged(_ tag: String, _ value: JSONValue) -> JSONValue {
+    .object([JSONValue.Member(tag, value)])
+  }
+
+  private static func number(_ value: Double) -> JSONValue {
+    if value.isFinite { return .double(value) }
+    return .string(value.isNaN ? "nan" : value < 0 ? "-inf" : "inf")
+  }
+}
+
+extension JSONElement {
+  fileprivate func number() throws(ModelDecodingError) -> Double {
+    switch value {
+    case .double(let value): return value
+    case .int(let integer):
+      guard let value = Double(exactly: integer) else {
+        throw error(.invalidValue(found: String(integer), expected: "a number that a Double holds exactly"))
+      }
+      return value
+    case .string("inf"): return .infinity
+    case .string("-inf"): return -.infinity
+    case .string("nan"): return .nan
+    default: throw wrongKind("a number")
+    }
+  }
+
+  fileprivate func converted<T>(
+    _ expected: String, _ convert: (String) -> T?
+  ) throws(ModelDecodingError) -> T {
+    let text = try string()
+    guard let result = convert(text) else { throw error(.invalidValue(found: text, expected: expected)) }
+    return result
+  }
+}

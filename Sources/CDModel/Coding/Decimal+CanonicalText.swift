@@ -1,0 +1,60 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Decimal {
+  /// The digits of the value without an exponent and without zeros that say nothing: equal values have one
+  /// text. `NaN` for the value of that name.
+  var canonicalText: String {
+    if isNaN { return "NaN" }
+    let text = description
+    guard text.utf8.contains(UInt8(ascii: ".")) else { return text }
+    let digits = text.utf8.reversed().drop { $0 == UInt8(ascii: "0") }.drop { $0 == UInt8(ascii: ".") }
+    return String(decoding: Array(digits.reversed()), as: UTF8.self)
+  }
+
+  /// Reads `-12.5` or `125e-1`; nil for anything else and for what a `Decimal` does not hold exactly.
+  ///
+  /// Foundation's own reading stops silently at the first byte that it does not know, and rounds.
+  init?(canonicalText text: String) {
+    if text == "NaN" {
+      self = .nan
+      return
+    }
+    guard Self.isNumber(text), let value = Decimal(string: text), !value.isNaN,
+      Self.significantDigits(text) == Self.significantDigits(value.description)
+    else { return nil }
+    self = value
+  }
+
+  private static func isNumber(_ text: String) -> Bool {
+    var rest = text.utf8[...]
+    func skipDigits() -> Bool {
+      let tail = rest.drop { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      defer { rest = tail }
+      return tail.startIndex > rest.startIndex
+    }
+    if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+    guard skipDigits() else { return false }
+    if rest.first == UInt8(ascii: ".") {
+      rest.removeFirst()
+      guard skipDigits() else { return false }
+    }
+    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+      rest.removeFirst()
+      if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
+      guard skipDigits() else { return false }
+    }
+    return rest.isEmpty
+  }
+
+  /// The digits before any exponent, from the first to the last that is not 0.
+  private static func significantDigits(_ text: String) -> [UInt8] {
+    let isZero = { (byte: UInt8) in byte == UInt8(ascii: "0") }
+    let digits = text.utf8.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
+      .filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    return Array(digits.drop(while: isZero).reversed().drop(while: isZero))
+  }
+}

@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension ManagedObjectModel {
+  /// The version of the compiled form that this release writes and reads.
+  public static let jsonFormatVersion = 1
+
+  /// The model as canonical JSON: what `cdgen compile` writes. <doc:CanonicalJSON> describes it.
+  ///
+  /// The model read back from the text is equal and has the same text.
+  public var canonicalJSON: String { jsonValue.canonicalText }
+
+  /// The JSON of ``canonicalJSON``.
+  public var jsonValue: JSONValue {
+    let encoder = ModelEncoder(purpose: .canonical)
+    var writer = JSONObjectWriter()
+    writer.add("formatVersion", Self.jsonFormatVersion)
+    writer.add("name", name)
+    writer.add("id", id.uuidString)
+    writer.add("imports", list: imports.map(JSONValue.string))
+    writer.add("current", currentVersionNumber)
+    writer.add(
+      "versions",
+      list: versions.map { version in
+        var writer = JSONObjectWriter()
+        encoder.version(version, into: &writer)
+        return writer.value
+      })
+    return writer.value
+  }
+
+  /// Reads what ``canonicalJSON`` wrote. White space and another order of an object's members do not matter.
+  ///
+  /// The model is taken as it stands: whether its names and rules make sense is the checker's question.
+  public init(canonicalJSON text: String) throws(ModelDecodingError) {
+    try self.init(jsonValue: JSONValue(decoding: text))
+  }
+
+  /// Reads what ``jsonValue`` wrote.
+  public init(jsonValue: JSONValue) throws(ModelDecodingError) {
+    var reader = try JSONElement(jsonValue).object()
+    try reader.checkFormatVersion()
+    let name = try reader.required("name").string()
+    let identity = try reader.required("id")
+    guard let id = UUID(uuidString: try identity.string()) else {
+      throw identity.error(.invalidValue(found: try identity.string(), expected: "a UUID"))
+    }
+    let imports = try reader.list("imports") { (each) throws(ModelDecodingError) in try each.string() }
+    let current = try reader.required("current").int()
+    let versions = try reader.list("versions") { (each) throws(ModelDecodingError) in
+      try ModelVersion(decoding: each.object())
+    }
+    try reader.finish()
+    self.init(name: name, id: id, imports: imports, versions: versions, currentVersionNumber: current)
+  }
+}
+
+extension JSONObjectReader {
+  /// Looks at the format version before all else: in a later one, any other member may mean something else.
+  mutating func checkFormatVersion() throws(ModelDecodingError) {
+    let element = try required("formatVersion")
+    let found = try element.int()
+    guard found == ManagedObjectModel.jsonFormatVersion else {
+      throw element.error(.unsupportedFormat(Int64(found)))
+    }
+  }
+}
+
+extension JSONValue {
+  init(decoding text: String) throws(ModelDecodingError) {
+    do {
+      try self.init(parsing: text)
+    } catch {
+      throw ModelDecodingError(.syntax(error), path: "")
+    }
+  }
+}

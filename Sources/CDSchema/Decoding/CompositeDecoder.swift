@@ -1,0 +1,51 @@
+import CDModel
+
+extension DecodingContext {
+  /// Reads the mapping under `composites:`: a mapping of fields, or one with `fields` and `doc`.
+  func decodeComposites(_ pairs: [MarkedNode.Pair]) -> [CompositeDescription] {
+    pairs.map { pair in
+      let element = ModelElement.composite(version: version, name: pair.name)
+      declare(element, at: pair.key)
+      let result = decodeComposite(pair, element)
+      composites[pair.name] = result
+      return result
+    }
+  }
+
+  private func decodeComposite(_ pair: MarkedNode.Pair, _ element: ModelElement) -> CompositeDescription {
+    var result = CompositeDescription(name: pair.name, fields: [])
+    guard let direct = self.pairs(of: pair.value, noun: "a composite") else {
+      broken.insert(element)
+      return result
+    }
+    var fields = direct
+    if hasLongForm(direct) {
+      guard
+        let reader = MappingReader(
+          pair.value, of: element, at: pair.key, noun: "a composite", keys: ["fields", "doc"], context: self)
+      else { return result }
+      result.doc = reader.prose("doc")
+      fields = reader.pairs("fields")
+    }
+    if fields.isEmpty {
+      error(pair.key, "composite '\(pair.name)' has no fields; it needs one at least")
+      broken.insert(element)
+    }
+    result.fields = fields.map { field in
+      let place = ModelElement.field(version: version, composite: pair.name, name: field.name)
+      declare(place, at: field.key)
+      let attribute = decodeAttribute(field, place, owner: .composite)
+      if broken.contains(place) { broken.insert(element) }
+      return attribute
+    }
+    return result
+  }
+
+  /// Whether `fields` is the mapping of the fields and not a field of that name.
+  private func hasLongForm(_ pairs: [MarkedNode.Pair]) -> Bool {
+    guard let fields = pairs.first(where: { $0.name == "fields" }),
+      case .mapping(let inner) = fields.value.content
+    else { return false }
+    return !inner.contains { $0.name == "type" || $0.name == "codable" }
+  }
+}

@@ -1,0 +1,76 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Reads values as the schema language writes them, strictly: what could be read in two ways is refused.
+enum LiteralDecoder {
+  /// A decimal integer with or without a sign. No underscores, blanks or other bases.
+  static func integer(_ text: String) -> Int64? {
+    let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+    guard !digits.isEmpty, digits.allSatisfy(isDigit) else { return nil }
+    return Int64(text)
+  }
+
+  /// A finite decimal number, with or without a fraction and an exponent.
+  static func double(_ text: String) -> Double? {
+    guard isDecimalNumber(text), let value = Double(text), value.isFinite else { return nil }
+    return value
+  }
+
+  /// A decimal number that `Decimal` holds exactly: 38 digits at most.
+  static func decimal(_ text: String) -> Decimal? {
+    guard isDecimalNumber(text) else { return nil }
+    let mantissa = text.prefix { $0 != "e" && $0 != "E" }
+    var digits = mantissa.filter { $0.isASCII && $0.isNumber }.drop { $0 == "0" }
+    while digits.last == "0" { digits.removeLast() }
+    guard digits.count <= 38 else { return nil }
+    let exponent = text.firstIndex { $0 == "e" || $0 == "E" }.map { text[text.index(after: $0)...] }
+    if let exponent, Int(exponent).map({ abs($0) > 90 }) ?? true { return nil }
+    return Decimal(string: text)
+  }
+
+  /// `[-]digits[.digits][(e|E)[+|-]digits]`
+  private static func isDecimalNumber(_ text: String) -> Bool {
+    var rest = text.utf8[...]
+    func takeDigits() -> Bool {
+      let count = rest.prefix(while: isDigit).count
+      rest = rest.dropFirst(count)
+      return count > 0
+    }
+    if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+    guard takeDigits() else { return false }
+    if rest.first == UInt8(ascii: ".") {
+      rest = rest.dropFirst()
+      guard takeDigits() else { return false }
+    }
+    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+      rest = rest.dropFirst()
+      if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+      guard takeDigits() else { return false }
+    }
+    return rest.isEmpty
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  /// What other languages write for true and false.
+  static func likelyBool(_ text: String) -> String? {
+    switch text.lowercased() {
+    case "true", "yes", "on", "y", "1": "true"
+    case "false", "no", "off", "n", "0": "false"
+    default: nil
+    }
+  }
+
+  static func data(_ text: String) -> Data? {
+    Data(base64Encoded: text)
+  }
+
+  static func url(_ text: String) -> URL? {
+    text.isEmpty ? nil : URL(string: text)
+  }
+}

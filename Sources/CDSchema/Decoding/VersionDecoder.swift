@@ -1,0 +1,100 @@
+import CDModel
+
+/// A version as its file has it, before anything is checked that needs more than one element.
+struct DecodedVersion {
+  var version: ModelVersion
+  /// Whether the file names what the version is based on.
+  var hasBases: Bool
+  /// Elements with a mistake of their own.
+  var broken: Set<ModelElement>
+}
+
+extension DecodingContext {
+  private static let versionKeys = ["label", "basedOn", "enums", "composites", "entities", "configurations"]
+
+  /// Reads a version's file.
+  /// - Parameter root: The document; nil for a file without one.
+  func decodeVersion(_ root: MarkedNode?) -> DecodedVersion {
+    var result = ModelVersion(number: version)
+    let element = ModelElement.version(version)
+    let start = MarkedNode(content: .scalar("", .plain), range: 0..<0)
+    declare(element, at: start)
+    guard let root, !root.isEmpty else {
+      error(start, "the file is empty; a version needs 'entities'")
+      return DecodedVersion(version: result, hasBases: false, broken: [element])
+    }
+    guard
+      let reader = MappingReader(
+        root, of: element, at: start, noun: "a version", keys: Self.versionKeys,
+        hints: [
+          "id": "the model's identity stands in model.yaml",
+          "current": "the current version is named in model.yaml",
+          "imports": "imports stand in model.yaml",
+          "version": "the version's number is the file's name",
+        ], context: self)
+    else { return DecodedVersion(version: result, hasBases: false, broken: [element]) }
+    result.label = reader.prose("label")
+    result.basedOn = decodeBases(reader)
+    // The names of types come first: they may be used before the line that declares them.
+    let compositePairs = reader.pairs("composites")
+    compositeNames = Set(compositePairs.map(\.name))
+    let entityPairs = reader.pairs("entities")
+    entityNames = Set(entityPairs.map(\.name))
+    result.enums = decodeEnums(reader.pairs("enums"))
+    result.composites = decodeComposites(compositePairs)
+    result.entities = entityPairs.map(decodeEntity)
+    if !reader.has("entities") || reader.node("entities")?.isEmpty == true {
+      error(reader.node("entities") ?? start, "the version has no 'entities'")
+    }
+    result.configurations = decodeConfigurations(reader)
+    return DecodedVersion(version: result, hasBases: reader.has("basedOn"), broken: broken)
+  }
+
+  /// `basedOn`: a number or a list of numbers.
+  private func decodeBases(_ reader: MappingReader) -> [Int] {
+    guard let node = reader.node("basedOn") else { return [] }
+    let nodes: [MarkedNode]
+    if case .sequence(let elements) = node.content { nodes = elements } else { nodes = [node] }
+    if nodes.isEmpty { error(node, "'basedOn' names a version or several") }
+    var result: [Int] = []
+    for node in nodes {
+      guard let text = text(of: node, as: "'basedOn'") else { continue }
+      guard let number = LiteralDecoder.integer(text), number >= 1, number <= Int64(VersionFile.highestNumber)
+      else {
+        error(node, "'basedOn' is the number of a version, or a list of them, and not '\(text)'")
+        continue
+      }
+      if result.contains(Int(number)) {
+        error(node, "version \(number) is here a second time")
+        continue
+      }
+      positions.record(node, as: "basedOn[\(result.count)]", of: reader.element)
+      result.append(Int(number))
+    }
+    return result
+  }
+
+  private func decodeConfigurations(_ reader: MappingReader) -> [ConfigurationDescription] {
+    reader.pairs("configurations").compactMap { pair in
+      let element = ModelElement.configuration(version: version, name: pair.name)
+      declare(element, at: pair.key)
+      guard case .sequence(let nodes) = pair.value.content else {
+        error(
+          pair.value.isEmpty ? pair.key : pair.value,
+          "a configuration is a list of entities, and not \(pair.value.kindName)")
+        return nil
+      }
+      var entities: [String] = []
+      for node in nodes {
+        guard let name = text(of: node, as: "an entity's name") else { continue }
+        if entities.contains(name) {
+          error(node, "entity '\(name)' is here a second time")
+          continue
+        }
+        positions.record(node, as: "entities[\(entities.count)]", of: element)
+        entities.append(name)
+      }
+      return ConfigurationDescription(name: pair.name, entities: entities)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// A place in a file, as compilers and editors count it.
+public struct SourceLocation: Hashable, Sendable {
+  /// The file's path as the caller gave it.
+  public var path: String
+  /// The line, the first being 1.
+  public var line: Int
+  /// The column in Unicode scalars, the first being 1.
+  public var column: Int
+
+  public init(path: String, line: Int, column: Int) {
+    self.path = path
+    self.line = line
+    self.column = column
+  }
+}
+
+extension SourceLocation: Comparable {
+  public static func < (left: SourceLocation, right: SourceLocation) -> Bool {
+    if left.path != right.path { return left.path.utf8.lexicographicallyPrecedes(right.path.utf8) }
+    return (left.line, left.column) < (right.line, right.column)
+  }
+}
+
+extension SourceLocation: CustomStringConvertible {
+  /// `path:line:column`, which editors and build tools make a link of.
+  public var description: String { "\(path):\(line):\(column)" }
+}

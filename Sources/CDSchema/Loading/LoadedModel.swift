@@ -1,0 +1,27 @@
+public import CDModel
+
+/// What came of loading a model.
+public struct LoadedModel: Sendable {
+  /// The model; nil if any diagnostic is an error.
+  public var model: ManagedObjectModel?
+
+  /// Every mistake and warning, in order of path, line and column.
+  public var diagnostics: [Diagnostic]
+
+  /// The files of the model's folder by their names, those that cdgen does not read left out.
+  public var files: [ModelFile]
+
+  /// Where each element stands in those files.
+  public var positions: ElementPositions
+
+  /// How far generated declarations can be seen, one of ``accessLevels``; nil where `model.yaml` does not say.
+  ///
+  /// It is no part of the model: it is about the module that the model is built in, and no store knows it.
+  public var access: String?
+
+  /// What `access` in `model.yaml` can be.
+  public static let accessLevels = ["internal", "package", "public"]
+
+  /// Whether anything is wrong that must be mended.
+  public var hasErrors: Bool { diagnostics.containsErrors }
+}

@@ -1,0 +1,58 @@
+/// A file of a model's folder.
+public struct ModelFile: Hashable, Sendable {
+  /// What a file is for, by its name.
+  public enum Kind: Hashable, Sendable {
+    /// `model.yaml`
+    case model
+    /// `7.yaml`
+    case version(Int)
+    /// `6-7.mapping.yaml`
+    case mapping(from: Int, to: Int)
+    /// `versions.lock`
+    case lock
+    /// Something that is none of cdgen's business, such as a README.
+    case other
+
+    /// The kind for a file's name; nil for a YAML file that can be none of a model's.
+    public init?(fileName: String) {
+      switch fileName {
+      case "model.yaml": self = .model
+      case "versions.lock": self = .lock
+      default:
+        if let number = VersionFile.number(in: fileName) {
+          self = .version(number)
+        } else if let (from, to) = Self.mappingNumbers(fileName) {
+          self = .mapping(from: from, to: to)
+        } else if fileName.hasPrefix(".") || !(fileName.hasSuffix(".yaml") || fileName.hasSuffix(".yml")) {
+          self = .other
+        } else {
+          return nil
+        }
+      }
+    }
+
+    private static func mappingNumbers(_ fileName: String) -> (Int, Int)? {
+      guard fileName.hasSuffix(".mapping.yaml") else { return nil }
+      let numbers = fileName.dropLast(".mapping.yaml".count).split(
+        separator: "-", omittingEmptySubsequences: false)
+      guard numbers.count == 2, let from = VersionFile.number(in: "\(numbers[0]).yaml"),
+        let to = VersionFile.number(in: "\(numbers[1]).yaml")
+      else { return nil }
+      return (from, to)
+    }
+  }
+
+  public var kind: Kind
+  /// The name within the folder.
+  public var name: String
+  /// The path as messages show it: the folder's as the caller gave it, and the name.
+  public var path: String
+  public var bytes: [UInt8]
+
+  public init(kind: Kind, name: String, path: String, bytes: [UInt8]) {
+    self.kind = kind
+    self.name = name
+    self.path = path
+    self.bytes = bytes
+  }
+}

@@ -1,0 +1,138 @@
+import CDModel
+
+/// Checks every `renamedFrom` of a version against the versions that it is based on.
+struct RenameValidator {
+  let version: ModelVersion
+  let bases: [EntityGraph]
+  let positions: ElementPositions
+  let diagnostics: DiagnosticCollector
+
+  func validate() {
+    var sources: [String: String] = [:]
+    for entity in version.entities {
+      if let old = entity.renamedFrom {
+        validate(old, of: entity, sources: &sources)
+      }
+      validateProperties(of: entity)
+    }
+    for composite in version.composites { validateFields(of: composite) }
+  }
+
+  private func error(_ element: ModelElement, _ message: String, suggestion: String? = nil) {
+    guard let location = positions.nearest(to: element, key: "renamedFrom") else { return }
+    diagnostics.error(location, message, suggestion: suggestion)
+  }
+
+  private var baseName: String {
+    switch version.basedOn.count {
+    case 0: "a version before"
+    case 1: "version \(version.basedOn[0])"
+    default: "the versions " + version.basedOn.map(String.init).joined(separator: ", ")
+    }
+  }
+
+  private func validate(_ old: String, of entity: EntityDescription, sources: inout [String: String]) {
+    let element = ModelElement.entity(version: version.number, name: entity.name)
+    guard !bases.isEmpty else {
+      error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+      return
+    }
+    guard bases.contains(where: { $0.entity(old) != nil }) else {
+      error(
+        element, "\(baseName) has no entity '\(old)'",
+        suggestion: closestName(to: old, in: bases.flatMap { $0.version.entities.map(\.name) }))
+      return
+    }
+    if let other = sources[old] {
+      error(element, "'\(other)' is renamed from '\(old)' already; a mapping can make two entities of one")
+    } else if version.entities.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
+      error(
+        element,
+        "there is still an entity '\(old)' here, which keeps its objects; "
+          + "a mapping can make two entities of one")
+    }
+    sources[old] = entity.name
+  }
+
+  private func validateProperties(of entity: EntityDescription) {
+    let attributes = entity.attributes.map {
+      (
+        $0.name, $0.renamedFrom,
+        ModelElement.attribute(version: version.number, entity: entity.name, name: $0.name), true
+      )
+    }
+    let relationships = entity.relationships.map {
+      (
+        $0.name, $0.renamedFrom,
+        ModelElement.relationship(version: version.number, entity: entity.name, name: $0.name), false
+      )
+    }
+    var sources: [String: String] = [:]
+    let unrenamed = Set((attributes + relationships).filter { $0.1 == nil }.map(\.0))
+    for (name, old, element, isAttribute) in attributes + relationships {
+      guard let old else { continue }
+      guard !bases.isEmpty else {
+        error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+        continue
+      }
+      let steps = old.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      guard steps.count <= 2 else {
+        error(element, "'renamedFrom' is a property's name, or Entity.name, and not '\(old)'")
+        continue
+      }
+      let owner = steps.count == 2 ? steps[0] : entity.renamedFrom ?? entity.name
+      let property = steps[steps.count - 1]
+      if steps.count == 2, !bases.contains(where: { $0.entity(owner) != nil }) {
+        error(
+          element, "\(baseName) has no entity '\(owner)'",
+          suggestion: closestName(to: owner, in: bases.flatMap { $0.version.entities.map(\.name) }))
+        continue
+      }
+      guard bases.contains(where: { has(property, of: owner, isAttribute: isAttribute, in: $0) }) else {
+        let noun = isAttribute ? "attribute" : "relationship"
+        let names = bases.flatMap {
+          isAttribute ? $0.attributes(of: owner).map(\.name) : $0.relationships(of: owner).map(\.name)
+        }
+        error(
+          element, "'\(owner)' of \(baseName) has no \(noun) '\(property)'",
+          suggestion: closestName(to: property, in: names))
+        continue
+      }
+      if let other = sources[old] {
+        error(element, "'\(other)' is renamed from '\(old)' already")
+      } else if steps.count == 1, unrenamed.contains(property) {
+        error(element, "there is still a '\(property)' here, which keeps its values")
+      }
+      sources[old] = name
+    }
+  }
+
+  private func validateFields(of composite: CompositeDescription) {
+    var sources: [String: String] = [:]
+    for field in composite.fields {
+      guard let old = field.renamedFrom else { continue }
+      let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
+      let names = bases.flatMap { $0.composite(composite.name)?.fields.map(\.name) ?? [] }
+      if bases.isEmpty {
+        error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
+      } else if !names.contains(old) {
+        error(
+          element, "'\(composite.name)' of \(baseName) has no field '\(old)'",
+          suggestion: closestName(to: old, in: names))
+      } else if let other = sources[old] {
+        error(element, "'\(other)' is renamed from '\(old)' already")
+      } else if composite.fields.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
+        error(element, "there is still a '\(old)' here, which keeps its values")
+      }
+      sources[old] = field.name
+    }
+  }
+
+  private func has(_ name: String, of entity: String, isAttribute: Bool, in base: EntityGraph) -> Bool {
+    switch base.property(name, of: entity) {
+    case .attribute: isAttribute
+    case .relationship: !isAttribute
+    default: false
+    }
+  }
+}

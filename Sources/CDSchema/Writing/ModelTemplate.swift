@@ -1,0 +1,71 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// The files that a new model starts with.
+public enum ModelTemplate {
+  /// The files of a new model's folder by their names: `model.yaml`, and a first version that shows the
+  /// language.
+  ///
+  /// - Parameters:
+  ///   - name: The model's name: the folder's without `.cdmodel`.
+  ///   - id: The model's identity, which must be a fresh one for each model.
+  public static func files(name: String, id: UUID) -> [String: String] {
+    ["model.yaml": modelFile(name: name, id: id), VersionFile.name(of: 1): firstVersion]
+  }
+
+  /// Why a name cannot be a model's; nil for one that can.
+  public static func problem(withName name: String) -> String? { NameRules.problem(with: name) }
+
+  private static func modelFile(name: String, id: UUID) -> String {
+    """
+    # The model \(name). Its versions stand beside this file: 1.yaml, 2.yaml, …
+
+    # The model's identity. Never change it: a store is only opened with the model that it was made with.
+    id: \(id.uuidString)
+
+    # The version that generated classes speak for; the highest if not said.
+    # current: 1
+
+    # Modules that generated code imports, for the types of 'codable' attributes.
+    # imports: [MyTypes]
+
+    """
+  }
+
+  private static let firstVersion = """
+    # The first version. Once released ('cdgen lock'), it is frozen; 'cdgen add-version' starts the next.
+    # 'cdgen check' says what is wrong, with line and column.
+
+    entities:
+      Item:
+        doc: Something with a name.
+        attributes:
+          name: String                                # mandatory
+          note: String?                               # optional
+          created: { type: Date, default: now() }
+          done: { type: Bool, default: false }
+        relationships:
+          folder: { to: Folder?, inverse: items }     # to one or none; [Item] is to many
+        indexes: [[created], [done, -created]]        # lists of lists; - for descending
+        fetches:
+          open:                                       # Item.open(before:in:)
+            where: done == NO AND created < $before
+            sort: [-created]
+      Folder:
+        attributes:
+          name: String
+        unique: [[name]]
+        relationships:
+          items: { to: [Item], inverse: folder, onDelete: cascade, ordered: true }
+
+    # Types: String Bool Int16 Int32 Int64 Float Double Decimal Date Data UUID URL, and those made here:
+    # enums:
+    #   Priority: { type: Int16, cases: { low: 0, normal: 1, high: 2 } }
+    # composites:
+    #   Address: { street: String, city: String? }
+
+    """
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import CDModel
+
+/// `cdgen compile`
+struct Compile: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write a model as one file of canonical JSON.",
+    discussion: """
+      The file holds every version and can be loaded at run time, by a program without generated classes. \
+      Equal models give equal files.
+
+        cdgen compile Schemas/ToDo.cdmodel --output ToDo.json
+      """)
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"))
+  var output: String
+
+  func run() throws {
+    try reportingFailures {
+      let (_, model) = try ModelFolder.load(model)
+      try OutputFile(path: output, contents: model.canonicalJSON + "\n").write()
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+import CDSchema
+
+/// `cdgen json-schema`
+struct PrintJSONSchema: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "json-schema",
+    abstract: "Print the JSON Schema of a model's files.",
+    discussion: """
+      An editor that knows it completes keys and marks mistakes while a file is written.
+
+        cdgen json-schema > cdmodel.schema.json
+
+      In an editor that runs the YAML language server, this line at the top of a version's file is enough:
+
+        # yaml-language-server: $schema=../../cdmodel.schema.json
+      """)
+
+  func run() throws {
+    print(JSONSchema.text)
+  }
+}

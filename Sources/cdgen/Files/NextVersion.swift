@@ -1,0 +1,52 @@
+import CDModel
+import CDSchema
+
+/// The text of a version that starts as a copy of the current one.
+struct NextVersion {
+  var number: Int
+  /// The version that is copied.
+  var basedOn: Int
+
+  /// The copied file without what is about the version that it was written for.
+  ///
+  /// - Throws: ``Failure`` where the text cannot be copied so, which is then for a person to do.
+  func text(from loaded: LoadedModel) throws -> String {
+    guard let source = loaded.files.first(where: { $0.kind == .version(basedOn) }) else {
+      throw Failure(loaded.files.first?.path, "version \(basedOn) has no file")
+    }
+    let copy = VersionFile.removingRenames(from: String(decoding: source.bytes, as: UTF8.self))
+    var text = Self.removingBlocks(["basedOn", "label"], from: copy)
+    // The number before is what a version follows if it does not say.
+    if basedOn != number - 1 { text = "basedOn: [\(basedOn)]\n" + text }
+    try verify(text, in: loaded, path: source.path)
+    return text
+  }
+
+  /// Leaves out top-level keys with the lines below them that belong to them.
+  private static func removingBlocks(_ keys: [String], from text: String) -> String {
+    var isLeftOut = false
+    var lines: [Substring] = []
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let isNewBlock = line.first.map { !$0.isWhitespace && $0 != "#" && $0 != "-" } ?? false
+      if isNewBlock { isLeftOut = keys.contains { line.hasPrefix("\($0):") } }
+      let isComment = line.first == "#" || line.isEmpty
+      if !isLeftOut || isComment { lines.append(line) }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Loads the model with the new text in memory, so that nothing is written that does not hold.
+  private func verify(_ text: String, in loaded: LoadedModel, path: String) throws {
+    var files: [String: [UInt8]] = [:]
+    for file in loaded.files { files[file.name] = file.bytes }
+    files[VersionFile.name(of: number)] = Array(text.utf8)
+    let name = loaded.model?.name ?? ""
+    let copy = ModelLoader.load(name: name, files: files).model?.version(number)
+    guard let copy, copy.basedOn == [basedOn], copy.label == nil else {
+      throw Failure(
+        path,
+        "this file cannot be copied as it is written; copy it to \(VersionFile.name(of: number)) by hand, "
+          + "without its 'label' and 'renamedFrom's, and with 'basedOn: [\(basedOn)]'")
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A reason to stop that has no line in a model: a file that cannot be written, for instance.
+struct Failure: Error {
+  /// The file or folder that it is about; nil where there is none.
+  var path: String?
+  var message: String
+
+  init(_ path: String? = nil, _ message: String) {
+    self.path = path
+    self.message = message
+  }
+
+  /// What kept an operation on a file from succeeding, in the system's words.
+  init(_ path: String, _ action: String, _ error: any Error) {
+    self.init(path, "\(action): \(Self.reason(error))")
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    let underlying = (error as? CocoaError)?.underlying
+    if let code = (underlying as? POSIXError ?? error as? POSIXError)?.code {
+      return String(cString: strerror(code.rawValue)).lowercasingFirst
+    }
+    guard let error = error as? CocoaError else { return String(describing: error) }
+    return switch error.code {
+    case .fileWriteFileExists: "there is a file of this name already"
+    case .fileReadNoSuchFile, .fileNoSuchFile: "there is no such file or folder"
+    case .fileReadNoPermission, .fileWriteNoPermission: "permission denied"
+    case .fileWriteOutOfSpace: "no space left"
+    default: "input or output failed (\(error.code.rawValue))"
+    }
+  }
+}
+
+extension Failure: CustomStringConvertible {
+  /// `path: error: message`, as compilers write it.
+  var description: String { (path.map { "\($0): " } ?? "") + "error: \(message)" }
+}
+
+extension String {
+  fileprivate var lowercasingFirst: String { prefix(1).lowercased() + dropFirst() }
+}
+
+/// Runs a command's work: a failure is printed as a compiler would, and the exit status is 1.
+func reportingFailures<T>(_ work: () throws -> T) throws -> T {
+  do {
+    return try work()
+  } catch let failure as Failure {
+    StandardError.write(line: failure.description)
+    throw ExitCode.failure
+  }
+}

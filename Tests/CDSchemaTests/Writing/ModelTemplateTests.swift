@@ -1,0 +1,25 @@
+import CDModel
+import CDSchema
+import Foundation
+import Testing
+
+@Suite("A new model's files")
+struct ModelTemplateTests {
+  @Test("load without a word")
+  func loads() throws {
+    let id = try #require(UUID(uuidString: "0A1B2C3D-4E5F-4A6B-8C7D-9E0F1A2B3C4D"))
+    let files = ModelTemplate.files(name: "Notes", id: id)
+    #expect(files.keys.sorted() == ["1.yaml", "model.yaml"])
+    let loaded = ModelLoader.load(name: "Notes", files: files.mapValues { Array($0.utf8) })
+    #expect(loaded.diagnostics == [])
+    #expect(loaded.model?.id == id)
+    #expect(loaded.model?.versions.map { $0.entities.map(\.name) } == [["Item", "Folder"]])
+  }
+
+  @Test func names() {
+    #expect(ModelTemplate.problem(withName: "Notes") == nil)
+    #expect(
+      ModelTemplate.problem(withName: "My Notes")
+        == "'My Notes' is no name: a name is a letter and then letters, digits and underscores")
+  }
+}

@@ -1,0 +1,108 @@
+import CDModel
+import CDSchema
+import Foundation
+import Testing
+
+/// `init`, `add-version` and `compile`.
+@Suite struct ModelFileTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func initMakesAModelThatIsRight() throws {
+    #expect(
+      try BuiltTool.cdgen.run("init", "ToDo", "--directory", "a/b", in: folder.url)
+        == .init(status: 0, output: "a/b/ToDo.cdmodel\n", errors: ""))
+    #expect(try folder.names(in: "a/b/ToDo.cdmodel") == ["1.yaml", "model.yaml"])
+    let loaded = ModelLoader.load(folder: folder.url.appending(path: "a/b/ToDo.cdmodel").path)
+    #expect(loaded.diagnostics == [])
+    let first = try #require(loaded.model?.id)
+    #expect(try BuiltTool.cdgen.run("init", "ToDo", in: folder.url).status == 0)
+    let second = ModelLoader.load(folder: folder.url.appending(path: "ToDo.cdmodel").path).model?.id
+    #expect(second != nil && second != first)
+  }
+
+  @Test func initOverwritesNothing() throws {
+    try folder.write("mine", to: "ToDo.cdmodel/1.yaml")
+    let result = try BuiltTool.cdgen.run("init", "ToDo", in: folder.url)
+    #expect(
+      result == .init(status: 1, output: "", errors: "ToDo.cdmodel: error: cannot be made: file exists\n"))
+    #expect(try folder.names(in: "ToDo.cdmodel") == ["1.yaml"])
+    #expect(try folder.text(of: "ToDo.cdmodel/1.yaml") == "mine")
+  }
+
+  @Test(arguments: ["2Do", "a/b", "..", ""])
+  func initRefusesWhatIsNoName(name: String) throws {
+    let result = try BuiltTool.cdgen.run("init", name, in: folder.url)
+    #expect(result.status == 1)
+    #expect(result.errors.hasPrefix("error: "))
+    #expect(try folder.names() == [])
+  }
+
+  @Test func addVersionCopiesTheCurrentOneWithoutWhatIsItsOwn() throws {
+    try SampleModel.make(in: folder)
+    try folder.write(
+      """
+      # The second.
+      label: Second
+      basedOn:
+        - 1
+      entities:
+        Memo:
+          renamedFrom: Note
+          attributes:
+            text: { type: String, renamedFrom: text }  # the text
+      """, to: "Notes.cdmodel/2.yaml")
+    #expect(
+      try BuiltTool.cdgen.run("add-version", "Notes.cdmodel/", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel/3.yaml\n", errors: ""))
+    #expect(
+      try folder.text(of: "Notes.cdmodel/3.yaml") == """
+        # The second.
+        entities:
+          Memo:
+            attributes:
+              text: { type: String }  # the text
+        """)
+  }
+
+  @Test func addVersionFollowsTheCurrentVersionWhereThatIsNotTheHighest() throws {
+    try SampleModel.make(in: folder, head: SampleModel.head + "current: 1\n")
+    try folder.write("entities: { Note: { attributes: { text: String } } }\n", to: "Notes.cdmodel/2.yaml")
+    #expect(
+      try BuiltTool.cdgen.run("add-version", "Notes.cdmodel", in: folder.url)
+        == .init(
+          status: 0, output: "Notes.cdmodel/3.yaml\n",
+          errors: "note: model.yaml still says 'current: 1'; change it when version 3 is done\n"))
+    #expect(try folder.text(of: "Notes.cdmodel/3.yaml") == "basedOn: [1]\n" + SampleModel.version)
+    #expect(try BuiltTool.cdgen.run("check", "Notes.cdmodel", in: folder.url).status == 0)
+  }
+
+  @Test func addVersionOfAModelWithMistakesAddsNone() throws {
+    try SampleModel.make(in: folder, version: "entities:\n  Note:\n    attributes: { text: Strin }\n")
+    let result = try BuiltTool.cdgen.run("add-version", "Notes.cdmodel", in: folder.url)
+    #expect(
+      result
+        == .init(
+          status: 1, output: "",
+          errors: "Notes.cdmodel/1.yaml:3:25: error: unknown type 'Strin'; did you mean 'String'?\n"))
+    #expect(try folder.names(in: "Notes.cdmodel") == ["1.yaml", "model.yaml"])
+  }
+
+  @Test func aCompiledModelReadsBackEqual() throws {
+    try SampleModel.make(in: folder)
+    #expect(
+      try BuiltTool.cdgen.run("compile", "Notes.cdmodel", "--output", "out/Notes.json", in: folder.url)
+        == .init(status: 0, output: "", errors: ""))
+    let model = try #require(ModelLoader.load(folder: folder.url.appending(path: "Notes.cdmodel").path).model)
+    let text = try folder.text(of: "out/Notes.json")
+    #expect(text == model.canonicalJSON + "\n")
+    #expect(try ManagedObjectModel(canonicalJSON: text) == model)
+  }
+
+  @Test func theJSONSchemaIsJSON() throws {
+    let result = try BuiltTool.cdgen.run("json-schema", in: folder.url)
+    #expect(result == .init(status: 0, output: JSONSchema.text + "\n", errors: ""))
+    #expect(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) is [String: Any])
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// A program of this package, as the build made it, run as a user would.
+struct BuiltTool {
+  var name: String
+
+  static let cdgen = BuiltTool(name: "cdgen")
+  static let todo = BuiltTool(name: "todo")
+
+  struct Result: Equatable {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  /// Runs the program to its end.
+  ///
+  /// - Parameter folder: Where it runs, so that relative paths are short and messages the same everywhere.
+  func run(_ arguments: String..., in folder: URL) throws -> Result {
+    try run(arguments, in: folder)
+  }
+
+  func run(_ arguments: [String], in folder: URL) throws -> Result {
+    let process = Process()
+    process.executableURL = Self.productsFolder.appending(path: name)
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    // Help is laid out for the width of the terminal.
+    process.environment = ProcessInfo.processInfo.environment.merging(["COLUMNS": "100"]) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    // Files, since a pipe that nobody empties would stop the program.
+    let streams = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: streams, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: streams) }
+    let (output, errors) = (streams.appending(path: "output"), streams.appending(path: "errors"))
+    for file in [output, errors] { try Data().write(to: file) }
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    process.standardError = try FileHandle(forWritingTo: errors)
+    try process.run()
+    process.waitUntilExit()
+    return Result(
+      status: process.terminationStatus,
+      output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
+      errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
+  }
+
+  /// Where the build put the programs: beside the tests.
+  private static var productsFolder: URL {
+    #if os(macOS)
+      for bundle in Bundle.allBundles where bundle.bundlePath.hasSuffix(".xctest") {
+        return bundle.bundleURL.deletingLastPathComponent()
+      }
+    #endif
+    return Bundle.main.bundleURL
+  }
+}
