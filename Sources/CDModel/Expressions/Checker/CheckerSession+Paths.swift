@@ -134,12 +134,15 @@ extension CheckerSession {
     case nil:
       // An unknown entity is reported where the model names it.
       guard graph.entity(entity) != nil else { return Place(type: .unknown, isOptional: true) }
-      error(span, "\(entity) has no '\(key)'", suggestion: closestName(to: key, in: propertyNames(of: entity)))
+      let graph = graph
+      error(
+        span, "\(entity) has no '\(key)'",
+        suggestion: closestName(to: key, in: Self.propertyNames(of: entity, in: graph)))
       return Place(type: .unknown, isOptional: true)
     }
   }
 
-  private func propertyNames(of entity: String) -> [String] {
+  private static func propertyNames(of entity: String, in graph: EntityGraph) -> [String] {
     graph.attributes(of: entity).map(\.name) + graph.relationships(of: entity).map(\.name)
       + graph.fetchedProperties(of: entity).map(\.name)
   }
