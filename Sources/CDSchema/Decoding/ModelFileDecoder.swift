@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
