@@ -1,0 +1,39 @@
+import ArgumentParser
+import CDRuntime
+
+/// `todo add`
+struct Add: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Add something to be done.",
+    discussion: """
+      todo add "Water the plants"
+      todo add "Call Grace" --due 5m --category Work
+      todo add "Renew the passport" --due 2030-06-01
+      """)
+
+  @Argument(help: "What is to be done.")
+  var name: String
+
+  @Option(help: ArgumentHelp("When it is due: \(DueDate.forms).", valueName: "when"))
+  var due: DueDate?
+
+  @Option(help: "The category, which must exist.")
+  var category: String?
+
+  @OptionGroup var store: StoreOptions
+
+  func validate() throws {
+    if name.isEmpty { throw ValidationError("What is to be done needs a name.") }
+  }
+
+  @MainActor
+  func run() async throws {
+    try store.withContext { context in
+      let dueDate = due?.date ?? DueDate(argument: "1d")?.date ?? .now
+      let toDo = ToDo(name: name, dueDate: dueDate, in: context)
+      if let category { try Category.find(category, in: context).addToToDos(toDo) }
+      try context.save()
+      print("\(toDo.number)  \(toDo.name), due \(toDo.dueDate.shortText)")
+    }
+  }
+}

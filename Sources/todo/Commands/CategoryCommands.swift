@@ -1,0 +1,52 @@
+import ArgumentParser
+import CDRuntime
+
+/// `todo category`
+struct CategoryCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "category", abstract: "Work with categories.",
+    subcommands: [AddCategory.self, ListCategories.self])
+
+  /// `todo category add`
+  struct AddCategory: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "add", abstract: "Add a category.", discussion: "todo category add Work")
+
+    @Argument(help: "The category's name.")
+    var name: String
+
+    @OptionGroup var store: StoreOptions
+
+    @MainActor
+    func run() async throws {
+      try store.withContext { context in
+        if try Category.object(name: name, in: context) != nil {
+          throw Problem("there is a category '\(name)' already")
+        }
+        print(Category(name: name, in: context).name)
+      }
+    }
+  }
+
+  /// `todo category list`
+  struct ListCategories: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List the categories.", discussion: "todo category list")
+
+    @OptionGroup var store: StoreOptions
+
+    @MainActor
+    func run() async throws {
+      try store.withContext { context in
+        let categories = try Category.fetch(sortedBy: \.name, in: context)
+        let rows = categories.map { category in
+          [
+            category.name, String(category.toDos.filter { !$0.completed }.count),
+            String(category.toDos.count),
+          ]
+        }
+        print(Table("Category", "Open", "All", rows: rows).text)
+      }
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import CDRuntime
+import Foundation
+
+/// `todo demo`
+struct Demo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show every kind of fetch on a list made for it.",
+    discussion: """
+      The list is made in a temporary store, which is removed in the end. Above each table stands the code that \
+      fetched it.
+
+        todo demo
+      """)
+
+  @MainActor
+  func run() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "todo-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let container = try PersistentContainer(for: ToDoModel.self, at: folder.appending(path: "Demo.sqlite"))
+    let now = Date.now
+    try DemoList(now: now).fill(container.viewContext)
+    // A context of its own has nothing in memory: all that follows comes from the store.
+    try DemoFetches(now: now, context: container.newContext()).run()
+  }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import CDRuntime
+
+/// `todo done`
+struct Done: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Mark something as done.",
+    discussion: """
+      todo done "Water the plants"
+      todo done 3
+      """)
+
+  @Argument(help: "Its name, or its number in the list.")
+  var toDo: String
+
+  @OptionGroup var store: StoreOptions
+
+  @MainActor
+  func run() async throws {
+    try store.withContext { context in
+      let found = try ToDo.find(toDo, in: context)
+      if found.completed { throw Problem("'\(found.name)' has been done already") }
+      found.completed = true
+      print("\(found.number)  \(found.name), done")
+    }
+  }
+}

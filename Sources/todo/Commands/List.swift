@@ -1,0 +1,44 @@
+import ArgumentParser
+import CDRuntime
+
+/// `todo list`
+struct List: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List what is to be done, the most urgent first.",
+    discussion: """
+      todo list
+      todo list --category Work --all
+      """)
+
+  @Option(help: "Only what is in a category.")
+  var category: String?
+
+  @Flag(help: "Also what has been done.")
+  var all = false
+
+  @OptionGroup var store: StoreOptions
+
+  @MainActor
+  func run() async throws {
+    try store.withContext { context in
+      var toDos: [ToDo]
+      if let category {
+        let name = try Category.find(category, in: context).name
+        toDos = try ToDo.fetch(where: \.category.name == name, sortedBy: \.dueDate, in: context)
+      } else {
+        toDos = try ToDo.fetch(sortedBy: \.dueDate, in: context)
+      }
+      if !all { toDos.removeAll(where: \.completed) }
+      print(Self.table(toDos).text)
+    }
+  }
+
+  static func table(_ toDos: [ToDo]) -> Table {
+    Table(
+      "No", "Due", "Name", "Category", "State",
+      rows: toDos.map { toDo in
+        let state = toDo.completed ? "done" : toDo.doNotAlert ? "muted" : ""
+        return [toDo.number, toDo.dueDate.shortText, toDo.name, toDo.category?.name ?? "", state]
+      })
+  }
+}

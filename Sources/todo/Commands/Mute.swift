@@ -1,0 +1,26 @@
+import ArgumentParser
+import CDRuntime
+
+/// `todo mute`
+struct Mute: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let something not alert any more.",
+    discussion: """
+      todo mute "Water the plants"
+      todo mute 3
+      """)
+
+  @Argument(help: "Its name, or its number in the list.")
+  var toDo: String
+
+  @OptionGroup var store: StoreOptions
+
+  @MainActor
+  func run() async throws {
+    try store.withContext { context in
+      let found = try ToDo.find(toDo, in: context)
+      found.doNotAlert = true
+      print("\(found.number)  \(found.name), muted")
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import CDRuntime
+import Foundation
+
+/// The fetches of the demonstration, each printed under its code.
+struct DemoFetches {
+  var now: Date
+  var context: ManagedObjectContext
+
+  func run() throws {
+    show(
+      "ToDo.objects(in: context)",
+      try ToDo.objects(in: context).sorted { $0.number < $1.number })
+
+    show(
+      #"ToDo.objects(matching: \.completed, true, in: context)"#,
+      try ToDo.objects(matching: \.completed, true, in: context))
+
+    show(
+      #"ToDo.object(matching: \.name, "Call Grace", in: context)"#,
+      try ToDo.object(matching: \.name, "Call Grace", in: context))
+
+    show(
+      #"ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)"#,
+      try ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
+        .sorted { $0.dueDate < $1.dueDate })
+
+    let home = try Category.object(name: "Home", in: context)
+    show(#"Category.object(name: "Home", in: context)?.toDos"#, home?.toDos ?? [])
+
+    show(
+      #"ToDo.fetch(where: \.category.name == "Work" && \.completed == false, sortedBy: \.dueDate, limit: 20, in: context)"#,
+      try ToDo.fetch(
+        where: \.category.name == "Work" && \.completed == false, sortedBy: \.dueDate, limit: 20, in: context)
+    )
+
+    show(
+      "ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)",
+      try ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context))
+  }
+
+  private func show(_ code: String, _ toDo: ToDo?) {
+    show(code, toDo.map { [$0] } ?? [])
+  }
+
+  private func show(_ code: String, _ toDos: [ToDo]) {
+    let rows = toDos.map { toDo in
+      let state = toDo.completed ? "done" : toDo.doNotAlert ? "muted" : ""
+      return [
+        toDo.name, TimeSpan(from: now, to: toDo.dueDate).relativeText, toDo.category?.name ?? "", state,
+      ]
+    }
+    print(code + "\n\n" + indented(Table("Name", "Due", "Category", "State", rows: rows).text) + "\n")
+  }
+
+  private func indented(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,8 @@
+/// A reason why a command cannot do what it was asked for, in words for the person who asked.
+struct Problem: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

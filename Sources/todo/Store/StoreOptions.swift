@@ -1,0 +1,45 @@
+import ArgumentParser
+import CDRuntime
+import Foundation
+
+/// Where the list is kept.
+struct StoreOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The list's file. It is made if it is not there.",
+      discussion: "Without it, the list is \(Self.defaultURL.path).", valueName: "path"))
+  var store: String?
+
+  /// Opens the store, does something with a context of it and saves what changed. Nothing is saved if the
+  /// work fails.
+  @MainActor
+  func withContext<T>(_ work: (ManagedObjectContext) throws -> T) throws -> T {
+    let url = store.map { URL(filePath: $0) } ?? Self.defaultURL
+    do {
+      try FileManager.default.createDirectory(
+        at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+      let container = try PersistentContainer(for: ToDoModel.self, at: url)
+      let context = container.viewContext
+      let result = try work(context)
+      if context.hasChanges { try context.save() }
+      return result
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw Problem("\(url.path): \(error)")
+    }
+  }
+
+  /// Where programs of the system keep what they know.
+  static var defaultURL: URL {
+    #if os(macOS)
+      let folder = URL.applicationSupportDirectory
+    #else
+      let environment = ProcessInfo.processInfo.environment
+      let folder =
+        environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
+        ?? URL.homeDirectory.appending(path: ".local/share")
+    #endif
+    return folder.appending(path: "todo/ToDo.sqlite")
+  }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// A to-do list that is kept in a store: the example program of cdgen.
+///
+/// Its classes, `ToDo` and `Category`, are made of `ToDo.cdmodel` while it is built.
+@main
+struct TodoProgram: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "todo",
+    abstract: "Keep a list of things to be done.",
+    discussion: """
+      todo category add Home
+      todo add "Water the plants" --due 5m --category Home
+      todo list
+      todo done "Water the plants"
+
+      'todo demo' shows every kind of fetch on a list of its own.
+      """,
+    subcommands: [
+      Add.self, List.self, Done.self, Mute.self, Due.self, CategoryCommands.self, Demo.self,
+    ])
+}

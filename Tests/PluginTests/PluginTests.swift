@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+
+/// The plugins, in another package. One test, since its steps build upon each other and upon one scratch folder:
+/// what matters is that a change is seen by the next build, and the manifest never has to change.
+@Suite struct PluginTests {
+  @Test func modelsAreBuiltAsTheyChange() throws {
+    let package = try FixturePackage()
+    try package.write("print(\"no model\")\n", to: "Sources/App/main.swift")
+
+    try aTargetWithoutAModelIsToldWhatToAdd(package)
+    try theCommandPluginMakesAModel(package)
+    try anEditChangesTheClass(package)
+    try anEntityIsAdded(package)
+    try aVersionIsAdded(package)
+    try aLinkedModelIsAdded(package)
+    try aMistakeIsShownAtItsPlace(package)
+    try twoModelsOfOneNameAreRefused(package)
+  }
+
+  /// A program that prints what the build knows of its models.
+  private func program(_ models: [String], _ expressions: [String] = []) -> String {
+    let prints = models.map { model in
+      """
+      for entity in \(model)Model.model.currentVersion?.entities ?? [] {
+        print(entity.name, entity.attributes.map(\\.name))
+      }
+      """
+    }
+    // That these compile is the test.
+    let uses = expressions.enumerated().map { index, expression in
+      "func use\(index)(_ context: ManagedObjectContext) { _ = \(expression) }"
+    }
+    return (["import CDRuntime"] + prints + uses).joined(separator: "\n") + "\n"
+  }
+
+  private func aTargetWithoutAModelIsToldWhatToAdd(_ package: FixturePackage) throws {
+    let result = try package.build()
+    #expect(result.status != 0)
+    #expect(
+      Set(result.messages) == [
+        """
+        error: target 'App' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic link to \
+        one, to Sources/App, such as 'swift package --allow-writing-to-package-directory cdgen init App \
+        --directory Sources/App' makes
+        """
+      ], "\(result.output)")
+  }
+
+  private func theCommandPluginMakesAModel(_ package: FixturePackage) throws {
+    let usage = try package.cdgen()
+    #expect(usage.status == 0, "\(usage.output)")
+    #expect(usage.output.contains("\nUSAGE: cdgen <subcommand>\n"))
+
+    let result = try package.cdgen("init", "Shop", "--directory", "Sources/App")
+    #expect(result.status == 0, "\(result.output)")
+    try package.write(program(["Shop"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Item [\"name\", \"note\", \"created\", \"done\"]\nFolder [\"name\"]\n")
+
+    let check = try package.cdgen("check", "Sources/App/Shop.cdmodel", "Missing.cdmodel")
+    #expect(check.status == 1)
+    // The order of the two depends on who is first to be read.
+    #expect(
+      Set(check.messages) == [
+        "error: cdgen ended with status 1",
+        "Missing.cdmodel:1:1: error: there is no such folder; a model is a folder named NAME.cdmodel",
+      ], "\(check.output)")
+  }
+
+  private func anEditChangesTheClass(_ package: FixturePackage) throws {
+    try package.replace("note: String?", with: "memo: String?", in: "Sources/App/Shop.cdmodel/1.yaml")
+    try package.write(program(["Shop"], ["Item(in: context).memo"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Item [\"name\", \"memo\", \"created\", \"done\"]\nFolder [\"name\"]\n")
+  }
+
+  private func anEntityIsAdded(_ package: FixturePackage) throws {
+    try package.replace(
+      "entities:\n", with: "entities:\n  Tag:\n    attributes: { label: String }\n",
+      in: "Sources/App/Shop.cdmodel/1.yaml")
+    try package.write(
+      program(["Shop"], ["Tag(label: \"new\", in: context).label"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(
+      run.output == """
+        Tag ["label"]
+        Item ["name", "memo", "created", "done"]
+        Folder ["name"]
+
+        """)
+  }
+
+  private func aVersionIsAdded(_ package: FixturePackage) throws {
+    let result = try package.cdgen("add-version", "Sources/App/Shop.cdmodel")
+    #expect(result.status == 0, "\(result.output)")
+    try package.replace("memo: String?", with: "remark: String?", in: "Sources/App/Shop.cdmodel/2.yaml")
+    try package.write(program(["Shop"], ["Item(in: context).remark"]), to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(
+      run.output == """
+        Tag ["label"]
+        Item ["name", "remark", "created", "done"]
+        Folder ["name"]
+
+        """)
+  }
+
+  private func aLinkedModelIsAdded(_ package: FixturePackage) throws {
+    let head = "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E21\n"
+    try package.write(head, to: "Models/Library.cdmodel/model.yaml")
+    try package.write(
+      "entities:\n  Book:\n    attributes:\n      title: String\n", to: "Models/Library.cdmodel/1.yaml")
+    try package.link("Sources/App/Library.cdmodel", to: "../../Models/Library.cdmodel")
+    try package.write(
+      program(["Library"], ["Book(title: \"\", in: context)", "Item(in: context)"]),
+      to: "Sources/App/main.swift")
+    let build = try package.build()
+    #expect(build.status == 0, "\(build.output)")
+    #expect(build.messages == [])
+    #expect(try package.buildAndRun().output == "Book [\"title\"]\n")
+
+    // A file behind the link.
+    try package.write(
+      "entities:\n  Book:\n    attributes:\n      title: String\n      isbn: String\n",
+      to: "Models/Library.cdmodel/2.yaml")
+    try package.write(program(["Library"]), to: "Sources/App/main.swift")
+    #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+
+  private func aMistakeIsShownAtItsPlace(_ package: FixturePackage) throws {
+    try package.replace("isbn: String", with: "isbn: Strin", in: "Models/Library.cdmodel/2.yaml")
+    let result = try package.build()
+    #expect(result.status != 0)
+    let file = package.folder.appending(path: "Models/Library.cdmodel/2.yaml").path
+    #expect(result.messages == ["\(file):5:13: error: unknown type 'Strin'; did you mean 'String'?"])
+    try package.replace("isbn: Strin", with: "isbn: String", in: "Models/Library.cdmodel/2.yaml")
+    #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+
+  private func twoModelsOfOneNameAreRefused(_ package: FixturePackage) throws {
+    try package.write(
+      "id: 5D6A7B1C-36B4-4B8E-A0B7-2C2F8F0F6E22\n", to: "Sources/App/Old/Library.cdmodel/model.yaml")
+    let result = try package.build()
+    #expect(result.status != 0)
+    #expect(
+      Set(result.messages) == [
+        """
+        error: target 'App' has 2 models named 'Library', Sources/App/Library.cdmodel and \
+        Sources/App/Old/Library.cdmodel: remove or rename one
+        """
+      ])
+    try package.remove("Sources/App/Old")
+    #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+}
