@@ -23,7 +23,7 @@ import Testing
     #expect(!context.hasChanges)
     #expect(!book.isInserted)
 
-    let other = try store.container().newContext()
+    let other = try store.freshContext()
     let read = try #require(try Book.objects(in: other).first)
     #expect(read !== book)
     #expect(read.objectID == book.objectID)

@@ -149,10 +149,14 @@ final class IdentityMap {
     old.deallocate()
   }
 
-  func forEach(_ body: (ManagedObject) -> Void) {
+  /// The objects, in no order.
+  var objects: [ManagedObject] {
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(count)
     for place in 0..<capacity {
-      if let object = entries[place].object { body(object) }
+      if let object = entries[place].object { objects.append(object) }
     }
+    return objects
   }
 
   func removeAll() {

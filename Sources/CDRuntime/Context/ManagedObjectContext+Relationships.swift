@@ -88,7 +88,8 @@ extension ManagedObjectContext {
       let plan = model.entities[relationship.destination]
       let select = model.selects[plan.index]
       let statement = try reader().statement(
-        select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1" + (select.condition.map { " AND " + $0 } ?? ""))
+        select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
+          + (select.condition.map { " AND " + $0 } ?? ""))
       statement.bind(object.key, at: 1)
       // The row's object may have been changed since, or deleted.
       let found = try objects(from: statement, select, of: plan).first {

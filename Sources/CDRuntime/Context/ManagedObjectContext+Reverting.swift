@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     cachingStates.removeAll()
     for object in objects { object.flags.subtract([.listed, .inserted, .updated, .touched, .deleted]) }
     for map in maps {
-      map?.forEach { $0.extras?.toMany.removeAll() }
+      for object in map?.objects ?? [] { object.extras?.toMany.removeAll() }
       map?.removeAll()
     }
     endReading()

@@ -32,7 +32,8 @@ extension ManagedObjectContext {
   }
 
   @inline(__always)
-  private func object(from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope) -> ManagedObject {
+  private func object(from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope) -> ManagedObject
+  {
     let key = sqlite3_column_int64(statement, 0)
     let version = sqlite3_column_int64(statement, 1)
     if let object = registered(key, root: scope.plan.root) {

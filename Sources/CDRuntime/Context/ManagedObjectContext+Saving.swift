@@ -54,8 +54,8 @@ extension ManagedObjectContext {
       where relationship.isToMany && relationship.inverse == nil
         && roots.contains(model.entities[relationship.destination].root)
       {
-        maps[plan.root]?.forEach { object in
-          guard let state = object.extras?.toManyState(relationship.slot) else { return }
+        for object in maps[plan.root]?.objects ?? [] {
+          guard let state = object.extras?.toManyState(relationship.slot) else { continue }
           for gone in deleted { state.keys?.remove(gone.key) }
           state.cache = nil
         }

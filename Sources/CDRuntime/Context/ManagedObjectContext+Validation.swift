@@ -85,7 +85,8 @@ extension ManagedObjectContext {
     return errors
   }
 
-  private func mistake(of object: ManagedObject, _ relationship: RelationshipPlan) -> ValidationError.Reason? {
+  private func mistake(of object: ManagedObject, _ relationship: RelationshipPlan) -> ValidationError.Reason?
+  {
     let description = relationship.description
     guard relationship.isToMany else {
       // A reference to an object that is deleted in this context is none.

@@ -46,9 +46,7 @@ public final class ManagedObjectContext {
     for scope in scopes { scope.context = nil }
     for (root, range) in keys.enumerated() { store.giveBackKeys(range, of: root) }
     // What refers to other objects goes first, so that no cycle outlives the context.
-    for map in maps {
-      map?.forEach { object in object.extras?.toMany.forEach { $0.state.cache = nil } }
-    }
+    for state in cachingStates { state.cache = nil }
   }
 
   // MARK: Errors that could not be thrown
@@ -178,9 +176,7 @@ public final class ManagedObjectContext {
 
   /// The objects of the context that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    var objects: [ManagedObject] = []
-    for map in maps { map?.forEach { objects.append($0) } }
-    return objects
+    maps.flatMap { $0?.objects ?? [] }
   }
 }
 

@@ -1,9 +1,10 @@
+import GRDBSQLite
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import GRDBSQLite
 
 /// One save's transaction: deletes, updates, inserts, pairs, positions, history.
 ///
@@ -61,7 +62,9 @@ struct SaveRun {
 
   private mutating func delete(_ object: ManagedObject) throws {
     let entity = object.scope.plan
-    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) { entity.sql.delete }
+    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
+      entity.sql.delete
+    }
     statement.bind(object.key, at: 1)
     statement.bind(object.version, at: 2)
     try statement.run()
@@ -139,7 +142,8 @@ struct SaveRun {
       guard let changed = object.extras?.changed else { continue }
       let entity = object.scope.plan
       let table = SQLite.quoted(entity.table)
-      let unique = Set(entity.lineage.flatMap { model.entities[$0].description.uniquenessConstraints.joined() })
+      let unique = Set(
+        entity.lineage.flatMap { model.entities[$0].description.uniquenessConstraints.joined() })
       for slot in entity.slots where changed.contains(slot.number) && unique.contains(slot.name) {
         for column in slot.columns.map({ entity.columns[$0] }) {
           let name = SQLite.quoted(column.name)
@@ -147,7 +151,8 @@ struct SaveRun {
             switch column.cell {
             case .string, .url, .decimal, .codable: "'_cdgen ' || hex(randomblob(16))"
             case .data, .uuid: "randomblob(16)"
-            case .bool, .int16, .int32, .int64, .float, .double, .date: "(SELECT min(\(name)) FROM \(table)) - 1"
+            case .bool, .int16, .int32, .int64, .float, .double, .date:
+              "(SELECT min(\(name)) FROM \(table)) - 1"
             }
           let statement = try connection.statement("UPDATE \(table) SET \(name) = \(value) WHERE _pk = ?1")
           statement.bind(object.key, at: 1)

@@ -48,7 +48,7 @@ public struct ValidationError: Error, Hashable, Sendable {
   public let property: String?
   public let objectID: ManagedObjectID
 
-  init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
+  public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
     self.reason = reason
     self.entity = entity
     self.property = property
@@ -62,6 +62,11 @@ public struct SaveConflict: Error, Hashable, Sendable {
 
   public let reason: Reason
   public let objectID: ManagedObjectID
+
+  public init(reason: Reason, objectID: ManagedObjectID) {
+    self.reason = reason
+    self.objectID = objectID
+  }
 }
 
 extension ValidationError: CustomStringConvertible {

@@ -1,9 +1,10 @@
+import GRDBSQLite
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import GRDBSQLite
 
 /// Why a store cannot be opened, read or written. The store is as it was.
 public enum StoreError: Error, Hashable, Sendable {

@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   ///   where the store cannot be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let plan = try entityPlan(of: request)
-    var run = try FetchRun(
+    let run = try FetchRun(
       context: self, plan: plan, predicate: request.predicate, variables: request.variables,
       sortKeys: request.sortKeys, limit: request.limit, offset: request.offset,
       includesSubentities: request.includesSubentities)
@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   /// The count of the objects that a request would fetch.
   public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
     let plan = try entityPlan(of: request)
-    var run = try FetchRun(
+    let run = try FetchRun(
       context: self, plan: plan, predicate: request.predicate, variables: request.variables,
       sortKeys: [], limit: request.limit, offset: request.offset,
       includesSubentities: request.includesSubentities)
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
   func fetch(_ property: FetchedPropertyDescription, for object: ManagedObject) throws -> [ManagedObject] {
     guard let plan = model.entity(property.entity) else { throw FetchError.unknownEntity(property.entity) }
-    var run = try FetchRun(
+    let run = try FetchRun(
       context: self, plan: plan, predicate: property.predicate, variables: [:],
       sortKeys: property.sort, limit: property.limit, offset: 0, includesSubentities: true,
       fetchSource: object)

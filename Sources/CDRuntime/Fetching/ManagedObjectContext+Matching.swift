@@ -55,7 +55,8 @@ extension ManagedObjectContext {
 
   /// The condition that attributes have values; nil where there are none, which all objects meet.
   func predicate(
-    matching pairs: [(key: String, value: (any AttributeValueConvertible)?)], using combination: MatchCombination,
+    matching pairs: [(key: String, value: (any AttributeValueConvertible)?)],
+    using combination: MatchCombination,
     of entity: String
   ) throws -> FetchPredicate? {
     guard let plan = model.entity(entity) else { throw FetchError.unknownEntity(entity) }

@@ -1,9 +1,10 @@
+import GRDBSQLite
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import GRDBSQLite
 
 /// The row that an object is made from: of a SQLite statement, or values that somebody has collected.
 ///

@@ -1,9 +1,10 @@
+import GRDBSQLite
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
   public import Foundation
 #endif
-import GRDBSQLite
 
 /// What an object writes its values to: the parameters of a SQLite statement, or a list of values.
 @_spi(Generated) public final class RowWriter {

@@ -180,7 +180,8 @@ extension ManagedObject: CustomStringConvertible {
   /// The entity and the identifier; no values, which may be private.
   public var description: String {
     let state =
-      isDeleted ? " deleted" : isInaccessible ? " inaccessible" : isInserted ? " inserted" : isFault ? " fault" : ""
+      isDeleted
+      ? " deleted" : isInaccessible ? " inaccessible" : isInserted ? " inserted" : isFault ? " fault" : ""
     return "<\(scope.plan.name) p\(key)\(state)>"
   }
 }

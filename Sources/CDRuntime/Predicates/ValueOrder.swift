@@ -27,7 +27,8 @@ enum ValueOrder {
   private static func compareNumbers(_ left: AttributeValue, _ right: AttributeValue) -> ComparisonResult? {
     switch (number(left), number(right)) {
     case (.integer(let left)?, .integer(let right)?): return order(left, right)
-    case (.double(let left)?, .double(let right)?): return left.isNaN || right.isNaN ? nil : order(left, right)
+    case (.double(let left)?, .double(let right)?):
+      return left.isNaN || right.isNaN ? nil : order(left, right)
     case (.integer(let left)?, .double(let right)?): return compare(left, right)
     case (.double(let left)?, .integer(let right)?): return compare(right, left).map(opposite)
     case (.decimal(let left)?, .decimal(let right)?): return compare(left, right)

@@ -27,7 +27,9 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 
-  public subscript<Value>(dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>) -> Attribute<Value> {
+  public subscript<Value>(dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>) -> Attribute<
+    Value
+  > {
     Attribute(keys: keys + Fields()[keyPath: path].keys)
   }
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToOne<Other> {

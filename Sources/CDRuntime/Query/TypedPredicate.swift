@@ -95,7 +95,9 @@ public func != <Root, Destination>(
 
 extension KeyPath {
   /// The value is one of these.
-  public func isIn<Object: ManagedObject, V: AttributeValueConvertible>(_ values: [V]) -> TypedPredicate<Object>
+  public func isIn<Object: ManagedObject, V: AttributeValueConvertible>(_ values: [V]) -> TypedPredicate<
+    Object
+  >
   where Root == Fields<Object>, Value == Attribute<V> {
     comparison(self, .in, .array(values.map { .value($0.attributeValue) }))
   }

@@ -1,10 +1,11 @@
+import GRDB
+import GRDBSQLite
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import GRDB
-import GRDBSQLite
 
 /// A connection to a store, opened and configured by GRDB and used through SQLite's C interface.
 ///

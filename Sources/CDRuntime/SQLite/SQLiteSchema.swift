@@ -53,7 +53,8 @@ struct SQLiteSchema {
             declared.isNotNull = true
           } else {
             checks.append(
-              "CHECK (\"_entity\" NOT IN (\(entityList(owner))) OR \(SQLite.quoted(column.name)) IS NOT NULL)")
+              "CHECK (\"_entity\" NOT IN (\(entityList(owner))) OR \(SQLite.quoted(column.name)) IS NOT NULL)"
+            )
           }
         }
         if let relationship = kind.slots[column.slot].relationship {
@@ -176,7 +177,9 @@ struct SQLiteSchema {
       }
       for index in kind.description.indexes {
         let columns = index.elements.flatMap { element in
-          columnNames(element.keyPath, in: kind).map { SQLite.quoted($0) + (element.isAscending ? "" : " DESC") }
+          columnNames(element.keyPath, in: kind).map {
+            SQLite.quoted($0) + (element.isAscending ? "" : " DESC")
+          }
         }
         guard !columns.isEmpty else { continue }
         let name = index.elements.map { ($0.isAscending ? "" : "-") + $0.keyPath }.joined(separator: ".")

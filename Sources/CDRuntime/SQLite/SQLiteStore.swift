@@ -1,9 +1,10 @@
+import Synchronization
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
-import Synchronization
 
 /// An open SQLite store: shared by all contexts of a coordinator.
 final class SQLiteStore: Sendable {

@@ -37,15 +37,30 @@ nonisolated class Publication: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _author: CDRuntime.ObjectKey = 0
 
   final var title: String {
-    get { _willRead(); return _title }
-    set { _willWrite(0); _title = newValue }
+    get {
+      _willRead()
+      return _title
+    }
+    set {
+      _willWrite(0)
+      _title = newValue
+    }
   }
   final var uuid: UUID {
-    get { _willRead(); return _uuid }
-    set { _willWrite(1); _uuid = newValue }
+    get {
+      _willRead()
+      return _uuid
+    }
+    set {
+      _willWrite(1)
+      _uuid = newValue
+    }
   }
   final var author: Author {
-    get { _willRead(); return _toOne(_author, 2) ?? Author(_seed: _missing("Author")) }
+    get {
+      _willRead()
+      return _toOne(_author, 2) ?? Author(_seed: _missing("Author"))
+    }
     set { _setToOne(newValue, 2) }
   }
 
@@ -90,38 +105,89 @@ nonisolated class Book: Publication {
   private final var _prequel: CDRuntime.ObjectKey = 0
 
   final var isbn: String {
-    get { _willRead(); return _isbn }
-    set { _willWrite(3); _isbn = newValue }
+    get {
+      _willRead()
+      return _isbn
+    }
+    set {
+      _willWrite(3)
+      _isbn = newValue
+    }
   }
   final var salesRank: Int64? {
-    get { _willRead(); return _salesRank }
-    set { _willWrite(4); _salesRank = newValue }
+    get {
+      _willRead()
+      return _salesRank
+    }
+    set {
+      _willWrite(4)
+      _salesRank = newValue
+    }
   }
   final var priority: Priority {
-    get { _willRead(); return Priority(rawValue: _priority) ?? _unknown(.normal, 5) }
-    set { _willWrite(5); _priority = newValue.rawValue }
+    get {
+      _willRead()
+      return Priority(rawValue: _priority) ?? _unknown(.normal, 5)
+    }
+    set {
+      _willWrite(5)
+      _priority = newValue.rawValue
+    }
   }
   final var settings: BookSettings? {
-    get { _willRead(); return _settings.value(of: self, 6) }
-    set { _willWrite(6); _settings.set(newValue) }
+    get {
+      _willRead()
+      return _settings.value(of: self, 6)
+    }
+    set {
+      _willWrite(6)
+      _settings.set(newValue)
+    }
   }
   final var added: Date {
-    get { _willRead(); return _added }
-    set { _willWrite(7); _added = newValue }
+    get {
+      _willRead()
+      return _added
+    }
+    set {
+      _willWrite(7)
+      _added = newValue
+    }
   }
   final var shippedTo: Address? {
-    get { _willRead(); return _shippedTo }
-    set { _willWrite(8); _shippedTo = newValue }
+    get {
+      _willRead()
+      return _shippedTo
+    }
+    set {
+      _willWrite(8)
+      _shippedTo = newValue
+    }
   }
   final var price: Decimal {
-    get { _willRead(); return _price }
-    set { _willWrite(9); _price = newValue }
+    get {
+      _willRead()
+      return _price
+    }
+    set {
+      _willWrite(9)
+      _price = newValue
+    }
   }
   final var draft: Bool {
-    get { _willRead(); return _draft }
-    set { _willWrite(10); _draft = newValue }
+    get {
+      _willRead()
+      return _draft
+    }
+    set {
+      _willWrite(10)
+      _draft = newValue
+    }
   }
-  final var reviewCount: Int64? { _willRead(); return _reviewCount }
+  final var reviewCount: Int64? {
+    _willRead()
+    return _reviewCount
+  }
   final var reviews: [Review] {
     get { _toMany(12) }
     set { _setToMany(newValue, 12) }
@@ -134,7 +200,10 @@ nonisolated class Book: Publication {
     set { _setToOne(newValue, 13) }
   }
   final var prequel: Book? {
-    get { _willRead(); return _toOne(_prequel, 14) }
+    get {
+      _willRead()
+      return _toOne(_prequel, 14)
+    }
     set { _setToOne(newValue, 14) }
   }
   final var tags: [Tag] {
@@ -199,8 +268,14 @@ nonisolated class Book: Publication {
 nonisolated final class Magazine: Publication {
   private final var _issue: Int32 = 0
   final var issue: Int32 {
-    get { _willRead(); return _issue }
-    set { _willWrite(3); _issue = newValue }
+    get {
+      _willRead()
+      return _issue
+    }
+    set {
+      _willWrite(3)
+      _issue = newValue
+    }
   }
   init(title: String, issue: Int32, author: Author, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
@@ -226,8 +301,14 @@ nonisolated class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _name: String = ""
   private final var _spouse: CDRuntime.ObjectKey = 0
   final var name: String {
-    get { _willRead(); return _name }
-    set { _willWrite(0); _name = newValue }
+    get {
+      _willRead()
+      return _name
+    }
+    set {
+      _willWrite(0)
+      _name = newValue
+    }
   }
   final var publications: [Publication] {
     get { _toMany(1) }
@@ -240,7 +321,10 @@ nonisolated class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
   final func addToFriends(_ object: Author) { _add(object, 2) }
   final var spouse: Author? {
-    get { _willRead(); return _toOne(_spouse, 3) }
+    get {
+      _willRead()
+      return _toOne(_spouse, 3)
+    }
     set { _setToOne(newValue, 3) }
   }
   init(name: String, in context: CDRuntime.ManagedObjectContext) {
@@ -274,15 +358,30 @@ nonisolated final class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _text: String? = nil
   private final var _book: CDRuntime.ObjectKey = 0
   final var stars: Int16 {
-    get { _willRead(); return _stars }
-    set { _willWrite(0); _stars = newValue }
+    get {
+      _willRead()
+      return _stars
+    }
+    set {
+      _willWrite(0)
+      _stars = newValue
+    }
   }
   final var text: String? {
-    get { _willRead(); return _text }
-    set { _willWrite(1); _text = newValue }
+    get {
+      _willRead()
+      return _text
+    }
+    set {
+      _willWrite(1)
+      _text = newValue
+    }
   }
   final var book: Book? {
-    get { _willRead(); return _toOne(_book, 2) }
+    get {
+      _willRead()
+      return _toOne(_book, 2)
+    }
     set { _setToOne(newValue, 2) }
   }
   init(stars: Int16, in context: CDRuntime.ManagedObjectContext) {
@@ -316,8 +415,14 @@ nonisolated final class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass {
 nonisolated final class Tag: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _name: String = ""
   final var name: String {
-    get { _willRead(); return _name }
-    set { _willWrite(0); _name = newValue }
+    get {
+      _willRead()
+      return _name
+    }
+    set {
+      _willWrite(0)
+      _name = newValue
+    }
   }
   final var books: [Book] {
     get { _toMany(1) }
@@ -347,11 +452,20 @@ nonisolated final class Shelf: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private final var _label: String? = nil
   private final var _favourite: CDRuntime.ObjectKey = 0
   final var label: String? {
-    get { _willRead(); return _label }
-    set { _willWrite(0); _label = newValue }
+    get {
+      _willRead()
+      return _label
+    }
+    set {
+      _willWrite(0)
+      _label = newValue
+    }
   }
   final var favourite: Book? {
-    get { _willRead(); return _toOne(_favourite, 1) }
+    get {
+      _willRead()
+      return _toOne(_favourite, 1)
+    }
     set { _setToOne(newValue, 1) }
   }
   final var books: [Book] {

@@ -86,7 +86,8 @@ enum LibraryDescription {
     name: "Author", attributes: [AttributeDescription(name: "name", type: .string)],
     relationships: [
       RelationshipDescription(
-        name: "publications", destination: "Publication", isToMany: true, inverse: "author", deleteRule: .deny),
+        name: "publications", destination: "Publication", isToMany: true, inverse: "author", deleteRule: .deny
+      ),
       RelationshipDescription(
         name: "friends", destination: "Author", isToMany: true, inverse: "friends"),
       RelationshipDescription(name: "spouse", destination: "Author", inverse: "spouse"),

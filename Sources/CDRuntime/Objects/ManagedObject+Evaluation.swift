@@ -1,0 +1,44 @@
+// An object as what predicates and expressions are evaluated with: its values with all unsaved changes.
+extension ManagedObject: EvaluationSubject {
+  public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
+    if let slot = scope.plan.slot(key) { return evaluationValue(of: slot) }
+    guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
+      throw .unknownKey(key, entity: scope.plan.name)
+    }
+    do {
+      return .collection(try context.fetch(property, for: self).map { .subject($0) })
+    } catch {
+      throw .unsupported("fetched property '\(scope.plan.name).\(key)', whose fetch fails: \(error)")
+    }
+  }
+
+  public final var evaluationIdentity: ObjectReference? { reference }
+
+  private final func evaluationValue(of slot: SlotPlan) -> EvaluationValue {
+    switch slot.kind {
+    case .attribute(_, let cell):
+      _willRead()
+      let value = storedValue(slot.number)
+      if case .float = cell, case .double(let number) = value { return .float(Float(number)) }
+      return .value(value)
+    case .composite(_, let fields):
+      _willRead()
+      guard case .composite(let values) = storedValue(slot.number) else { return .null }
+      var result: [String: EvaluationValue] = [:]
+      for field in fields {
+        let value = values[field.description.name] ?? .null
+        if case .float = field.cell, case .double(let number) = value {
+          result[field.description.name] = .float(Float(number))
+        } else {
+          result[field.description.name] = .value(value)
+        }
+      }
+      return .dictionary(result)
+    case .relationship(let relationship):
+      if relationship.isToMany {
+        return .collection(relatedObjects(relationship).map { .subject($0) })
+      }
+      return relatedObject(relationship).map { .subject($0) } ?? .null
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+@Suite struct StoreTests {
+  private let store: TemporaryStore
+
+  init() throws { store = try TemporaryStore() }
+
+  private func sql(_ query: String) throws -> [String] {
+    try SQLiteConnection(path: store.url.path(percentEncoded: false)).rows(query).map { $0[0] ?? "" }
+  }
+
+  private func execute(_ sql: String) throws {
+    try SQLiteConnection(path: store.url.path(percentEncoded: false)).execute(sql)
+  }
+
+  @Test func theSchemaIsAsDocumented() throws {
+    _ = try store.container()
+    let found = try sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name")
+    #expect(found == LibrarySchema.statements)
+  }
+
+  @Test func aStoreIsOpenedAgainWithTheSameIdentity() throws {
+    let first = try store.container().persistentStoreCoordinator.storeIDs
+    #expect(try store.container().persistentStoreCoordinator.storeIDs == first)
+  }
+
+  @Test func whatIsNoDatabaseIsRefusedAndLeftAlone() throws {
+    let bytes = Data("this is no database at all".utf8)
+    try bytes.write(to: store.url)
+    #expect(throws: StoreError.notADatabase(store.url)) { try store.container() }
+    #expect(try Data(contentsOf: store.url) == bytes)
+  }
+
+  @Test func anotherDatabaseIsRefusedAndLeftAlone() throws {
+    try execute("CREATE TABLE theirs (x)")
+    let bytes = try Data(contentsOf: store.url)
+    #expect(throws: StoreError.foreignDatabase(store.url)) { try store.container() }
+    #expect(try Data(contentsOf: store.url) == bytes)
+  }
+
+  @Test func aNewerFormatIsRefused() throws {
+    _ = try store.container()
+    try execute("UPDATE _cdgen_metadata SET value = '2' WHERE key = 'formatVersion'")
+    #expect(throws: StoreError.newerFormat(store.url, found: 2, supported: 1)) { try store.container() }
+  }
+
+  @Test func anotherModelIsRefused() throws {
+    _ = try store.container()
+    var other = LibraryDescription.model
+    other.id = UUID()
+    other.name = "Other"
+    #expect(throws: StoreError.otherModel(store.url, found: "Library", expected: "Other")) {
+      try PersistentContainer(model: other, at: store.url)
+    }
+  }
+
+  @Test func otherDataNeedAMigration() throws {
+    _ = try store.container()
+    var other = LibraryDescription.model
+    other.versions[0].number = 2
+    other.currentVersionNumber = 2
+    other.versions[0].entities[6].attributes[0].name = "sign"
+    #expect(throws: StoreError.needsMigration(store.url, model: "Library", from: 1, to: 2)) {
+      try PersistentContainer(model: other, at: store.url)
+    }
+  }
+
+  @Test func indexesAreBroughtUpToDate() throws {
+    _ = try store.container()
+    var other = LibraryDescription.model
+    other.versions[0].entities[6].indexes = [IndexDescription(elements: [SortKey("label")])]
+    other.versions[0].entities[0].indexes = []
+    _ = try PersistentContainer(model: other, at: store.url)
+    #expect(
+      try sql("SELECT name FROM sqlite_master WHERE name LIKE '%.index.%' ORDER BY name") == [
+        "Book.index.priority.-salesRank", "Shelf.index.label",
+      ])
+  }
+
+  // Settled 5: identifiers are permanent from insertion and never given again.
+  @Test func settled5KeysAreNeverGivenAgain() throws {
+    let context = try store.freshContext()
+    let first = Author(name: "A", in: context)
+    let id = first.objectID
+    try context.save()
+    #expect(first.objectID == id)
+    #expect(ManagedObjectID(uri: id.uriRepresentation) == id)
+    context.delete(first)
+    try context.save()
+    let other = try store.freshContext()
+    let second = Author(name: "B", in: other)
+    try other.save()
+    #expect(second.objectID != id)
+    #expect(throws: FetchError.unknownObject(id)) { try other.existingObject(with: id) }
+  }
+}
