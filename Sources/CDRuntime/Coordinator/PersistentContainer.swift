@@ -18,7 +18,9 @@ public final class PersistentContainer: Sendable {
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
   /// The context of the main actor. It reads one state of the store during a turn of the main actor.
-  @MainActor public private(set) lazy var viewContext: ManagedObjectContext = makeViewContext()
+  @MainActor public var viewContext: ManagedObjectContext { view.context }
+
+  private let view: ViewContext
 
   /// Opens the store of a model, and makes it where there is none.
   ///
@@ -44,6 +46,7 @@ public final class PersistentContainer: Sendable {
 
   public init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
+    view = ViewContext(coordinator)
   }
 
   /// Makes a context for the isolation that asks for it.
@@ -60,13 +63,21 @@ public final class PersistentContainer: Sendable {
   ) async throws -> sending R {
     try await BackgroundWorker(persistentStoreCoordinator).perform(body)
   }
+}
 
-  @MainActor private func makeViewContext() -> ManagedObjectContext {
-    let context = ManagedObjectContext(persistentStoreCoordinator)
-    context.holdSnapshots { [weak context] in
+/// Makes the main actor's context when it is first asked for.
+@MainActor private final class ViewContext {
+  private let coordinator: PersistentStoreCoordinator
+  private(set) lazy var context: ManagedObjectContext = {
+    let context = ManagedObjectContext(coordinator)
+    context.holdSnapshots { [weak self] in
       // Runs in the next turn.
-      Task { @MainActor in context?.endReading() }
+      Task { @MainActor in self?.context.endReading() }
     }
     return context
+  }()
+
+  nonisolated init(_ coordinator: PersistentStoreCoordinator) {
+    self.coordinator = coordinator
   }
 }

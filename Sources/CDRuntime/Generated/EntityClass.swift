@@ -1,5 +1,2 @@
-/// A generated class of an entity. Its static functions fetch.
-public protocol EntityClass: ManagedObject {
-  /// The name of the entity.
-  static var entityName: String { get }
-}
+/// A generated class of an entity, which ``ManagedObject/entityName`` names. Its static functions fetch.
+public protocol EntityClass: ManagedObject {}

@@ -32,7 +32,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     guard text.hasPrefix(prefix) else { return nil }
     let parts = text.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3, let storeID = UUID(uuidString: String(parts[0])),
-      let entity = String(parts[1]).removingPercentEncoding, !entity.isEmpty, parts[2].first == "p",
+      let entity = Self.percentDecoded(parts[1]), !entity.isEmpty, parts[2].first == "p",
       let key = Int64(parts[2].dropFirst()), key > 0
     else { return nil }
     self.init(storeID: storeID, entityName: entity, key: key)
@@ -49,6 +49,22 @@ public struct ManagedObjectID: Hashable, Sendable {
     }
     let entity = plain ? entityName : Self.percentEncoded(entityName)
     return "cdgen://\(storeID.uuidString)/\(entity)/p\(key)"
+  }
+
+  private static func percentDecoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
   }
 
   private static func percentEncoded(_ text: String) -> String {

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// How a value is kept in one column.
 enum CellType: Sendable {
   case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
@@ -41,7 +47,7 @@ enum CellType: Sendable {
     case (.float, .double(let number)): .double(Double(Float(number)))
     case (.float, .int(let number)): .double(Double(Float(number)))
     case (.double, .int(let number)): .double(Double(number))
-    case (.decimal, .int(let number)): .decimal(.init(number))
+    case (.decimal, .int(let number)): .decimal(Decimal(number))
     default: nil
     }
   }

@@ -38,11 +38,16 @@ final class SQLiteConnection {
         code: error.extendedResultCode.rawValue, message: error.message ?? "", during: "opening the store")
     }
     // An address crosses the queue's boundary, for a pointer is not Sendable.
-    let address = try queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
+    let address = queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
     guard let handle = OpaquePointer(bitPattern: address) else {
       throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
     }
     self.handle = handle
+    // GRDB observes transactions and authorises statements that come by its queue, and traps on others.
+    // From here on none comes that way.
+    sqlite3_commit_hook(handle, nil, nil)
+    sqlite3_rollback_hook(handle, nil, nil)
+    sqlite3_set_authorizer(handle, nil, nil)
   }
 
   /// A statement that is kept for the next use of the same text.
