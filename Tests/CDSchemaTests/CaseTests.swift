@@ -22,4 +22,20 @@ struct CaseTests {
     }
     #expect(actual == expected)
   }
+
+  @Test("models", arguments: CaseFolder.all)
+  func models(_ folder: CaseFolder) throws {
+    guard let model = try folder.load().model else {
+      #expect(folder.expected("model.json") == nil, "a model was expected")
+      return
+    }
+    let actual = model.canonicalJSON + "\n"
+    if CaseFolder.records { try folder.record(actual, as: "model.json") }
+    guard let expected = folder.expected("model.json") else {
+      Issue.record("there is no model.json; CDGEN_RECORD=1 writes it")
+      return
+    }
+    #expect(actual == expected)
+    #expect(try ManagedObjectModel(canonicalJSON: actual) == model)
+  }
 }

@@ -33,7 +33,7 @@ struct Bench: ParsableCommand {
 
   func validate() throws {
     for name in only where !Workloads.all.contains(where: { $0.name == name }) {
-      let names = Workloads.all.map(\.name).joined(separator: ", ")
+      let names = Workloads.all.map { $0.name }.joined(separator: ", ")
       throw ValidationError("there is no workload '\(name)'; the workloads are \(names)")
     }
     if let rounds, rounds < 1 { throw ValidationError("--rounds is 1 at least") }

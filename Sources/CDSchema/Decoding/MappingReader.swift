@@ -122,7 +122,8 @@ extension DecodingContext {
   func pairs(of node: MarkedNode, noun: String) -> [MarkedNode.Pair]? {
     if case .mapping(let pairs) = node.content { return pairs }
     if node.isEmpty { return [] }
-    error(node, "\(noun) is a mapping of keys to values, and not \(node.kindName)")
+    let remedy = YAMLSyntaxMessage.gluedKey(in: node).map { "; write a blank after the colon: '\($0)'" } ?? ""
+    error(node, "\(noun) is a mapping of keys to values, and not \(node.kindName)\(remedy)")
     return nil
   }
 

@@ -25,6 +25,16 @@ extension VersionValidator {
     }
   }
 
+  func validateDerivationCycles() {
+    for circle in DerivationCycles(graph: graph).find() {
+      let first = circle[0]
+      let path = (circle + [first]).map { "\($0.entity).\($0.attribute)" }.joined(separator: " → ")
+      error(
+        .attribute(version: version.number, entity: first.entity, name: first.attribute), "derived",
+        "derived attributes cannot depend on themselves: \(path)")
+    }
+  }
+
   /// Only fetch templates have variables, which become parameters.
   func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
     for name in names {

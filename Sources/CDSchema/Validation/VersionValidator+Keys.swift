@@ -38,7 +38,7 @@ extension VersionValidator {
     for (place, keyPath) in keyPaths.enumerated() {
       let key = "elements[\(place)]"
       if !seen.insert(keyPath).inserted {
-        error(element, key, "'\(keyPath)' is here a second time")
+        error(element, key, step: 0, "'\(keyPath)' is here a second time")
         continue
       }
       let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -48,12 +48,15 @@ extension VersionValidator {
       case .relationship(let relationship):
         if relationship.isToMany {
           error(
-            element, key, "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
+            element, key, step: 0,
+            "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
         } else if steps.count > 1 {
-          error(element, key, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'")
+          error(
+            element, key, step: 1, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'"
+          )
         }
       case .fetched:
-        error(element, key, "'\(steps[0])' is a fetched property, which has no column for \(noun)")
+        error(element, key, step: 0, "'\(steps[0])' is a fetched property, which has no column for \(noun)")
       case nil:
         reportUnknownProperty(steps[0], of: entity, element, key)
       }
@@ -66,11 +69,13 @@ extension VersionValidator {
   ) {
     if isBroken(attribute.name, of: owner) { return }
     if attribute.isTransient {
-      error(element, key, "'\(attribute.name)' is transient and not stored, so \(noun) cannot have it")
+      error(
+        element, key, step: 0, "'\(attribute.name)' is transient and not stored, so \(noun) cannot have it")
       return
     }
     if attribute.storesExternally {
-      error(element, key, "'\(attribute.name)' is stored outside the table, so \(noun) cannot have it")
+      error(
+        element, key, step: 0, "'\(attribute.name)' is stored outside the table, so \(noun) cannot have it")
       return
     }
     switch attribute.type {
@@ -78,24 +83,26 @@ extension VersionValidator {
       guard let composite = graph.composite(name) else { return }
       let fields = composite.fields.map(\.name)
       if !allowsFields {
-        error(element, key, "'\(attribute.name)' is a composite, which \(noun) cannot have")
+        error(element, key, step: 0, "'\(attribute.name)' is a composite, which \(noun) cannot have")
       } else if steps.count == 1 {
         error(
-          element, key,
+          element, key, step: 0,
           "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")"
         )
       } else if steps.count > 2 || !fields.contains(steps[1]) {
         error(
-          element, key, "composite '\(name)' has no field '\(steps[1...].joined(separator: "."))'",
-          suggestion: closestName(to: steps[1], in: fields).map { "\(attribute.name).\($0)" })
+          element, key, step: 1, "composite '\(name)' has no field '\(steps[1...].joined(separator: "."))'",
+          suggestion: closestName(to: steps[1], in: fields))
       }
     case .codable:
       error(
-        element, key, "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
+        element, key, step: 0,
+        "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
     default:
       if steps.count > 1 {
         error(
-          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'"
+          element, key, step: 1,
+          "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'"
         )
       }
     }
@@ -110,83 +117,14 @@ extension VersionValidator {
   }
 
   func reportUnknownProperty(
-    _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String
+    _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String, step: Int = 0
   ) {
     // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
     if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
     let names = graph.lineage(of: entity.name).flatMap { properties(of: $0).map(\.name) }
     error(
-      element, key, "'\(entity.name)' has no property '\(name)'", suggestion: closestName(to: name, in: names)
+      element, key, step: step, "'\(entity.name)' has no property '\(name)'",
+      suggestion: closestName(to: name, in: names)
     )
-  }
-
-  // MARK: Sort orders
-
-  /// The key paths of a `sort`: to-one relationships and then an attribute.
-  func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
-    var seen: Set<String> = []
-    for (place, sortKey) in keys.enumerated() {
-      let key = "sort[\(place)]"
-      if !seen.insert(sortKey.keyPath).inserted {
-        error(element, key, "'\(sortKey.keyPath)' is here a second time")
-      } else {
-        validateSortPath(sortKey.keyPath, element, key, of: entity)
-      }
-    }
-  }
-
-  private func validateSortPath(
-    _ keyPath: String, _ element: ModelElement, _ key: String, of start: EntityDescription
-  ) {
-    var entity = start
-    var steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
-    while let step = steps.popFirst() {
-      switch graph.property(step, of: entity.name) {
-      case .relationship(let relationship):
-        if isBroken(step, of: entity) { return }
-        if relationship.isToMany {
-          error(element, key, "'\(step)' is a to-many relationship, along which nothing can be sorted")
-          return
-        }
-        guard let next = graph.entity(relationship.destination) else { return }
-        entity = next
-      case .attribute(let attribute):
-        if isBroken(step, of: entity) { return }
-        validateSortAttribute(attribute, rest: steps, element, key)
-        return
-      case .fetched:
-        error(element, key, "'\(step)' is a fetched property, along which nothing can be sorted")
-        return
-      case nil:
-        reportUnknownProperty(step, of: entity, element, key)
-        return
-      }
-    }
-    error(element, key, "'\(keyPath)' leads to objects; name an attribute of theirs to sort by")
-  }
-
-  private func validateSortAttribute(
-    _ attribute: AttributeDescription, rest: ArraySlice<String>, _ element: ModelElement, _ key: String
-  ) {
-    switch attribute.type {
-    case .composite(let name):
-      let fields = graph.composite(name)?.fields.map(\.name) ?? []
-      guard let field = rest.first else {
-        error(element, key, "'\(attribute.name)' is a composite; sort by one of its fields")
-        return
-      }
-      if rest.count > 1 || !fields.contains(field) {
-        error(
-          element, key, "composite '\(name)' has no field '\(rest.joined(separator: "."))'",
-          suggestion: closestName(to: field, in: fields))
-      }
-    case .codable:
-      error(element, key, "'\(attribute.name)' is a codable value, which has no order")
-    default:
-      if let step = rest.first {
-        error(
-          element, key, "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
-      }
-    }
   }
 }

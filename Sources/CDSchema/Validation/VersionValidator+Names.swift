@@ -60,18 +60,20 @@ extension VersionValidator {
       return left < right
     }
     var firstByName: [String: TypeName] = [:]
+    var firstBySwiftName: [String: TypeName] = [:]
     for type in all {
       if let problem = NameRules.problem(with: type.name) {
         error(type.element, nil, problem)
       } else if let first = firstByName[type.name] {
         error(type.element, nil, "'\(type.name)' is the name of \(first.noun.withArticle) already")
-      } else if let first = firstByName.values.first(where: { $0.swiftName == type.swiftName }) {
+      } else if let first = firstBySwiftName[type.swiftName] {
         error(
           type.element, "class",
           "\(type.noun) '\(type.name)' and \(first.noun) '\(first.name)' are both '\(type.swiftName)' in Swift; "
             + "give an entity another name there with 'class'")
       }
       if firstByName[type.name] == nil { firstByName[type.name] = type }
+      if firstBySwiftName[type.swiftName] == nil { firstBySwiftName[type.swiftName] = type }
       validateReserved(type.noun, type.name, swiftName: type.swiftName, type.element)
     }
     var firstFolded: [String: String] = [:]

@@ -46,6 +46,7 @@ struct VersionValidator {
       validateIndexes(of: entity)
       validateUniqueness(of: entity)
     }
+    validateDerivationCycles()
     validateConfigurations()
   }
 
@@ -108,6 +109,21 @@ struct VersionValidator {
   func warning(_ element: ModelElement, _ key: String? = nil, _ message: String) {
     guard let location = positions.nearest(to: element, key: key) else { return }
     diagnostics.warning(location, message)
+  }
+
+  /// Reports at a step of a key path, `author.name` having two.
+  func error(
+    _ element: ModelElement, _ key: String, step: Int, _ message: String, suggestion: String? = nil
+  ) {
+    let text = positions.node(of: element, key: key)?.text ?? ""
+    var offset = text.hasPrefix("-") ? 1 : 0
+    for earlier in text.dropFirst(offset).split(separator: ".", omittingEmptySubsequences: false).prefix(step)
+    {
+      offset += earlier.utf8.count + 1
+    }
+    let place = positions.location(of: element, key: key, utf8Offset: offset)
+    guard let place = place ?? positions.nearest(to: element, key: key) else { return }
+    diagnostics.error(place, message, suggestion: suggestion)
   }
 
   /// What a name stands for that is no entity, to say in place of "unknown".

@@ -271,6 +271,10 @@ struct YAMLParser {
     reportTabs(throughLine: line)
     // Where a tab stands, libyaml's words for it would only confuse.
     if tab(in: source.line(line)) != nil { return }
+    if let gluedKey = YAMLSyntaxMessage.gluedKey(for: error, in: source) {
+      report(gluedKey.offset, gluedKey.message)
+      return
+    }
     let isUnended = error.problem == "found unexpected end of stream" && error.context != nil
     report(isUnended ? error.contextOffset : error.offset, YAMLSyntaxMessage.message(for: error, in: source))
   }

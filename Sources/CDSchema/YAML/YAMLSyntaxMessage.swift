@@ -11,6 +11,42 @@ enum YAMLSyntaxMessage {
     return message
   }
 
+  /// A key without a blank behind its colon, which YAML reads as a text that goes on in the next line.
+  static func gluedKey(
+    for error: YAMLEventStream.SyntaxError, in source: SourceText
+  ) -> (offset: Int, message: String)? {
+    guard
+      ["mapping values are not allowed in this context", "could not find expected ':'"].contains(
+        error.problem)
+    else { return nil }
+    let last = source.lineIndex(at: min(error.offset, source.scalars.count))
+    for index in max(0, last - 1)...last {
+      let line = source.line(index)
+      let start = line.first { source.scalars[$0] != " " } ?? line.upperBound
+      let word = source.scalars[start..<line.upperBound].prefix {
+        !ScalarScanner.isBlank($0) && !ScalarScanner.isBreak($0)
+      }
+      guard let colon = word.firstIndex(of: ":"), colon > word.startIndex, colon + 1 < word.endIndex else {
+        continue
+      }
+      let name = source.text(word.startIndex..<colon)
+      let value = source.text(colon + 1..<word.endIndex)
+      guard NameRules.isIdentifier(name) else { continue }
+      return (
+        start, "'\(name):\(value)' is no key and value; write a blank after the colon: '\(name): \(value)'"
+      )
+    }
+    return nil
+  }
+
+  /// What a text that holds a key and a value without a blank between them should have been.
+  static func gluedKey(in node: MarkedNode) -> String? {
+    guard case .scalar(let text, .plain) = node.content, let colon = text.firstIndex(of: ":"),
+      NameRules.isIdentifier(String(text[..<colon])), !text.contains(" "), text.last != ":"
+    else { return nil }
+    return "\(text[..<colon]): \(text[text.index(after: colon)...])"
+  }
+
   private static func remedy(for error: YAMLEventStream.SyntaxError, in source: SourceText) -> String? {
     let found = error.offset < source.scalars.count ? source.scalars[error.offset] : nil
     switch error.problem {
@@ -31,6 +67,12 @@ enum YAMLSyntaxMessage {
       "did not find expected whitespace or line break",
       "did not find expected alphabetic or numeric character":
       return "a text that starts with '!', '&' or '*' must be quoted"
+    case "did not find expected comment or line break":
+      return "a text that starts with '|' or '>' must be quoted"
+    case "found unknown escape character":
+      return "in double quotes a backslash starts an escape: write \"\\\\d\", or '\\d' in single quotes"
+    case "block sequence entries are not allowed in this context":
+      return "a text that starts with '- ' must be quoted"
     case "found unexpected end of stream":
       return "the text that starts here has no closing quote"
     default:

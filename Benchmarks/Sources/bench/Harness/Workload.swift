@@ -9,7 +9,7 @@ protocol Workload {
 
 /// The workloads, in the order in which they run.
 enum Workloads {
-  static let all: [any Workload.Type] = [GenerateWorkload.self, CompileWorkload.self]
+  static var all: [any Workload.Type] { [GenerateWorkload.self, CompileWorkload.self] }
 }
 
 /// What the command line asks of every workload.
