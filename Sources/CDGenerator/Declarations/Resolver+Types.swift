@@ -23,7 +23,8 @@ extension Resolver {
       }
       result.append(
         CompositeDeclaration(
-          plainName: composite.name, typeName: SwiftName.escaped(composite.name), fields: fields, doc: composite.doc))
+          plainName: composite.name, typeName: SwiftName.escaped(composite.name), fields: fields,
+          doc: composite.doc))
     }
     return result
   }
@@ -52,9 +53,11 @@ extension Resolver {
     let fallback = fallback(field.type, default: field.defaultValue)
     return CompositeDeclaration.Field(
       key: SwiftLiteral.string(field.name), property: SwiftName.escaped(field.swiftName),
+      label: SwiftName.label(field.swiftName),
       storage: type.kind == .scalar ? SwiftName.escaped(field.swiftName) : "_" + field.swiftName, type: type,
       isOptional: field.isOptional, defaultArgument: defaultArgument,
-      emptyArgument: defaultArgument == nil ? fallback ?? type.empty : nil, fallback: fallback, doc: field.doc)
+      emptyArgument: defaultArgument == nil ? fallback ?? type.empty : nil, fallback: fallback, doc: field.doc
+    )
   }
 
   /// Reports a property's name that Swift or generated code does not allow.

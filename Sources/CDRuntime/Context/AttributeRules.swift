@@ -1,0 +1,60 @@
+import Foundation
+
+/// The rules that a value of an attribute keeps.
+enum AttributeRules {
+  /// The rule that a value breaks; nil for none.
+  static func mistake(
+    _ value: AttributeValue, _ attribute: AttributeDescription, _ cell: CellType, _ graph: EntityGraph
+  ) -> ValidationError.Reason? {
+    if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
+    switch value {
+    case .double(let number) where number.isNaN: return .notANumber
+    case .decimal(let number) where number.isNaN: return .notANumber
+    case .date(let date) where date.timeIntervalSinceReferenceDate.isNaN: return .notANumber
+    default: break
+    }
+    if case .enumeration(let name) = attribute.type, let cases = graph.enumeration(name)?.cases,
+      !cases.contains(where: { same($0.rawValue, value) })
+    {
+      return .unknownCase
+    }
+    if let minimum = attribute.minimum, compare(value, minimum) == .orderedAscending { return .outOfRange }
+    if let maximum = attribute.maximum, compare(value, maximum) == .orderedDescending { return .outOfRange }
+    if attribute.minimumLength != nil || attribute.maximumLength != nil {
+      let length = length(of: value)
+      if length < attribute.minimumLength ?? 0 || length > attribute.maximumLength ?? Int.max {
+        return .wrongLength
+      }
+    }
+    if let pattern = attribute.pattern, case .string(let text) = value {
+      guard let matches = matches(text, pattern) else { return .unusablePattern }
+      if !matches { return .patternMismatch }
+    }
+    return nil
+  }
+
+  private static func same(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+    if case .string(let left) = left, case .string(let right) = right {
+      return left.utf8.elementsEqual(right.utf8)
+    }
+    return left == right
+  }
+
+  private static func length(of value: AttributeValue) -> Int {
+    switch value {
+    case .string(let text): text.count
+    case .data(let data): data.count
+    default: 0
+    }
+  }
+
+  private static func compare(_ value: AttributeValue, _ bound: AttributeValue) -> ComparisonResult? {
+    ValueOrder.compare(value, bound)
+  }
+
+  private static func matches(_ text: String, _ pattern: String) -> Bool? {
+    guard let expression = try? NSRegularExpression(pattern: "^(?:\(pattern))$") else { return nil }
+    let range = NSRange(location: 0, length: text.utf16.count)
+    return expression.firstMatch(in: text, range: range)?.range == range
+  }
+}

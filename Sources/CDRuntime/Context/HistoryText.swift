@@ -1,0 +1,32 @@
+/// The `changes` of a save in `_cdgen_history`: JSON, entity name → kind of change → ranges of keys.
+///
+/// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
+enum HistoryText {
+  static func changes(_ plan: SavePlan) -> String {
+    var entities: [String: [JSONValue.Member]] = [:]
+    for (kind, objects) in [
+      ("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", plan.updated),
+    ] {
+      var keys: [String: [ObjectKey]] = [:]
+      for object in objects { keys[object.scope.plan.name, default: []].append(object.key) }
+      for (entity, keys) in keys {
+        entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
+      }
+    }
+    return JSONValue.object(
+      entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
+    ).canonicalText
+  }
+
+  private static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {
+    var ranges: [(ObjectKey, ObjectKey)] = []
+    for key in keys {
+      if let last = ranges.last, last.1 + 1 == key {
+        ranges[ranges.count - 1].1 = key
+      } else {
+        ranges.append((key, key))
+      }
+    }
+    return ranges.map { .array([.int($0.0), .int($0.1)]) }
+  }
+}

@@ -1,0 +1,65 @@
+// Deletion: rules apply at once, and only `deny` waits for the save.
+extension ManagedObjectContext {
+  /// Deletes an object. Its relationships' delete rules apply at once; a rule of `deny` is checked at the save.
+  ///
+  /// An object of another context, or one whose row is gone, is left alone.
+  public func delete(_ object: ManagedObject) {
+    guard object.scope.context === self else { return }
+    // A list in place of recursion: a chain of cascades may be long.
+    var waiting = [object]
+    while let next = waiting.popLast() { delete(next, &waiting) }
+  }
+
+  private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
+    guard !object.isDeleted else { return }
+    object._willRead()
+    guard !object.isInaccessible else { return }
+    for case let relationship? in object.scope.plan.relationships {
+      switch relationship.description.deleteRule {
+      case .noAction, .deny: break
+      case .cascade:
+        if relationship.isToMany {
+          cascaded.append(contentsOf: object.relatedObjects(relationship))
+        } else if let related = object.relatedObject(relationship) {
+          cascaded.append(related)
+        }
+        separate(object, relationship)
+      case .nullify: separate(object, relationship)
+      }
+    }
+    object.mark(.deleted, in: self)
+  }
+
+  /// Takes a deleted object out of the other side of a relationship.
+  private func separate(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    guard let slot = relationship.inverseSlot,
+      let inverse = model.entities[relationship.destination].relationships[slot]
+    else { return }
+    switch relationship.storage {
+    case .reference:
+      let key = object.referenceKey(relationship.slot)
+      // What is not in memory finds the deleted object missing when it is loaded.
+      guard key != 0, let other = registered(key, root: model.entities[relationship.destination].root)
+      else { return }
+      if inverse.isToMany {
+        other.toManyState(slot).remove(object.key)
+      } else if relationship.isSymmetric {
+        guard other !== object else { return }
+        setReference(of: other, inverse, to: nil)
+        return
+      } else {
+        other.requireExtras().partners[slot] = 0
+      }
+      other.noteTouch(slot)
+    case .inverseReference:
+      if let other = partner(of: object, relationship) { setReference(of: other, inverse, to: nil) }
+    case .referencesOfOthers:
+      for other in objects(of: object, relationship) { setReference(of: other, inverse, to: nil) }
+    case .join:
+      for other in objects(of: object, relationship) where other !== object {
+        other.toManyState(slot).remove(object.key)
+        other.noteTouch(slot)
+      }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import GRDBSQLite
+
+// Objects from rows.
+extension ManagedObjectContext {
+  /// The objects of a statement's rows: new ones are made, registered ones are kept. One that has changes
+  /// keeps its values; one that has none gets those of the row if the row is newer.
+  func objects(from statement: SQLiteStatement, _ select: EntitySelect, of plan: EntityPlan) throws
+    -> [ManagedObject]
+  {
+    var objects: [ManagedObject] = []
+    defer { statement.reset() }
+    let handle = statement.handle
+    guard let entityColumn = select.entityColumn else {
+      let row = RowReader(statement: handle, map: nil, report: rowReport)
+      let scope = scopes[plan.index]
+      while try statement.step() { objects.append(object(from: row, handle, scope)) }
+      return objects
+    }
+    var current: (name: String, scope: ObjectScope, row: RowReader)?
+    while try statement.step() {
+      let name = statement.string(entityColumn) ?? ""
+      if current?.name != name {
+        // A row of an entity that this model has not is nobody's to read.
+        guard let kind = model.entity(name), let map = select.maps[kind.index] else { continue }
+        current = (
+          name, scopes[kind.index], RowReader(statement: handle, map: map, report: rowReport)
+        )
+      }
+      if let current { objects.append(object(from: current.row, handle, current.scope)) }
+    }
+    return objects
+  }
+
+  @inline(__always)
+  private func object(from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope) -> ManagedObject {
+    let key = sqlite3_column_int64(statement, 0)
+    let version = sqlite3_column_int64(statement, 1)
+    if let object = registered(key, root: scope.plan.root) {
+      if object.version != version || object.flags.contains(.fault),
+        !object.isPending || object.flags.contains(.fault)
+      {
+        object.version = version
+        object.flags.subtract([.fault, .inaccessible])
+        decode(object, row)
+      }
+      return object
+    }
+    let object = makeObject(ObjectSeed(scope: scope, key: key, version: version, flags: []))
+    decode(object, row)
+    addToMap(object)
+    return object
+  }
+
+  func decode(_ object: ManagedObject, _ row: RowReader) {
+    object._decode(row)
+    if !rowReport.columns.isEmpty {
+      for column in rowReport.columns {
+        let plan = object.scope.plan
+        object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)
+      }
+      rowReport.columns.removeAll()
+    }
+  }
+
+  /// Reads the row of an object that is a fault. Its flag has been cleared.
+  func fire(_ object: ManagedObject) {
+    let plan = object.scope.plan
+    guard plan.index >= 0 else { return }
+    do {
+      let connection = try reader()
+      let statement = try connection.statement(.init(purpose: .fault, place: plan.index)) {
+        plan.sql.selectByKey
+      }
+      defer { statement.reset() }
+      statement.bind(object.key, at: 1)
+      if try statement.step() {
+        object.version = statement.int64(1)
+        decode(object, RowReader(statement: statement.handle, map: nil, report: rowReport))
+      } else {
+        object.flags.insert(.inaccessible)
+        fillEmpty(object)
+        object.report(.objectGone)
+      }
+    } catch {
+      object.flags.insert(.inaccessible)
+      fillEmpty(object)
+      object.report(.readFailed("\(error)"))
+    }
+  }
+
+  /// Gives an object without a generated class, which never had values, the types' empty ones.
+  private func fillEmpty(_ object: ManagedObject) {
+    let plan = object.scope.plan
+    guard plan.factory == nil, object.requireExtras().values.isEmpty else { return }
+    object.requireExtras().values = plan.slots.map { slot in
+      if case .attribute(let attribute, let cell) = slot.kind, !attribute.isOptional { return cell.empty }
+      return .null
+    }
+  }
+
+  /// The object of a relationship's key; nil where there is none or where it is of a wrong entity.
+  func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    let plan = model.entities[relationship.destination]
+    if let object = registered(key, root: plan.root) {
+      return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
+    }
+    // Where the store guarantees the row and there is but one entity, the row can wait.
+    if relationship.isGuaranteed, !plan.isPolymorphic { return makeFault(key, plan) }
+    do {
+      return try fetchObject(key, plan)
+    } catch {
+      observe(
+        ObservedError(
+          reason: .readFailed("\(error)"), entity: relationship.owner, property: relationship.name,
+          objectID: nil))
+      return nil
+    }
+  }
+
+  func makeFault(_ key: ObjectKey, _ plan: EntityPlan) -> ManagedObject {
+    let object = makeObject(ObjectSeed(scope: scopes[plan.index], key: key, version: 0, flags: .fault))
+    addToMap(object)
+    return object
+  }
+
+  /// The object of a row, with its values; nil where there is no row of the entity or one below it.
+  func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
+    let select = model.selects[plan.index]
+    let connection = try reader()
+    let statement = try connection.statement(.init(purpose: .related, place: plan.index)) {
+      select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
+    }
+    statement.bind(key, at: 1)
+    return try objects(from: statement, select, of: plan).first
+  }
+
+  // MARK: Objects by identifier
+
+  /// The object of an identifier, as a fault where it is not in memory: its row is not looked for.
+  ///
+  /// - Throws: ``FetchError/unknownObject(_:)`` where the identifier is of another store or of an entity
+  ///   that the model has not.
+  public func object(with id: ManagedObjectID) throws -> ManagedObject {
+    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else {
+      throw FetchError.unknownObject(id)
+    }
+    if let object = registered(id.key, root: plan.root) { return object }
+    if plan.description.isAbstract { return try existingObject(with: id) }
+    return makeFault(id.key, plan)
+  }
+
+  /// The object of an identifier, with its values.
+  ///
+  /// - Throws: ``FetchError/unknownObject(_:)`` where there is none, or none any more; ``StoreError`` where
+  ///   the store cannot be read.
+  public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else {
+      throw FetchError.unknownObject(id)
+    }
+    if let object = registered(id.key, root: plan.root) {
+      object._willRead()
+      guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
+      return object
+    }
+    // The entity may have changed since the identifier was made; the key has not.
+    guard let object = try fetchObject(id.key, model.entities[plan.root]) else {
+      throw FetchError.unknownObject(id)
+    }
+    return object
+  }
+
+  /// The object in memory of an identifier, if there is one.
+  public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else { return nil }
+    return registered(id.key, root: plan.root)
+  }
+}

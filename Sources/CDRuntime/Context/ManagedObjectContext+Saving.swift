@@ -1,0 +1,101 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension ManagedObjectContext {
+  /// Writes all changes to the store in one transaction.
+  ///
+  /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
+  ///   changes are still there.
+  public func save() throws {
+    if let error = insertionErrors.first { throw error }
+    guard hasChanges else { return forgetPending() }
+    try deriveAttributes()
+    try validate()
+    let plan = SavePlan(pending)
+    // Reads end before the write begins, so that nothing is left reading an old state afterwards.
+    endReading()
+    try store.writer.use { connection in
+      var run = SaveRun(context: self, connection: connection, plan: plan)
+      try run.write()
+    }
+    finish(plan)
+  }
+
+  private func finish(_ plan: SavePlan) {
+    for object in plan.deleted {
+      maps[object.scope.plan.root]?.remove(object.key)
+      object.flags = [.gone, .inaccessible]
+      object.extras?.toMany.removeAll()
+    }
+    for object in plan.inserted { object.version = 1 }
+    for object in plan.updated { object.version += 1 }
+    for object in pending where !object.flags.contains(.gone) {
+      if object.flags.isSuperset(of: [.inserted, .deleted]) {
+        maps[object.scope.plan.root]?.remove(object.key)
+        object.flags = [.gone, .inaccessible]
+      }
+      object.flags.subtract([.inserted, .updated, .touched, .listed])
+      guard let extras = object.extras else { continue }
+      forgetChanges(of: extras)
+      for entry in extras.toMany { entry.state.didSave() }
+    }
+    pending.removeAll()
+    if !plan.deleted.isEmpty { forgetMembers(plan.deleted) }
+  }
+
+  /// Takes deleted objects out of the one-sided relationships that were loaded, which nobody has told.
+  private func forgetMembers(_ deleted: [ManagedObject]) {
+    let roots = Set(deleted.map(\.scope.plan.root))
+    for plan in model.entities {
+      for case let relationship? in plan.relationships
+      where relationship.isToMany && relationship.inverse == nil
+        && roots.contains(model.entities[relationship.destination].root)
+      {
+        maps[plan.root]?.forEach { object in
+          guard let state = object.extras?.toManyState(relationship.slot) else { return }
+          for gone in deleted { state.keys?.remove(gone.key) }
+          state.cache = nil
+        }
+      }
+    }
+  }
+
+  private func forgetPending() {
+    for object in pending {
+      object.flags.subtract([.inserted, .updated, .touched, .listed])
+      if object.flags.contains(.deleted) {
+        maps[object.scope.plan.root]?.remove(object.key)
+        object.flags = [.gone, .inaccessible]
+      }
+    }
+    pending.removeAll()
+  }
+}
+
+/// What a save writes.
+struct SavePlan {
+  var inserted: [ManagedObject] = []
+  var updated: [ManagedObject] = []
+  var deleted: [ManagedObject] = []
+  /// Objects with changed to-many relationships.
+  var related: [ManagedObject] = []
+
+  init(_ pending: [ManagedObject]) {
+    for object in pending {
+      let flags = object.flags
+      if flags.contains(.deleted) {
+        if !flags.contains(.inserted) { deleted.append(object) }
+        continue
+      }
+      if flags.contains(.inserted) {
+        inserted.append(object)
+      } else if flags.contains(.updated) {
+        updated.append(object)
+      }
+      if object.extras?.toMany.contains(where: { $0.state.isChanged }) == true { related.append(object) }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// The rules of the schema, checked at a save for all changed objects.
+extension ManagedObjectContext {
+  /// Checks all changed objects.
+  ///
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake.
+  func validate() throws {
+    var errors: [ValidationError] = []
+    for object in pending {
+      if object.flags.contains(.deleted) {
+        if !object.flags.contains(.inserted) { checkDenials(of: object, &errors) }
+      } else if object.isPending {
+        errors += mistakes(of: object)
+      }
+    }
+    if !errors.isEmpty { throw SaveError.validation(errors) }
+  }
+
+  /// The rules that an object breaks; none where it could be saved.
+  public func validationErrors(of object: ManagedObject) -> [ValidationError] {
+    object.scope.context === self ? mistakes(of: object) : []
+  }
+
+  private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {
+    for case let relationship? in object.scope.plan.relationships
+    where relationship.description.deleteRule == .deny {
+      let isDenied =
+        relationship.isToMany
+        ? object.relatedObjects(relationship).contains { !$0.isDeleted }
+        : object.relatedObject(relationship).map { !$0.isDeleted } ?? false
+      if isDenied {
+        errors.append(
+          ValidationError(
+            reason: .deleteDenied, entity: object.scope.plan.name, property: relationship.name,
+            objectID: object.objectID))
+      }
+    }
+  }
+
+  private func mistakes(of object: ManagedObject) -> [ValidationError] {
+    object._willRead()
+    let plan = object.scope.plan
+    var errors = object.extras?.faults ?? []
+    func add(_ reason: ValidationError.Reason, _ property: String?) {
+      errors.append(
+        ValidationError(
+          reason: reason, entity: plan.name, property: property, objectID: object.objectID))
+    }
+    if object.isInaccessible {
+      add(.inaccessible, nil)
+      return errors
+    }
+    let isNew = object.flags.contains(.inserted)
+    for slot in plan.slots where isNew || object.extras?.changed.contains(slot.number) == true {
+      switch slot.kind {
+      case .attribute(let attribute, let cell):
+        if attribute.derivation != nil, attribute.isOptional { continue }
+        let value = object.storedValue(slot.number)
+        if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
+          add(reason, slot.name)
+        }
+      case .composite(let attribute, let fields):
+        let value = object.storedValue(slot.number)
+        guard case .composite(let values) = value else {
+          if !attribute.isOptional, fields.contains(where: { !$0.description.isOptional }) {
+            add(.missingValue, slot.name)
+          }
+          continue
+        }
+        for field in fields {
+          let value = values[field.description.name] ?? .null
+          if let reason = AttributeRules.mistake(value, field.description, field.cell, model.graph) {
+            add(reason, "\(slot.name).\(field.description.name)")
+          }
+        }
+      case .relationship(let relationship):
+        if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
+      }
+    }
+    return errors
+  }
+
+  private func mistake(of object: ManagedObject, _ relationship: RelationshipPlan) -> ValidationError.Reason? {
+    let description = relationship.description
+    guard relationship.isToMany else {
+      // A reference to an object that is deleted in this context is none.
+      guard !description.isOptional else {
+        if case .reference = relationship.storage { clearDeleted(object, relationship) }
+        return nil
+      }
+      return object.relatedObject(relationship) == nil ? .missingValue : nil
+    }
+    let minimum = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
+    guard minimum > 0 || description.maximumCount != nil else { return nil }
+    let count = count(of: object, relationship)
+    let isWrong = count < minimum || count > description.maximumCount ?? Int.max
+    return isWrong ? .wrongCount(count) : nil
+  }
+
+  /// Clears a reference whose object was deleted after it was set.
+  private func clearDeleted(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    let key = object.referenceKey(relationship.slot)
+    guard key != 0, relationship.isGuaranteed,
+      let other = registered(key, root: model.entities[relationship.destination].root), other.isDeleted
+    else { return }
+    object._willWrite(relationship.slot)
+    object._setReference(relationship.slot, 0)
+  }
+}

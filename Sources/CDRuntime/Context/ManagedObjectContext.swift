@@ -1,0 +1,198 @@
+/// The objects that one isolation works with, and their unsaved changes.
+///
+/// A context belongs to the main actor (``PersistentContainer/viewContext``), to a background task or to
+/// whoever made it; neither it nor its objects can be sent elsewhere.
+///
+/// It keeps objects with changes alive. Objects without changes live as long as somebody holds them.
+public final class ManagedObjectContext {
+  /// The coordinator whose store the context works on.
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+
+  /// A name that the history keeps with each save of the context.
+  public var transactionAuthor: String?
+
+  let model: ModelPlan
+  let store: SQLiteStore
+  /// By the place of the entity.
+  var scopes: [ObjectScope] = []
+  /// By the place of the root entity; empty for the others.
+  var maps: [IdentityMap?]
+  /// Objects with changes, in the order in which they were first changed.
+  var pending: [ManagedObject] = []
+  /// Errors of insertions that made no object; the next save throws the first.
+  var insertionErrors: [ObservedError] = []
+  /// Objects with caches that the next sweep drops.
+  var cachingStates: [ToManyState] = []
+  /// Collects single values.
+  let captureWriter = RowWriter()
+  let rowReport = RowReport()
+  private var keys: [Range<ObjectKey>]
+  private var keyBlocks: [Int64]
+  private var connection: SQLiteConnection?
+  private let observers = ErrorObservers()
+  let reading = ReadScope()
+
+  init(_ coordinator: PersistentStoreCoordinator) {
+    persistentStoreCoordinator = coordinator
+    model = coordinator.plan
+    store = coordinator.store
+    maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
+    keys = coordinator.plan.entities.map { _ in 0..<0 }
+    keyBlocks = coordinator.plan.entities.map { _ in 16 }
+    scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
+  }
+
+  deinit {
+    for scope in scopes { scope.context = nil }
+    for (root, range) in keys.enumerated() { store.giveBackKeys(range, of: root) }
+    // What refers to other objects goes first, so that no cycle outlives the context.
+    for map in maps {
+      map?.forEach { object in object.extras?.toMany.forEach { $0.state.cache = nil } }
+    }
+  }
+
+  // MARK: Errors that could not be thrown
+
+  /// What goes wrong where nothing can be thrown, in getters for instance. Each call gives a new stream, which
+  /// keeps the newest 100 errors that nobody has taken yet.
+  public var errors: AsyncStream<ObservedError> { observers.stream() }
+
+  /// The newest 100 errors that were observed, the oldest first.
+  public var recentErrors: [ObservedError] { observers.recent }
+
+  func observe(_ error: ObservedError) { observers.observe(error) }
+
+  // MARK: Reading
+
+  /// The connection that the context reads by, opened when it is first needed.
+  func reader() throws -> SQLiteConnection {
+    if let connection {
+      try reading.willRead(connection)
+      return connection
+    }
+    let connection = try store.makeReader()
+    self.connection = connection
+    try reading.willRead(connection)
+    return connection
+  }
+
+  /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
+  func endReading() {
+    if let connection { reading.end(connection) }
+  }
+
+  // MARK: New objects
+
+  /// Makes a new object of an entity.
+  ///
+  /// - Throws: ``FetchError/unknownEntity(_:)`` or ``FetchError/abstractEntity(_:)``.
+  @discardableResult
+  public func insert(entityNamed name: String) throws -> ManagedObject {
+    guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
+    guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
+    let seed = ObjectSeed(inserting: name, in: self)
+    guard seed.key != 0 else {
+      let reason = insertionErrors.popLast().map { "\($0)" } ?? ""
+      throw StoreError.sqlite(code: 1, message: reason, during: "reserving a key")
+    }
+    return makeObject(seed)
+  }
+
+  func makeObject(_ seed: ObjectSeed) -> ManagedObject {
+    seed.scope.plan.factory?(seed) ?? ManagedObject(_seed: seed)
+  }
+
+  func scopeForInsertion(of name: String) -> ObjectScope? {
+    if let plan = model.entity(name), !plan.description.isAbstract { return scopes[plan.index] }
+    failInsertion(.uninsertableEntity, of: name)
+    return nil
+  }
+
+  /// A key for a new object; 0 where none can be reserved, which the next save throws.
+  func nextKey(for plan: EntityPlan) -> ObjectKey {
+    if let key = keys[plan.root].first {
+      keys[plan.root] = key + 1..<keys[plan.root].upperBound
+      return key
+    }
+    do {
+      let block = keyBlocks[plan.root]
+      let range = try store.reserveKeys(of: model.entities[plan.root], count: block)
+      keyBlocks[plan.root] = min(4096, block * 2)
+      keys[plan.root] = range.lowerBound + 1..<range.upperBound
+      return range.lowerBound
+    } catch {
+      failInsertion(.noKey("\(error)"), of: plan.name)
+      return 0
+    }
+  }
+
+  private func failInsertion(_ reason: ObservedError.Reason, of entity: String) {
+    let error = ObservedError(reason: reason, entity: entity, property: nil, objectID: nil)
+    insertionErrors.append(error)
+    observe(error)
+  }
+
+  func register(inserted object: ManagedObject) {
+    guard object.key != 0 else {
+      object.flags = .inaccessible
+      return
+    }
+    addToMap(object)
+    object.flags.insert(.listed)
+    pending.append(object)
+  }
+
+  // MARK: The map
+
+  func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { maps[root]?[key] }
+
+  func addToMap(_ object: ManagedObject) {
+    maps[object.scope.plan.root]?.insert(object) { [unowned self] in dropCaches() }
+  }
+
+  private func dropCaches() {
+    for state in cachingStates { state.cache = nil }
+    cachingStates.removeAll()
+  }
+
+  func list(_ object: ManagedObject) { pending.append(object) }
+
+  // MARK: Changes
+
+  /// Whether a save would write anything.
+  public var hasChanges: Bool {
+    !insertionErrors.isEmpty
+      || pending.contains { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
+  }
+
+  /// New objects that have not been saved.
+  public var insertedObjects: [ManagedObject] { pending.filter(\.isInserted) }
+
+  /// Objects of the store with changes that have not been saved.
+  public var updatedObjects: [ManagedObject] { pending.filter(\.isUpdated) }
+
+  /// Objects of the store whose deletion has not been saved.
+  public var deletedObjects: [ManagedObject] {
+    pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
+  }
+
+  /// The objects of the context that are in memory, in no order.
+  public var registeredObjects: [ManagedObject] {
+    var objects: [ManagedObject] = []
+    for map in maps { map?.forEach { objects.append($0) } }
+    return objects
+  }
+}
+
+@available(*, unavailable)
+extension ManagedObjectContext: Sendable {}
+
+extension ManagedObjectContext {
+  /// Reads one state of the store until ``endReading()``.
+  ///
+  /// - Parameter willBegin: Called when a snapshot begins, to arrange for its end.
+  func holdSnapshots(_ willBegin: @escaping () -> Void) {
+    // A store in memory has no snapshots: a reader that stays would keep the writer out.
+    if !store.isInMemory { reading.willBegin = willBegin }
+  }
+}

@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A model with its store, and the contexts to work with.
+///
+/// ```swift
+/// let container = try PersistentContainer(for: ToDoModel.self, at: url)
+/// let todos = try ToDo.objects(in: container.viewContext)
+/// try await container.performBackgroundTask { context in
+///   _ = Category(name: "Home", in: context)
+///   try context.save()
+/// }
+/// ```
+public final class PersistentContainer: Sendable {
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+
+  /// The context of the main actor. It reads one state of the store during a turn of the main actor.
+  @MainActor public var viewContext: ManagedObjectContext { view.context }
+
+  private let view: ViewContext
+
+  /// Opens the store of a model, and makes it where there is none.
+  ///
+  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
+    self.init(try PersistentStoreCoordinator(for: model, at: .sqlite(url)))
+  }
+
+  /// Opens the store of a model without generated classes.
+  public convenience init(model: ManagedObjectModel, at url: URL) throws {
+    self.init(try PersistentStoreCoordinator(model: model, at: .sqlite(url)))
+  }
+
+  /// Makes a store in memory, for tests and previews.
+  public convenience init(inMemoryFor model: any GeneratedModel.Type) throws {
+    self.init(try PersistentStoreCoordinator(for: model, at: .inMemory))
+  }
+
+  /// Makes a store in memory of a model without generated classes.
+  public convenience init(inMemoryModel model: ManagedObjectModel) throws {
+    self.init(try PersistentStoreCoordinator(model: model, at: .inMemory))
+  }
+
+  public init(_ coordinator: PersistentStoreCoordinator) {
+    persistentStoreCoordinator = coordinator
+    view = ViewContext(coordinator)
+  }
+
+  /// Makes a context for the isolation that asks for it.
+  public func newContext() -> sending ManagedObjectContext {
+    ManagedObjectContext(persistentStoreCoordinator)
+  }
+
+  /// Runs a block with a context of its own, on a thread of its own.
+  ///
+  /// The block reads one state of the store, and what it has saved itself. Its changes are lost unless it
+  /// saves them.
+  public func performBackgroundTask<R>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> sending R
+  ) async throws -> sending R {
+    try await BackgroundWorker(persistentStoreCoordinator).perform(body)
+  }
+}
+
+/// Makes the main actor's context when it is first asked for.
+@MainActor private final class ViewContext {
+  private let coordinator: PersistentStoreCoordinator
+  private(set) lazy var context: ManagedObjectContext = {
+    let context = ManagedObjectContext(coordinator)
+    context.holdSnapshots { [weak self] in
+      // Runs in the next turn.
+      Task { @MainActor in self?.context.endReading() }
+    }
+    return context
+  }()
+
+  nonisolated init(_ coordinator: PersistentStoreCoordinator) {
+    self.coordinator = coordinator
+  }
+}

@@ -1,0 +1,39 @@
+/// Why a model cannot be used. `cdgen check` finds all of this with the line where it stands.
+public enum ModelError: Error, Hashable, Sendable {
+  /// The model's current version is not among its versions.
+  case noCurrentVersion(model: String, number: Int)
+  /// A relationship leads to an entity that the version has not.
+  case unknownEntity(entity: String, property: String, destination: String)
+  /// An attribute has a type that the version has not.
+  case unknownType(entity: String, property: String, type: String)
+  /// An inverse that does not lead back.
+  case wrongInverse(entity: String, property: String, inverse: String)
+  /// Generated code has classes, but none for this entity.
+  case classMissing(entity: String)
+  /// The class of an entity is not the one generated for it.
+  case wrongClass(entity: String, found: String)
+  /// The model of generated code cannot be read.
+  case unreadable(model: String, reason: String)
+}
+
+extension ModelError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .noCurrentVersion(let model, let number):
+      "model '\(model)' has no version \(number); set `current:` in its model.yaml to one that it has"
+    case .unknownEntity(let entity, let property, let destination):
+      "relationship '\(entity).\(property)' leads to '\(destination)', which is no entity of the model"
+    case .unknownType(let entity, let property, let type):
+      "attribute '\(entity).\(property)' has type '\(type)', which the model does not declare"
+    case .wrongInverse(let entity, let property, let inverse):
+      "inverse '\(inverse)' of relationship '\(entity).\(property)' does not lead back to it; "
+        + "let each of the two name the other"
+    case .classMissing(let entity):
+      "entity '\(entity)' has no generated class though others have; generate the code again"
+    case .wrongClass(let entity, let found):
+      "entity '\(entity)' has class \(found); generate the code again, and do not edit it"
+    case .unreadable(let model, let reason):
+      "the generated code of \(model) holds no readable model (\(reason)); generate it again"
+    }
+  }
+}

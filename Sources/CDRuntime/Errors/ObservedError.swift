@@ -1,0 +1,51 @@
+/// What went wrong where no error could be thrown: in a getter, for instance. ``ManagedObjectContext/errors``
+/// tells of them.
+public struct ObservedError: Error, Hashable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    /// The row of the object is gone: deleted elsewhere, or never there. The object keeps its last values.
+    case objectGone
+    /// The object's context is gone or has been reset.
+    case contextGone
+    /// The store could not be read.
+    case readFailed(String)
+    /// An enumeration has no case for the stored raw value. It reads as the default or first case.
+    case unknownCase
+    /// The stored JSON is not the codable attribute's type. The attribute reads as nil.
+    case undecodableValue
+    /// The stored value is not of the attribute's type. The attribute reads as the type's empty value.
+    case wrongType
+    /// A mandatory relationship has no object.
+    case missingObject
+    /// An object of an entity that the context's model has not, or that is abstract, was to be inserted.
+    case uninsertableEntity
+    /// No key could be reserved for a new object.
+    case noKey(String)
+    /// A fetched property's fetch failed.
+    case fetchFailed(String)
+  }
+
+  public let reason: Reason
+  public let entity: String
+  public let property: String?
+  /// The object; nil where it never had an identifier.
+  public let objectID: ManagedObjectID?
+}
+
+extension ObservedError: CustomStringConvertible {
+  public var description: String {
+    let subject = property.map { "'\(entity).\($0)'" } ?? "an object of '\(entity)'"
+    return switch reason {
+    case .objectGone: "the row of an object of '\(entity)' is gone; it keeps its last values"
+    case .contextGone: "\(subject) was used after its context had gone or been reset; fetch it again"
+    case .readFailed(let text): "\(subject) could not be read: \(text)"
+    case .unknownCase: "\(subject) has a stored raw value that no case has; it reads as its default"
+    case .undecodableValue: "\(subject) has stored JSON that does not decode as its type; it reads as nil"
+    case .wrongType: "\(subject) has a stored value of a wrong type; it reads as the type's empty value"
+    case .missingObject: "mandatory relationship \(subject) has no object; set it before saving"
+    case .uninsertableEntity:
+      "'\(entity)' cannot be inserted: it is abstract or no entity of the context's model"
+    case .noKey(let text): "no key could be reserved for \(subject): \(text)"
+    case .fetchFailed(let text): "fetched property \(subject) could not be fetched: \(text)"
+    }
+  }
+}

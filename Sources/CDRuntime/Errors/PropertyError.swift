@@ -1,0 +1,25 @@
+/// Why a property cannot be read or set by its key.
+public enum PropertyError: Error, Hashable, Sendable {
+  /// The entity has no such property.
+  case unknownKey(entity: String, key: String)
+  /// The value is not of the property's type, or out of its range.
+  case wrongType(entity: String, key: String, expected: String, given: String)
+  /// A derived attribute or a fetched property cannot be set.
+  case readOnly(entity: String, key: String)
+  /// The object has no context any more, or its row is gone.
+  case inaccessible(entity: String, key: String)
+}
+
+extension PropertyError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unknownKey(let entity, let key): "entity '\(entity)' has no property '\(key)'"
+    case .wrongType(let entity, let key, let expected, let given):
+      "'\(entity).\(key)' takes \(expected), not \(given)"
+    case .readOnly(let entity, let key):
+      "'\(entity).\(key)' is computed and cannot be set; set what it is computed from"
+    case .inaccessible(let entity, let key):
+      "'\(entity).\(key)' cannot be set: the object's row or context is gone; fetch the object again"
+    }
+  }
+}

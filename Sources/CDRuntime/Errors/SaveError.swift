@@ -1,0 +1,111 @@
+/// Why a save failed. Nothing was written, and the context's changes are as they were.
+public enum SaveError: Error, Hashable, Sendable {
+  /// Objects break rules of the schema: every mistake of every object.
+  case validation([ValidationError])
+  /// Somebody else has changed or deleted rows since they were read.
+  case conflict([SaveConflict])
+  /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
+  /// say which.
+  case notUnique(entity: String, properties: [String], objectID: ManagedObjectID)
+  /// Objects refer to rows that are not there.
+  case danglingReferences([ManagedObjectID])
+}
+
+/// A rule of the schema that an object breaks.
+public struct ValidationError: Error, Hashable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    /// A mandatory attribute or relationship is nil.
+    case missingValue
+    /// Less than the minimum, or more than the maximum.
+    case outOfRange
+    /// Shorter or longer than allowed.
+    case wrongLength
+    /// The whole string does not match the pattern.
+    case patternMismatch
+    /// The pattern is no regular expression.
+    case unusablePattern
+    /// Fewer or more objects than allowed.
+    case wrongCount(Int)
+    /// Not a number, which no store takes.
+    case notANumber
+    /// A raw value that no case of the enumeration has.
+    case unknownCase
+    /// A codable value that cannot be encoded, or stored text that is no value of the type.
+    case notEncodable
+    /// An object of another context, or one whose row is gone.
+    case foreignObject
+    /// The object was deleted, but objects are still related by a relationship whose rule is to deny that.
+    case deleteDenied
+    /// The object's row is gone.
+    case inaccessible
+    /// The derivation of a derived attribute fails.
+    case notDerivable(String)
+  }
+
+  public let reason: Reason
+  public let entity: String
+  /// The attribute, `composite.field` or relationship; nil where the rule is the object's.
+  public let property: String?
+  public let objectID: ManagedObjectID
+
+  init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
+    self.reason = reason
+    self.entity = entity
+    self.property = property
+    self.objectID = objectID
+  }
+}
+
+/// A row that somebody else has changed or deleted since it was read.
+public struct SaveConflict: Error, Hashable, Sendable {
+  public enum Reason: Hashable, Sendable { case changed, deleted }
+
+  public let reason: Reason
+  public let objectID: ManagedObjectID
+}
+
+extension ValidationError: CustomStringConvertible {
+  public var description: String {
+    let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
+    let rule =
+      switch reason {
+      case .missingValue: "is mandatory and has no value"
+      case .outOfRange: "is below its minimum or above its maximum"
+      case .wrongLength: "is shorter or longer than allowed"
+      case .patternMismatch: "does not match its pattern"
+      case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+      case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
+      case .notANumber: "is not a number"
+      case .unknownCase: "has a raw value that no case has"
+      case .notEncodable: "cannot be encoded"
+      case .foreignObject:
+        "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
+      case .deleteDenied: "denies the deletion while it has objects"
+      case .inaccessible: "has changes but no row any more; refresh or roll back"
+      case .notDerivable(let text): "cannot be derived: \(text)"
+      }
+    return "\(subject) of \(objectID) \(rule)"
+  }
+}
+
+extension SaveConflict: CustomStringConvertible {
+  public var description: String {
+    switch reason {
+    case .changed: "\(objectID) has been changed by somebody else; refresh it and save again"
+    case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
+    }
+  }
+}
+
+extension SaveError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .validation(let errors): errors.map(\.description).joined(separator: "\n")
+    case .conflict(let conflicts): conflicts.map(\.description).joined(separator: "\n")
+    case .notUnique(let entity, let properties, let objectID):
+      "another object of '\(entity)' has the same \(properties.joined(separator: ", ")) as \(objectID)"
+    case .danglingReferences(let objects):
+      "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
+    }
+  }
+}

@@ -1,0 +1,73 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import GRDBSQLite
+
+/// Why a store cannot be opened, read or written. The store is as it was.
+public enum StoreError: Error, Hashable, Sendable {
+  /// The file is no SQLite database.
+  case notADatabase(URL)
+  /// The file is a SQLite database that no release of cdgen has made.
+  case foreignDatabase(URL)
+  /// A later release of cdgen has made the store.
+  case newerFormat(URL, found: Int, supported: Int)
+  /// The metadata say what no release writes.
+  case damagedMetadata(URL, key: String)
+  /// The store belongs to another model.
+  case otherModel(URL, found: String, expected: String)
+  /// The store was written with another version of the model, and has to be migrated.
+  case needsMigration(URL, model: String, from: Int, to: Int)
+  /// The folder of the store does not exist or cannot be written to.
+  case cannotCreate(URL, reason: String)
+  /// SQLite reports an error. The code is its extended result code.
+  case sqlite(code: Int32, message: String, during: String)
+
+  /// The error that a connection has just had.
+  init(_ connection: OpaquePointer?, during operation: String) {
+    self = .sqlite(
+      code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)),
+      during: operation)
+  }
+
+  /// Whether a unique index or a primary key refused a row.
+  var isUniquenessViolation: Bool {
+    guard case .sqlite(let code, _, _) = self else { return false }
+    // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, which the C header composes by macros.
+    return code == SQLITE_CONSTRAINT | (8 << 8) || code == SQLITE_CONSTRAINT | (6 << 8)
+  }
+
+  /// Whether a reference would lead to no object.
+  var isReferenceViolation: Bool {
+    guard case .sqlite(let code, _, _) = self else { return false }
+    return code == SQLITE_CONSTRAINT | (3 << 8)
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .notADatabase(let url):
+      "\(url.path()) is no SQLite database; it was left as it is. Choose another file for the store"
+    case .foreignDatabase(let url):
+      "\(url.path()) is a SQLite database, but no store of cdgen; it was left as it is. "
+        + "Choose another file for the store"
+    case .newerFormat(let url, let found, let supported):
+      "the store \(url.path()) has format \(found), and this release reads up to \(supported); "
+        + "update cdgen"
+    case .damagedMetadata(let url, let key):
+      "the store \(url.path()) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
+    case .otherModel(let url, let found, let expected):
+      "the store \(url.path()) belongs to model '\(found)', not to '\(expected)'; "
+        + "open it with the model that made it"
+    case .needsMigration(let url, let model, let from, let to):
+      "the store \(url.path()) was written with version \(from) of model '\(model)' and has to be migrated "
+        + "to version \(to)"
+    case .cannotCreate(let url, let reason):
+      "no store can be made at \(url.path()): \(reason)"
+    case .sqlite(let code, let message, let operation):
+      "SQLite error \(code) while \(operation): \(message)"
+    }
+  }
+}

@@ -1,0 +1,234 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import GRDBSQLite
+
+/// The row that an object is made from: of a SQLite statement, or values that somebody has collected.
+///
+/// Columns are numbered as ``EntityGraph/columns(of:)`` does. Reading never fails: a value of a wrong type is
+/// read as the type's empty value and reported to the context.
+@_spi(Generated) public struct RowReader {
+  /// A statement that stands on a row, unless the row's values are in `values`.
+  let statement: OpaquePointer?
+  /// Where the statement has the entity's columns, when it selects those of several entities.
+  let map: [Int32]?
+  let values: ValueRow?
+  let report: RowReport?
+
+  /// A statement's columns start behind `_pk` and `_version`.
+  static let firstColumn: Int32 = 2
+
+  init(statement: OpaquePointer, map: [Int32]?, report: RowReport?) {
+    self.statement = statement
+    self.map = map
+    values = nil
+    self.report = report
+  }
+
+  init(values: ValueRow, report: RowReport? = nil) {
+    statement = nil
+    map = nil
+    self.values = values
+    self.report = report
+  }
+
+  /// The values of transient attributes by slot, for a row that does not come from a table.
+  public var transients: RowReader? {
+    values?.transients.map { RowReader(values: $0, report: report) }
+  }
+
+  @inline(__always) func index(_ column: Int) -> Int32 {
+    guard let map else { return Int32(truncatingIfNeeded: column) &+ Self.firstColumn }
+    // A number beyond the statement's columns reads as NULL.
+    return column < map.count ? map[column] : Int32.max
+  }
+
+  func isNull(_ column: Int) -> Bool {
+    if let statement { return sqlite3_column_type(statement, index(column)) == SQLITE_NULL }
+    return values?.isNull(column) ?? true
+  }
+
+  func wrongType(_ column: Int) {
+    report?.columns.append(column)
+  }
+}
+
+/// Values that stand for a row.
+final class ValueRow {
+  let values: [AttributeValue]
+  /// The fields of composites that one number stands for: those of transients, which are counted by slot.
+  let composites: [Int: [AttributeValue]]
+  let transients: ValueRow?
+
+  init(_ values: [AttributeValue], composites: [Int: [AttributeValue]] = [:], transients: ValueRow? = nil) {
+    self.values = values
+    self.composites = composites
+    self.transients = transients
+  }
+
+  subscript(column: Int) -> AttributeValue { column < values.count ? values[column] : .null }
+
+  func isNull(_ column: Int) -> Bool { self[column] == .null && composites[column] == nil }
+}
+
+/// The columns of a row in which a value of a wrong type was found.
+final class RowReport {
+  var columns: [Int] = []
+}
+
+extension RowReader {
+  public func string(_ column: Int) -> String {
+    if let statement {
+      let index = index(column)
+      guard let bytes = sqlite3_column_text(statement, index) else { return "" }
+      let count = Int(sqlite3_column_bytes(statement, index))
+      return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+    if case .string(let text)? = values?[column] { return text }
+    wrongType(column)
+    return ""
+  }
+
+  public func bool(_ column: Int) -> Bool {
+    if let statement { return sqlite3_column_int64(statement, index(column)) != 0 }
+    if case .bool(let value)? = values?[column] { return value }
+    wrongType(column)
+    return false
+  }
+
+  public func int64(_ column: Int) -> Int64 {
+    if let statement { return sqlite3_column_int64(statement, index(column)) }
+    if case .int(let value)? = values?[column] { return value }
+    wrongType(column)
+    return 0
+  }
+
+  public func int16(_ column: Int) -> Int16 { narrow(column) }
+  public func int32(_ column: Int) -> Int32 { narrow(column) }
+
+  private func narrow<T: FixedWidthInteger>(_ column: Int) -> T {
+    if let value = T(exactly: int64(column)) { return value }
+    wrongType(column)
+    return 0
+  }
+
+  public func double(_ column: Int) -> Double {
+    if let statement { return sqlite3_column_double(statement, index(column)) }
+    if case .double(let value)? = values?[column] { return value }
+    wrongType(column)
+    return 0
+  }
+
+  public func float(_ column: Int) -> Float { Float(double(column)) }
+
+  public func decimal(_ column: Int) -> Decimal {
+    if statement != nil {
+      if let value = DecimalText.decode(string(column)) { return value }
+    } else if case .decimal(let value)? = values?[column] {
+      return value
+    }
+    wrongType(column)
+    return EmptyValue.decimal
+  }
+
+  public func date(_ column: Int) -> Date {
+    if let statement {
+      return Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, index(column)))
+    }
+    if case .date(let value)? = values?[column] { return value }
+    wrongType(column)
+    return EmptyValue.date
+  }
+
+  public func data(_ column: Int) -> Data {
+    if let statement {
+      let index = index(column)
+      guard let bytes = sqlite3_column_blob(statement, index) else { return Data() }
+      return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, index)))
+    }
+    if case .data(let value)? = values?[column] { return value }
+    wrongType(column)
+    return EmptyValue.data
+  }
+
+  public func uuid(_ column: Int) -> UUID {
+    if let statement {
+      let index = index(column)
+      if let bytes = sqlite3_column_blob(statement, index), sqlite3_column_bytes(statement, index) == 16 {
+        return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
+      }
+    } else if case .uuid(let value)? = values?[column] {
+      return value
+    }
+    wrongType(column)
+    return EmptyValue.uuid
+  }
+
+  public func url(_ column: Int) -> URL {
+    if statement != nil {
+      if let value = URL(string: string(column)) { return value }
+    } else if case .url(let value)? = values?[column] {
+      return value
+    }
+    wrongType(column)
+    return EmptyValue.url
+  }
+
+  public func key(_ column: Int) -> ObjectKey {
+    if let statement { return sqlite3_column_int64(statement, index(column)) }
+    if case .int(let value)? = values?[column] { return value }
+    return 0
+  }
+
+  public func codable<Value>(_ column: Int) -> CodableStorage<Value> {
+    CodableStorage(json: optionalString(column))
+  }
+
+  public func composite<Value: CompositeAttribute>(_ column: Int) -> Value {
+    if let fields = values?.composites[column] {
+      return Value(_row: RowReader(values: ValueRow(fields), report: report), 0)
+    }
+    return Value(_row: self, column)
+  }
+
+  public func optionalComposite<Value: CompositeAttribute>(_ column: Int) -> Value? {
+    if values?.composites[column] != nil { return composite(column) }
+    let columns = column..<column + Value._columnCount
+    return columns.allSatisfy(isNull) ? nil : composite(column)
+  }
+}
+
+extension RowReader {
+  public func optionalString(_ column: Int) -> String? { isNull(column) ? nil : string(column) }
+  public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
+  public func optionalInt16(_ column: Int) -> Int16? { isNull(column) ? nil : int16(column) }
+  public func optionalInt32(_ column: Int) -> Int32? { isNull(column) ? nil : int32(column) }
+  public func optionalInt64(_ column: Int) -> Int64? { isNull(column) ? nil : int64(column) }
+  public func optionalFloat(_ column: Int) -> Float? { isNull(column) ? nil : float(column) }
+  public func optionalDouble(_ column: Int) -> Double? { isNull(column) ? nil : double(column) }
+  public func optionalDecimal(_ column: Int) -> Decimal? { isNull(column) ? nil : decimal(column) }
+  public func optionalDate(_ column: Int) -> Date? { isNull(column) ? nil : date(column) }
+  public func optionalData(_ column: Int) -> Data? { isNull(column) ? nil : data(column) }
+  public func optionalUuid(_ column: Int) -> UUID? { isNull(column) ? nil : uuid(column) }
+  public func optionalUrl(_ column: Int) -> URL? { isNull(column) ? nil : url(column) }
+
+  /// The value of a column of a type that only the model knows.
+  func value(_ column: Int, _ type: CellType) -> AttributeValue {
+    if isNull(column) { return .null }
+    switch type {
+    case .string, .codable: return .string(string(column))
+    case .bool: return .bool(bool(column))
+    case .int16: return .int(Int64(int16(column)))
+    case .int32: return .int(Int64(int32(column)))
+    case .int64: return .int(int64(column))
+    case .float, .double: return .double(double(column))
+    case .decimal: return .decimal(decimal(column))
+    case .date: return .date(date(column))
+    case .data: return .data(data(column))
+    case .uuid: return .uuid(uuid(column))
+    case .url: return .url(url(column))
+    }
+  }
+}

@@ -1,0 +1,208 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import GRDBSQLite
+
+/// What an object writes its values to: the parameters of a SQLite statement, or a list of values.
+@_spi(Generated) public final class RowWriter {
+  private var statement: OpaquePointer?
+  private var parameter: Int32 = 1
+  private var captured: [AttributeValue] = []
+
+  /// The first failure since the last start: a codable value that cannot be encoded.
+  private(set) var failure: (any Error)?
+
+  // Texts and bytes are bound without SQLite copying them: they stand here until the row has been written.
+  private let scratch = UnsafeMutableRawPointer.allocate(byteCount: RowWriter.scratchSize, alignment: 8)
+  private var scratchUsed = 0
+  private static let scratchSize = 1 << 16
+
+  init() {}
+
+  deinit { scratch.deallocate() }
+
+  /// Goes on with the parameters of a statement, which is executed before the next call of this kind.
+  func start(_ statement: OpaquePointer, at parameter: Int32 = 1) {
+    self.statement = statement
+    self.parameter = parameter
+    scratchUsed = 0
+    failure = nil
+  }
+
+  /// The number of the parameter that comes next.
+  var nextParameter: Int32 { parameter }
+
+  /// Goes on with collecting values.
+  func startCapture() {
+    statement = nil
+    captured.removeAll(keepingCapacity: true)
+    failure = nil
+  }
+
+  var values: [AttributeValue] { captured }
+
+  /// The key that was captured alone; 0 for none.
+  var capturedKey: ObjectKey {
+    if case .int(let key)? = captured.first { return key }
+    return 0
+  }
+
+  @inline(__always) private func next() -> Int32 {
+    let current = parameter
+    parameter &+= 1
+    return current
+  }
+
+  private func null() {
+    if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
+  }
+
+  private func bindText(_ statement: OpaquePointer, _ value: String) {
+    var value = value
+    let parameter = next()
+    value.withUTF8 { bytes in
+      // An empty buffer may have no address, which would bind NULL.
+      guard let source = bytes.baseAddress, !bytes.isEmpty else {
+        sqlite3_bind_text(statement, parameter, "", 0, nil)
+        return
+      }
+      let count = Int32(clamping: bytes.count)
+      if bytes.count <= Self.scratchSize - scratchUsed {
+        let target = scratch + scratchUsed
+        target.copyMemory(from: source, byteCount: bytes.count)
+        scratchUsed += bytes.count
+        sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil)
+      } else {
+        source.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+          _ = sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied)
+        }
+      }
+    }
+  }
+
+  private func bindBlob(_ statement: OpaquePointer, _ bytes: UnsafeRawBufferPointer) {
+    let parameter = next()
+    guard let source = bytes.baseAddress, !bytes.isEmpty else {
+      sqlite3_bind_zeroblob(statement, parameter, 0)
+      return
+    }
+    let count = Int32(clamping: bytes.count)
+    if bytes.count <= Self.scratchSize - scratchUsed {
+      let target = scratch + scratchUsed
+      target.copyMemory(from: source, byteCount: bytes.count)
+      scratchUsed += bytes.count
+      sqlite3_bind_blob(statement, parameter, target, count, nil)
+    } else {
+      sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied)
+    }
+  }
+}
+
+extension RowWriter {
+  public func string(_ value: String) {
+    if let statement { bindText(statement, value) } else { captured.append(.string(value)) }
+  }
+  public func bool(_ value: Bool) {
+    if let statement {
+      sqlite3_bind_int64(statement, next(), value ? 1 : 0)
+    } else {
+      captured.append(.bool(value))
+    }
+  }
+  public func int16(_ value: Int16) { int64(Int64(value)) }
+  public func int32(_ value: Int32) { int64(Int64(value)) }
+  public func int64(_ value: Int64) {
+    if let statement { sqlite3_bind_int64(statement, next(), value) } else { captured.append(.int(value)) }
+  }
+  public func float(_ value: Float) { double(Double(value)) }
+  public func double(_ value: Double) {
+    if let statement {
+      sqlite3_bind_double(statement, next(), value)
+    } else {
+      captured.append(.double(value))
+    }
+  }
+  public func decimal(_ value: Decimal) {
+    if let statement {
+      // A NaN has no text; validation has refused it before anything is written.
+      bindText(statement, DecimalText.encode(value) ?? "")
+    } else {
+      captured.append(.decimal(value))
+    }
+  }
+  public func date(_ value: Date) {
+    if let statement {
+      sqlite3_bind_double(statement, next(), value.timeIntervalSinceReferenceDate)
+    } else {
+      captured.append(.date(value))
+    }
+  }
+  public func data(_ value: Data) {
+    if let statement {
+      value.withUnsafeBytes { bindBlob(statement, $0) }
+    } else {
+      captured.append(.data(value))
+    }
+  }
+  public func uuid(_ value: UUID) {
+    if let statement {
+      withUnsafeBytes(of: value.uuid) { bindBlob(statement, $0) }
+    } else {
+      captured.append(.uuid(value))
+    }
+  }
+  public func url(_ value: URL) {
+    if let statement { bindText(statement, value.absoluteString) } else { captured.append(.url(value)) }
+  }
+  public func key(_ value: ObjectKey) {
+    if value == 0 { null() } else { int64(value) }
+  }
+  public func codable<Value>(_ value: CodableStorage<Value>) {
+    do {
+      optionalString(try value.json())
+    } catch {
+      if failure == nil { failure = error }
+      null()
+    }
+  }
+  public func composite(_ value: some CompositeAttribute) { value._encode(self) }
+  public func optionalComposite<Value: CompositeAttribute>(_ value: Value?) {
+    if let value { return value._encode(self) }
+    for _ in 0..<Value._columnCount { null() }
+  }
+}
+
+extension RowWriter {
+  public func optionalString(_ value: String?) { if let value { string(value) } else { null() } }
+  public func optionalBool(_ value: Bool?) { if let value { bool(value) } else { null() } }
+  public func optionalInt16(_ value: Int16?) { if let value { int16(value) } else { null() } }
+  public func optionalInt32(_ value: Int32?) { if let value { int32(value) } else { null() } }
+  public func optionalInt64(_ value: Int64?) { if let value { int64(value) } else { null() } }
+  public func optionalFloat(_ value: Float?) { if let value { float(value) } else { null() } }
+  public func optionalDouble(_ value: Double?) { if let value { double(value) } else { null() } }
+  public func optionalDecimal(_ value: Decimal?) { if let value { decimal(value) } else { null() } }
+  public func optionalDate(_ value: Date?) { if let value { date(value) } else { null() } }
+  public func optionalData(_ value: Data?) { if let value { data(value) } else { null() } }
+  public func optionalUuid(_ value: UUID?) { if let value { uuid(value) } else { null() } }
+  public func optionalUrl(_ value: URL?) { if let value { url(value) } else { null() } }
+
+  /// A value that is an attribute's already.
+  func value(_ value: AttributeValue) {
+    switch value {
+    case .null: null()
+    case .bool(let value): bool(value)
+    case .int(let value): int64(value)
+    case .double(let value): double(value)
+    case .decimal(let value): decimal(value)
+    case .string(let value): string(value)
+    case .date(let value): date(value)
+    case .data(let value): data(value)
+    case .uuid(let value): uuid(value)
+    case .url(let value): url(value)
+    // A composite is written field by field; it never comes here as a whole.
+    case .composite: null()
+    }
+  }
+}

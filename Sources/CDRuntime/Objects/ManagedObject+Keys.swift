@@ -1,0 +1,186 @@
+// Properties by key, for objects with and without a generated class.
+extension ManagedObject {
+  /// The value of a property: of an attribute, a relationship or a fetched property.
+  ///
+  /// - Throws: ``PropertyError/unknownKey(entity:key:)``, and for a fetched property what its fetch throws.
+  public final func value(forKey key: String) throws -> PropertyValue {
+    if let slot = scope.plan.slot(key) { return value(of: slot) }
+    if let property = scope.context?.fetchedProperty(key, of: scope.plan) {
+      return .objects(try scope.context?.fetch(property, for: self) ?? [])
+    }
+    throw PropertyError.unknownKey(entity: scope.plan.name, key: key)
+  }
+
+  /// The values of several properties by their keys.
+  public final func values(forKeys keys: [String]) throws -> [String: PropertyValue] {
+    var result: [String: PropertyValue] = [:]
+    for key in keys { result[key] = try value(forKey: key) }
+    return result
+  }
+
+  /// Sets a property. Setting one side of a relationship sets the other.
+  ///
+  /// An integer is taken for a floating-point or decimal attribute too. A raw value that no case of an
+  /// enumeration has is refused at the save.
+  ///
+  /// - Throws: ``PropertyError``; the object is unchanged then.
+  public final func setValue(_ value: PropertyValue, forKey key: String) throws {
+    let name = scope.plan.name
+    guard let slot = scope.plan.slot(key) else {
+      if scope.context?.fetchedProperty(key, of: scope.plan) != nil {
+        throw PropertyError.readOnly(entity: name, key: key)
+      }
+      throw PropertyError.unknownKey(entity: name, key: key)
+    }
+    _willRead()
+    guard !isInaccessible else { throw PropertyError.inaccessible(entity: name, key: key) }
+    switch slot.kind {
+    case .attribute(let attribute, let cell):
+      guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
+      let fitted = value.attribute.flatMap(cell.fitted)
+      try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
+    case .composite(let attribute, let fields):
+      guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
+      let fitted = value.attribute.flatMap { Self.fitted($0, fields) }
+      try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
+    case .relationship(let relationship):
+      try setRelated(value, relationship)
+    }
+  }
+
+  /// Sets an attribute to a Swift value; nil by an optional.
+  public final func setValue(_ value: some AttributeValueConvertible, forKey key: String) throws {
+    try setValue(.attribute(value.attributeValue), forKey: key)
+  }
+
+  /// Sets a to-one relationship.
+  public final func setValue(_ object: ManagedObject, forKey key: String) throws {
+    try setValue(.object(object), forKey: key)
+  }
+
+  /// Sets a to-many relationship, in this order if it is ordered.
+  public final func setValue(_ objects: [ManagedObject], forKey key: String) throws {
+    try setValue(.objects(objects), forKey: key)
+  }
+
+  /// The properties that were changed since the last save, with their values.
+  public final var changedValues: [String: PropertyValue] {
+    var result: [String: PropertyValue] = [:]
+    for slot in scope.plan.slots
+    where flags.contains(.inserted) || extras?.changed.contains(slot.number) == true {
+      result[slot.name] = value(of: slot)
+    }
+    return result
+  }
+
+  /// The attributes with the values that they had when the object was fetched or last saved; those of a new
+  /// object are as they are. A to-one relationship's is the object that it led to.
+  public final var committedValues: [String: PropertyValue] {
+    _willRead()
+    var result: [String: PropertyValue] = [:]
+    for slot in scope.plan.slots where slot.relationship?.isToMany != true {
+      guard let old = extras?.old.first(where: { $0.slot == slot.number })?.value else {
+        result[slot.name] = value(of: slot)
+        continue
+      }
+      guard let relationship = slot.relationship else {
+        result[slot.name] = .attribute(old)
+        continue
+      }
+      var object: ManagedObject?
+      if case .int(let key) = old { object = scope.context?.object(key, relationship) }
+      result[slot.name] = .object(object)
+    }
+    return result
+  }
+
+  final func value(of slot: SlotPlan) -> PropertyValue {
+    switch slot.kind {
+    case .attribute, .composite:
+      _willRead()
+      return .attribute(storedValue(slot.number))
+    case .relationship(let relationship):
+      if relationship.isToMany { return .objects(relatedObjects(relationship)) }
+      return .object(relatedObject(relationship))
+    }
+  }
+
+  private func setAttribute(
+    _ fitted: AttributeValue?, given: PropertyValue, expected: String, _ slot: SlotPlan
+  ) throws {
+    // A generated class has no nil where the schema has none; an object without one is validated later.
+    let isImpossible =
+      fitted == .null && scope.plan.factory != nil && slot.attribute?.isOptional == false
+    guard let fitted, !isImpossible else {
+      throw PropertyError.wrongType(
+        entity: scope.plan.name, key: slot.name, expected: expected, given: given.typeName)
+    }
+    _willWrite(slot.number)
+    setStoredValues([slot.number: fitted])
+  }
+
+  private func setRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) throws {
+    let destination = relationship.description.destination
+    func mistake() -> PropertyError {
+      .wrongType(
+        entity: scope.plan.name, key: relationship.name,
+        expected: relationship.isToMany ? "objects of '\(destination)'" : "an object of '\(destination)'",
+        given: value.typeName)
+    }
+    func fits(_ object: ManagedObject) -> Bool { object.scope.plan.lineageNames.contains(destination) }
+    switch value {
+    case .object(let object) where !relationship.isToMany:
+      guard object.map(fits) ?? true else { throw mistake() }
+      setRelatedObject(object, relationship)
+    case .attribute(.null) where !relationship.isToMany:
+      setRelatedObject(nil, relationship)
+    case .objects(let objects) where relationship.isToMany:
+      guard objects.allSatisfy(fits) else { throw mistake() }
+      setRelatedObjects(objects, relationship)
+    default: throw mistake()
+    }
+  }
+
+  private static func fitted(_ value: AttributeValue, _ fields: [FieldPlan]) -> AttributeValue? {
+    if value == .null { return .null }
+    guard case .composite(let values) = value else { return nil }
+    let names = Set(fields.map(\.description.name))
+    guard values.keys.allSatisfy(names.contains) else { return nil }
+    var result: [String: AttributeValue] = [:]
+    for field in fields {
+      guard let fitted = field.cell.fitted(values[field.description.name] ?? .null) else { return nil }
+      result[field.description.name] = fitted
+    }
+    return .composite(result)
+  }
+}
+
+extension PropertyValue {
+  /// The kind of the value, for messages: never the value itself.
+  var typeName: String {
+    switch self {
+    case .attribute(let value): value.typeName
+    case .object(let object): object.map { "an object of '\($0.scope.plan.name)'" } ?? "nil"
+    case .objects: "objects"
+    }
+  }
+}
+
+extension AttributeValue {
+  /// The type of the value, for messages.
+  var typeName: String {
+    switch self {
+    case .null: "nil"
+    case .bool: "Bool"
+    case .int: "Int"
+    case .double: "Double"
+    case .decimal: "Decimal"
+    case .string: "String"
+    case .date: "Date"
+    case .data: "Data"
+    case .uuid: "UUID"
+    case .url: "URL"
+    case .composite: "a composite"
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Reading and changing relationships, by their plans.
+extension ManagedObject {
+  /// The object of a to-one relationship.
+  final func relatedObject(_ relationship: RelationshipPlan) -> ManagedObject? {
+    guard let context = scope.context else { return nil }
+    if case .inverseReference = relationship.storage { return context.partner(of: self, relationship) }
+    _willRead()
+    let key = referenceKey(relationship.slot)
+    return key == 0 ? nil : context.object(key, relationship)
+  }
+
+  final func setRelatedObject(_ object: ManagedObject?, _ relationship: RelationshipPlan) {
+    guard let context = scope.context, accepts(object, relationship) else { return }
+    if case .inverseReference = relationship.storage {
+      context.setPartner(of: self, relationship, to: object)
+    } else {
+      context.setReference(of: self, relationship, to: object)
+    }
+  }
+
+  /// The objects of a to-many relationship.
+  final func relatedObjects(_ relationship: RelationshipPlan) -> [ManagedObject] {
+    guard let context = scope.context, !flags.contains(.inaccessible) else { return [] }
+    return context.objects(of: self, relationship)
+  }
+
+  final func setRelatedObjects(_ objects: [ManagedObject], _ relationship: RelationshipPlan) {
+    guard let context = scope.context else { return }
+    let accepted = objects.filter { accepts($0, relationship) }
+    let wanted = Set(accepted)
+    for object in context.objects(of: self, relationship) where !wanted.contains(object) {
+      context.remove(object, from: self, relationship)
+    }
+    for object in accepted { context.add(object, to: self, relationship, at: nil) }
+    if relationship.isOrdered { context.setOrder(of: self, relationship, to: accepted.map(\.key)) }
+  }
+
+  final func addRelated(_ object: ManagedObject, _ relationship: RelationshipPlan, at index: Int?) {
+    guard let context = scope.context, accepts(object, relationship) else { return }
+    context.add(object, to: self, relationship, at: index)
+  }
+
+  final func removeRelated(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    guard let context = scope.context, accepts(object, relationship) else { return }
+    context.remove(object, from: self, relationship)
+  }
+
+  final func toManyState(_ slot: Int) -> ToManyState {
+    let extras = requireExtras()
+    if let state = extras.toManyState(slot) { return state }
+    let state = ToManyState()
+    extras.toMany.append((slot, state))
+    return state
+  }
+
+  /// Whether an object can be related to this one. What belongs to another context is noted, for the save
+  /// to refuse.
+  private func accepts(_ object: ManagedObject?, _ relationship: RelationshipPlan) -> Bool {
+    guard let object, object.scope.context !== scope.context || object.flags.contains(.inaccessible)
+    else { return !flags.contains(.inaccessible) }
+    requireExtras().faults.append(
+      ValidationError(
+        reason: .foreignObject, entity: scope.plan.name, property: relationship.name, objectID: objectID))
+    if let context = scope.context { mark(.touched, in: context) }
+    return false
+  }
+}

@@ -1,0 +1,91 @@
+// The values of an object by slot, whether its class is generated or not.
+extension ManagedObject {
+  /// The value of an attribute or a reference as it is kept: the latter's is its key. A composite is one value.
+  final func storedValue(_ slot: Int) -> AttributeValue {
+    let plan = scope.plan
+    if plan.factory == nil {
+      guard let values = extras?.values, slot < values.count else { return .null }
+      return values[slot]
+    }
+    let writer = scope.context?.captureWriter ?? RowWriter()
+    writer.startCapture()
+    _encode(slot, writer)
+    return Self.combined(writer.values, plan.slots[slot])
+  }
+
+  /// The key of a reference in the object's own table.
+  final func referenceKey(_ slot: Int) -> ObjectKey {
+    if case .int(let key) = storedValue(slot) { return key }
+    return 0
+  }
+
+  /// Sets values as they are kept, whatever the object's class. Nothing is noted.
+  final func setStoredValues(_ replacements: [Int: AttributeValue]) {
+    let plan = scope.plan
+    guard plan.factory != nil else {
+      let extras = requireExtras()
+      if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
+      for (slot, value) in replacements { extras.values[slot] = value }
+      return
+    }
+    var columns = [AttributeValue](repeating: .null, count: plan.columns.count)
+    for slot in plan.storedSlots {
+      let parts = Self.parts(of: replacements[slot] ?? storedValue(slot), plan.slots[slot])
+      columns.replaceSubrange(plan.slots[slot].columns, with: parts)
+    }
+    var transients = [AttributeValue](repeating: .null, count: plan.slots.count)
+    var composites: [Int: [AttributeValue]] = [:]
+    for slot in plan.transientSlots {
+      let value = replacements[slot] ?? storedValue(slot)
+      if case .composite = plan.slots[slot].kind, value != .null {
+        composites[slot] = Self.parts(of: value, plan.slots[slot])
+      } else {
+        transients[slot] = value
+      }
+    }
+    let row = ValueRow(columns, transients: ValueRow(transients, composites: composites))
+    _decode(RowReader(values: row))
+  }
+
+  /// One value of what a writer has captured of a slot.
+  private static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
+    guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
+    guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
+    return .composite(
+      Dictionary(
+        zip(fields.map(\.description.name), values), uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// A value as its columns keep it.
+  static func parts(of value: AttributeValue, _ slot: SlotPlan) -> [AttributeValue] {
+    guard case .composite(_, let fields) = slot.kind else { return [value] }
+    guard case .composite(let values) = value else { return fields.map { _ in .null } }
+    return fields.map { values[$0.description.name] ?? .null }
+  }
+
+  // MARK: Objects without a generated class
+
+  final func decodeValues(_ row: RowReader) {
+    let plan = scope.plan
+    let extras = requireExtras()
+    if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
+    for slot in plan.slots where slot.isStored {
+      let first = slot.columns.lowerBound
+      switch slot.kind {
+      case .attribute(_, let cell): extras.values[slot.number] = row.value(first, cell)
+      case .composite(_, let fields):
+        let values = fields.enumerated().map { row.value(first + $0.offset, $0.element.cell) }
+        extras.values[slot.number] = Self.combined(values, slot)
+      case .relationship:
+        let key = row.key(first)
+        extras.values[slot.number] = key == 0 ? .null : .int(key)
+      }
+    }
+  }
+
+  final func encodeValue(_ slot: Int, _ writer: RowWriter) {
+    guard slot < scope.plan.slots.count else { return }
+    let value = extras.flatMap { slot < $0.values.count ? $0.values[slot] : nil } ?? .null
+    for part in Self.parts(of: value, scope.plan.slots[slot]) { writer.value(part) }
+  }
+}

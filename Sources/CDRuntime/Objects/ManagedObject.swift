@@ -1,0 +1,186 @@
+/// An object of an entity: an instance of a generated class, or of this class where there is none.
+///
+/// An object belongs to the context that made it and to that context's isolation; it cannot be sent to
+/// another. ``objectID`` can, and gives the object there.
+///
+/// Reading a property never throws or traps. An object whose row is gone keeps its last values, or the
+/// types' empty ones if it never had any: ``isInaccessible`` is true then, and ``ManagedObjectContext/errors``
+/// says why. Objects are equal when they are the same instance; a context has one instance a row.
+///
+/// An object without a generated class has its properties by key:
+///
+/// ```swift
+/// let book = try context.insert(entityNamed: "Book")
+/// try book.setValue("Walden", forKey: "title")
+/// let title = try book.value(forKey: "title")
+/// ```
+open class ManagedObject {
+  final var scope: ObjectScope
+  final var key: ObjectKey
+  final var version: Int64
+  final var flags: ObjectFlags
+  final var extras: ObjectExtras?
+
+  /// The name of the class's entity; empty for ``ManagedObject`` itself.
+  open class var entityName: String { "" }
+
+  @_spi(Generated) public init(_seed seed: ObjectSeed) {
+    scope = seed.scope
+    key = seed.key
+    version = seed.version
+    flags = seed.flags
+    if let context = seed.insertingContext {
+      if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
+      context.register(inserted: self)
+      _setInsertionDefaults()
+    }
+  }
+
+  // MARK: The contract with generated classes
+
+  /// Sets the attributes whose default is made at each insertion.
+  @_spi(Generated) open func _setInsertionDefaults() {
+    guard scope.plan.factory == nil, let extras else { return }
+    for (slot, value) in scope.plan.insertionDefaults {
+      extras.values[slot] = EvaluationClock.value(of: value)
+    }
+  }
+
+  /// Reads all stored columns, and transient attributes where the row has them.
+  @_spi(Generated) open func _decode(_ row: RowReader) {
+    guard scope.plan.factory == nil else { return }
+    decodeValues(row)
+  }
+
+  /// Writes the value of a slot.
+  @_spi(Generated) open func _encode(_ slot: Int, _ writer: RowWriter) {
+    guard scope.plan.factory == nil else { return }
+    encodeValue(slot, writer)
+  }
+
+  /// Sets the key of a to-one relationship whose reference stands in the object's own table.
+  @_spi(Generated) open func _setReference(_ slot: Int, _ key: ObjectKey) {
+    guard let extras, slot < extras.values.count else { return }
+    extras.values[slot] = key == 0 ? .null : .int(key)
+  }
+
+  /// Called before a property is read.
+  @_spi(Generated) public final func _willRead() {
+    if flags.rawValue & ObjectFlags.fault.rawValue != 0 { fireFault() }
+  }
+
+  /// Called before an attribute is set.
+  @_spi(Generated) public final func _willWrite(_ slot: Int) {
+    // A new object needs no record of what changed.
+    if flags.rawValue & (ObjectFlags.unwritable.rawValue | ObjectFlags.inserted.rawValue)
+      == ObjectFlags.inserted.rawValue
+    {
+      return
+    }
+    noteWrite(slot)
+  }
+}
+
+@available(*, unavailable)
+extension ManagedObject: Sendable {}
+
+extension ManagedObject: Hashable {
+  public static func == (lhs: ManagedObject, rhs: ManagedObject) -> Bool { lhs === rhs }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// MARK: State
+
+extension ManagedObject {
+  /// The object's identifier, permanent from its insertion.
+  public final var objectID: ManagedObjectID {
+    ManagedObjectID(
+      storeID: scope.storeID, entityName: scope.plan.name, key: key)
+  }
+
+  /// The object's entity.
+  public final var entity: EntityDescription { scope.plan.description }
+
+  /// The object's context; nil once it has gone or has been reset.
+  public final var managedObjectContext: ManagedObjectContext? { scope.context }
+
+  /// Whether the object's values have not been read yet. Reading one does that.
+  public final var isFault: Bool { flags.contains(.fault) }
+
+  /// Whether the object has no row to be read from any more, or no context.
+  public final var isInaccessible: Bool { flags.contains(.inaccessible) || scope.context == nil }
+
+  /// Whether the object has been inserted and not been saved since.
+  public final var isInserted: Bool { flags.contains(.inserted) && !flags.contains(.deleted) }
+
+  /// Whether an object of the store has changes that have not been saved.
+  public final var isUpdated: Bool {
+    !flags.isDisjoint(with: [.updated, .touched]) && flags.isDisjoint(with: [.inserted, .deleted])
+  }
+
+  /// Whether the object has been deleted, in the context or, after the save, in the store.
+  public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .gone]) }
+
+  final var isPending: Bool { !flags.isDisjoint(with: .pending) }
+
+  final func requireExtras() -> ObjectExtras {
+    if let extras { return extras }
+    let extras = ObjectExtras()
+    self.extras = extras
+    return extras
+  }
+
+  /// Reads the values from the store.
+  final func fireFault() {
+    flags.remove(.fault)
+    guard let context = scope.context else {
+      flags.insert(.inaccessible)
+      return
+    }
+    context.fire(self)
+  }
+
+  final func report(_ reason: ObservedError.Reason, slot: Int? = nil) {
+    scope.context?.observe(
+      ObservedError(
+        reason: reason, entity: scope.plan.name,
+        property: slot.flatMap { $0 < scope.plan.slots.count ? scope.plan.slots[$0].name : nil },
+        objectID: key == 0 ? nil : objectID))
+  }
+
+  /// Notes that a slot is about to change.
+  final func noteWrite(_ slot: Int) {
+    if flags.contains(.fault) { fireFault() }
+    guard let context = scope.context, flags.isDisjoint(with: [.inaccessible, .inserted]) else { return }
+    let extras = requireExtras()
+    guard !extras.changed.contains(slot) else { return }
+    extras.changed.insert(slot)
+    guard slot < scope.plan.slots.count else { return }
+    extras.old.append((slot, storedValue(slot)))
+    mark(scope.plan.slots[slot].isStored ? .updated : .touched, in: context)
+  }
+
+  /// Notes that a relationship has changed whose data stand elsewhere.
+  final func noteTouch(_ slot: Int) {
+    guard let context = scope.context else { return }
+    if !flags.contains(.inserted) { requireExtras().changed.insert(slot) }
+    mark(.touched, in: context)
+  }
+
+  final func mark(_ flag: ObjectFlags, in context: ManagedObjectContext) {
+    flags.insert(flag)
+    if !flags.contains(.listed) {
+      flags.insert(.listed)
+      context.list(self)
+    }
+  }
+}
+
+extension ManagedObject: CustomStringConvertible {
+  /// The entity and the identifier; no values, which may be private.
+  public var description: String {
+    let state =
+      isDeleted ? " deleted" : isInaccessible ? " inaccessible" : isInserted ? " inserted" : isFault ? " fault" : ""
+    return "<\(scope.plan.name) p\(key)\(state)>"
+  }
+}

@@ -1,0 +1,84 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// The identifier of an object: permanent from the object's insertion, and never given to another.
+///
+/// An identifier is a value and can go where its object cannot. ``uriRepresentation`` is stable: it survives
+/// migrations and can be kept outside the store.
+public struct ManagedObjectID: Hashable, Sendable {
+  /// The UUID of the object's store.
+  public let storeID: UUID
+  /// The name of the object's entity.
+  public let entityName: String
+  /// The object's `_pk`.
+  let key: ObjectKey
+
+  init(storeID: UUID, entityName: String, key: ObjectKey) {
+    self.storeID = storeID
+    self.entityName = entityName
+    self.key = key
+  }
+
+  /// Reads what ``uriRepresentation`` gave; nil for any other URL.
+  public init?(uri: URL) {
+    self.init(text: uri.absoluteString)
+  }
+
+  init?(text: String) {
+    let prefix = "cdgen://"
+    guard text.hasPrefix(prefix) else { return nil }
+    let parts = text.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3, let storeID = UUID(uuidString: String(parts[0])),
+      let entity = Self.percentDecoded(parts[1]), !entity.isEmpty, parts[2].first == "p",
+      let key = Int64(parts[2].dropFirst()), key > 0
+    else { return nil }
+    self.init(storeID: storeID, entityName: entity, key: key)
+  }
+
+  /// `cdgen://STORE-UUID/Entity/pN`.
+  public var uriRepresentation: URL {
+    URL(string: text) ?? EmptyValue.url
+  }
+
+  var text: String {
+    let plain = entityName.utf8.allSatisfy {
+      ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x5F
+    }
+    let entity = plain ? entityName : Self.percentEncoded(entityName)
+    return "cdgen://\(storeID.uuidString)/\(entity)/p\(key)"
+  }
+
+  private static func percentDecoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func percentEncoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      let isPlain =
+        (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x5F
+      if isPlain { return String(UnicodeScalar(byte)) }
+      let digits = String(byte, radix: 16, uppercase: true)
+      return "%" + (digits.count < 2 ? "0" : "") + digits
+    }.joined()
+  }
+}
+
+extension ManagedObjectID: CustomStringConvertible {
+  /// The URI as text.
+  public var description: String { text }
+}

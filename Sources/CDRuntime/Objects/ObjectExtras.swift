@@ -1,0 +1,20 @@
+/// What only some objects have: changes, relationships that were looked at, values without a generated class.
+final class ObjectExtras {
+  /// Slots that were changed since the last save.
+  var changed = SlotSet()
+  /// The values of changed attributes and references before their first change.
+  var old: [(slot: Int, value: AttributeValue)] = []
+  /// To-many relationships that were loaded or changed.
+  var toMany: [(slot: Int, state: ToManyState)] = []
+  /// The partner of a one-to-one relationship whose reference stands in the partner's table, once known.
+  var partners: [Int: ObjectKey] = [:]
+  /// All values by slot, for an object without a generated class; a reference is its key.
+  var values: [AttributeValue] = []
+  /// What the next save has to refuse.
+  var faults: [ValidationError] = []
+
+  func toManyState(_ slot: Int) -> ToManyState? {
+    for entry in toMany where entry.slot == slot { return entry.state }
+    return nil
+  }
+}

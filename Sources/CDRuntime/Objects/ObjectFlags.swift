@@ -1,0 +1,24 @@
+/// The state of an object.
+struct ObjectFlags: OptionSet {
+  let rawValue: UInt32
+
+  /// The values have not been read.
+  static let fault = ObjectFlags(rawValue: 1)
+  /// There is no row to read the values from.
+  static let inaccessible = ObjectFlags(rawValue: 2)
+  static let inserted = ObjectFlags(rawValue: 4)
+  /// Stored slots were changed.
+  static let updated = ObjectFlags(rawValue: 8)
+  static let deleted = ObjectFlags(rawValue: 16)
+  /// A relationship whose data stand elsewhere was changed, or a transient attribute.
+  static let touched = ObjectFlags(rawValue: 32)
+  /// The context's list of pending objects has it.
+  static let listed = ObjectFlags(rawValue: 64)
+  /// The deletion has been saved.
+  static let gone = ObjectFlags(rawValue: 128)
+
+  /// What makes an object pending.
+  static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]
+  /// What a write has to look at first.
+  static let unwritable: ObjectFlags = [.fault, .inaccessible]
+}

@@ -1,0 +1,29 @@
+/// A set of slot numbers.
+struct SlotSet: Hashable, Sendable {
+  private var low: UInt64 = 0
+  /// Slots from 64 on, which few entities have.
+  private var high: Set<Int> = []
+
+  init() {}
+
+  var isEmpty: Bool { low == 0 && high.isEmpty }
+
+  func contains(_ slot: Int) -> Bool {
+    slot < 64 ? low & (1 << UInt64(slot)) != 0 : high.contains(slot)
+  }
+
+  mutating func insert(_ slot: Int) {
+    if slot < 64 { low |= 1 << UInt64(slot) } else { high.insert(slot) }
+  }
+
+  mutating func remove(_ slot: Int) {
+    if slot < 64 { low &= ~(1 << UInt64(slot)) } else { high.remove(slot) }
+  }
+}
+
+extension SlotSet {
+  init(_ slot: Int) {
+    self.init()
+    insert(slot)
+  }
+}

@@ -1,0 +1,26 @@
+/// The names of columns in the tables of inheritance roots.
+///
+/// A column is named as its property, or `property.field`. Where entities of one table that are no relatives
+/// in a line declare the same name, compared as SQLite does without case, each of theirs is `Entity.name`.
+struct ColumnNames {
+  private var shared: Set<String> = []
+
+  init(_ graph: EntityGraph) {
+    var owners: [String: Set<String>] = [:]
+    for entity in graph.version.entities {
+      guard let root = graph.root(of: entity.name) else { continue }
+      for column in graph.columns(of: entity.name) {
+        owners[Self.key(root.name, column.name), default: []].insert(column.entity)
+      }
+    }
+    shared = Set(owners.filter { $0.value.count > 1 }.keys)
+  }
+
+  func name(of column: StoredColumn, root: String) -> String {
+    shared.contains(Self.key(root, column.name)) ? "\(column.entity).\(column.name)" : column.name
+  }
+
+  private static func key(_ root: String, _ column: String) -> String {
+    "\(root)\u{0}\(column.lowercased())"
+  }
+}

@@ -1,0 +1,109 @@
+/// An entity with everything resolved that its objects and its table need. Immutable, shared by all contexts.
+final class EntityPlan: Sendable {
+  /// The place in ``ModelPlan/entities``.
+  let index: Int
+  let description: EntityDescription
+  /// The place of the root entity, whose table the objects are in.
+  let root: Int
+  let table: String
+  let slots: [SlotPlan]
+  let slotNumbers: [String: Int]
+  /// The relationships by slot; nil where a slot is an attribute's.
+  let relationships: [RelationshipPlan?]
+  let columns: [ColumnPlan]
+  /// The places of this entity and all below it.
+  let kinds: [Int]
+  /// The places of the entity's ancestors and its own.
+  let lineage: [Int]
+  let lineageNames: Set<String>
+  /// Whether the table tells the entities of its rows apart.
+  let hasEntityColumn: Bool
+  let factory: (@Sendable (ObjectSeed) -> ManagedObject)?
+  /// The generated class; nil for an entity without one.
+  let objectType: (any EntityClass.Type)?
+  /// What an object without a generated class starts with, by slot.
+  let initialValues: [AttributeValue]
+  /// Slots whose default is made at each insertion.
+  let insertionDefaults: [(slot: Int, value: DefaultValue)]
+  /// Slots that have columns, in order.
+  let storedSlots: [Int]
+  let transientSlots: [Int]
+  let derivedSlots: [Int]
+  let sql: EntitySQL
+
+  var name: String { description.name }
+  var isPolymorphic: Bool { kinds.count > 1 }
+
+  init(
+    index: Int, description: EntityDescription, root: Int, table: String, slots: [SlotPlan],
+    columns: [ColumnPlan], kinds: [Int], lineage: [Int], lineageNames: Set<String>,
+    hasEntityColumn: Bool,
+    factory: (@Sendable (ObjectSeed) -> ManagedObject)?, objectType: (any EntityClass.Type)?
+  ) {
+    self.index = index
+    self.description = description
+    self.root = root
+    self.table = table
+    self.slots = slots
+    slotNumbers = Dictionary(slots.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
+    relationships = slots.map(\.relationship)
+    self.columns = columns
+    self.kinds = kinds
+    self.lineage = lineage
+    self.lineageNames = lineageNames
+    self.hasEntityColumn = hasEntityColumn
+    self.factory = factory
+    self.objectType = objectType
+    initialValues = slots.map { slot in
+      if case .value(let value)? = slot.attribute?.defaultValue { return value }
+      return .null
+    }
+    insertionDefaults = slots.compactMap { slot in
+      switch slot.attribute?.defaultValue {
+      case .now?: (slot.number, .now)
+      case .uuid?: (slot.number, .uuid)
+      case .value?, nil: nil
+      }
+    }
+    storedSlots = slots.filter(\.isStored).map(\.number)
+    transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
+    derivedSlots = slots.filter { $0.attribute?.derivation != nil }.map(\.number)
+    sql = EntitySQL(
+      table: table, entity: hasEntityColumn ? description.name : nil, columns: columns.map(\.name))
+  }
+
+  func slot(_ key: String) -> SlotPlan? { slotNumbers[key].map { slots[$0] } }
+
+  func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
+
+  /// A plan for an object that a wrong name was given for: it has no properties and no table.
+  static func unknown(_ name: String) -> EntityPlan {
+    EntityPlan(
+      index: -1, description: EntityDescription(name: name), root: -1, table: "", slots: [], columns: [],
+      kinds: [], lineage: [], lineageNames: [], hasEntityColumn: false, factory: nil, objectType: nil)
+  }
+}
+
+/// The texts of an entity's statements on single rows.
+struct EntitySQL: Sendable {
+  let select: String
+  let selectByKey: String
+  let insert: String
+  let delete: String
+  let versionByKey: String
+
+  init(table: String, entity: String?, columns: [String]) {
+    let table = SQLite.quoted(table)
+    let names = columns.map(SQLite.quoted)
+    select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
+    selectByKey = select + " WHERE _pk = ?1"
+    let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
+    let parameters =
+      ["?", "1"] + (entity.map { [SQLite.literal($0)] } ?? []) + names.map { _ in "?" }
+    insert =
+      "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
+      + "VALUES (\(parameters.joined(separator: ", ")))"
+    delete = "DELETE FROM \(table) WHERE _pk = ?1 AND _version = ?2"
+    versionByKey = "SELECT _version FROM \(table) WHERE _pk = ?1"
+  }
+}

@@ -1,0 +1,40 @@
+/// How rows of an entity and of all below it are selected: one statement, whose columns are those of all.
+struct EntitySelect: Sendable {
+  /// `SELECT … FROM … AS t0`, without a condition.
+  let sql: String
+  /// The statement's column with the name of the row's entity; nil where all rows are of one.
+  let entityColumn: Int32?
+  /// Where the statement has the columns of an entity, by its place; empty where they stand in order.
+  let maps: [Int: [Int32]]
+  /// The condition that a row is of the entity or of one below it; nil where all rows of the table are.
+  let condition: String?
+
+  init(_ plan: EntityPlan, entities: [EntityPlan]) {
+    var names = plan.columns.map(\.name)
+    var maps: [Int: [Int32]] = [:]
+    if plan.isPolymorphic {
+      var places = Dictionary(
+        names.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+      for kind in plan.kinds.map({ entities[$0] }) {
+        maps[kind.index] = kind.columns.map { column in
+          if let place = places[column.name] { return Int32(place) + RowReader.firstColumn }
+          places[column.name] = names.count
+          names.append(column.name)
+          return Int32(names.count - 1) + RowReader.firstColumn
+        }
+      }
+      entityColumn = Int32(names.count) + RowReader.firstColumn
+    } else {
+      entityColumn = nil
+    }
+    self.maps = maps
+    var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLite.quoted($0) }
+    if entityColumn != nil { columns.append("t0._entity") }
+    sql = "SELECT \(columns.joined(separator: ", ")) FROM \(SQLite.quoted(plan.table)) AS t0"
+    condition =
+      plan.root == plan.index
+      ? nil
+      : "t0._entity IN ("
+        + plan.kinds.map { SQLite.literal(entities[$0].name) }.joined(separator: ", ") + ")"
+  }
+}

@@ -1,0 +1,37 @@
+/// A model's current version with everything resolved that objects and stores need. Immutable and shared.
+final class ModelPlan: Sendable {
+  let model: ManagedObjectModel
+  let version: ModelVersion
+  let graph: EntityGraph
+  let entities: [EntityPlan]
+  let places: [String: Int]
+  let joins: [JoinPlan]
+  /// How the rows of each entity are selected.
+  let selects: [EntitySelect]
+  let hashes: ModelHashes
+
+  /// Resolves the model's current version.
+  ///
+  /// - Throws: ``ModelError`` where there is none, where it does not hold together, or where the generated
+  ///   classes are not those of the model.
+  init(
+    _ model: ManagedObjectModel, classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
+  ) throws {
+    guard let version = model.currentVersion else {
+      throw ModelError.noCurrentVersion(model: model.name, number: model.currentVersionNumber)
+    }
+    self.model = model
+    self.version = version
+    graph = EntityGraph(version)
+    hashes = ModelHashes(graph)
+    var builder = ModelPlanBuilder(graph: graph, classes: classes)
+    let (entities, joins) = try builder.build()
+    self.entities = entities
+    self.joins = joins
+    selects = entities.map { EntitySelect($0, entities: entities) }
+    places = Dictionary(
+      entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }
+}

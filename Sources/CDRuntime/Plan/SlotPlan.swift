@@ -1,0 +1,105 @@
+/// A property of an entity, with what reading and writing it needs.
+struct SlotPlan: Sendable {
+  enum Kind: Sendable {
+    case attribute(AttributeDescription, CellType)
+    case composite(AttributeDescription, [FieldPlan])
+    case relationship(RelationshipPlan)
+  }
+
+  let number: Int
+  let name: String
+  /// The entity that declares the property.
+  let owner: String
+  let kind: Kind
+  /// The columns that hold the value; empty where the table has none.
+  let columns: Range<Int>
+
+  var isStored: Bool { !columns.isEmpty }
+
+  var attribute: AttributeDescription? {
+    switch kind {
+    case .attribute(let attribute, _), .composite(let attribute, _): attribute
+    case .relationship: nil
+    }
+  }
+
+  var relationship: RelationshipPlan? {
+    if case .relationship(let relationship) = kind { return relationship }
+    return nil
+  }
+}
+
+/// A field of a composite.
+struct FieldPlan: Sendable {
+  let description: AttributeDescription
+  let cell: CellType
+}
+
+/// A relationship, with where it is kept. A class, so that handing it about costs little.
+final class RelationshipPlan: Sendable {
+  enum Storage: Sendable {
+    /// A column of this table, by its number.
+    case reference(column: Int)
+    /// A column of the other table, to which the inverse, also to-one, belongs.
+    case inverseReference
+    /// A column of the other table, to which the to-one inverse belongs.
+    case referencesOfOthers
+    /// Rows of a table of their own, by its number; `isSource` says on which side this relationship stands.
+    case join(Int, isSource: Bool)
+  }
+
+  let description: RelationshipDescription
+  let slot: Int
+  /// The entity that declares it.
+  let owner: String
+  /// The destination's place in the model plan.
+  let destination: Int
+  /// The slot of the inverse in the destination entity.
+  let inverseSlot: Int?
+  let inverse: RelationshipDescription?
+  let storage: Storage
+
+  init(
+    description: RelationshipDescription, slot: Int, owner: String, destination: Int, inverseSlot: Int?,
+    inverse: RelationshipDescription?, storage: Storage
+  ) {
+    self.description = description
+    self.slot = slot
+    self.owner = owner
+    self.destination = destination
+    self.inverseSlot = inverseSlot
+    self.inverse = inverse
+    self.storage = storage
+  }
+
+  var name: String { description.name }
+  var isToMany: Bool { description.isToMany }
+  var isOrdered: Bool { description.isToMany && description.isOrdered }
+
+  /// Whether the store guarantees that the object of a reference exists.
+  var isGuaranteed: Bool { inverse?.deleteRule != .noAction }
+
+  /// Whether the relationship is its own inverse.
+  var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }
+}
+
+/// A table that holds the pairs of a many-to-many or one-sided to-many relationship.
+struct JoinPlan: Sendable {
+  let table: String
+  /// Places of the two sides' entities in the model plan.
+  let source: Int
+  let target: Int
+  /// Whether the relationship of the source side, and that of the target side, keeps an order.
+  let isOrdered: Bool
+  let isInverseOrdered: Bool
+}
+
+/// A column of an entity.
+struct ColumnPlan: Sendable {
+  /// The name in the table, not quoted.
+  let name: String
+  let slot: Int
+  let cell: CellType
+  let isReference: Bool
+  let isMandatory: Bool
+}

@@ -1,0 +1,143 @@
+import CDModel
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// One value of many. Nils among them count for nothing, except in a count.
+enum Aggregation {
+  static func aggregate(
+    _ values: [EvaluationValue], _ collectionOperator: CollectionOperator
+  ) throws(EvaluationError) -> EvaluationValue {
+    let word = "@\(collectionOperator.rawValue)"
+    switch collectionOperator {
+    case .count: return .int(Int64(values.count))
+    case .sum: return try sum(values, word).value
+    case .avg: return try average(values, word)
+    case .min: return try extreme(values, word) { $0 < 0 }
+    case .max: return try extreme(values, word) { $0 > 0 }
+    case .unionOfObjects: return .collection(values)
+    case .distinctUnionOfObjects: return .collection(distinct(values))
+    }
+  }
+
+  /// The sum; 0 of nothing. Of Floats it is a double.
+  static func sum(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> Number {
+    var total = Number.int(0)
+    for number in try numbers(values, word) {
+      do {
+        total = try Arithmetic.calculate(total, .add, widened(number))
+      } catch .overflow {
+        throw .overflow(operation: word)
+      }
+    }
+    return total
+  }
+
+  /// The mean: nil of nothing, a decimal of decimals, else a double.
+  static func average(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> EvaluationValue
+  {
+    let numbers = try numbers(values, word)
+    guard !numbers.isEmpty else { return .null }
+    if numbers.contains(where: { if case .decimal = $0 { true } else { false } }) {
+      return try Arithmetic.calculate(try sum(values, word), .divide, .int(Int64(numbers.count))).value
+    }
+    return try Arithmetic.checked(mean(numbers), word).value
+  }
+
+  private static func mean(_ numbers: [Number]) -> Double {
+    // Integers are added as such, as long as they can be: their sum has more digits than a double.
+    var exact: Int64 = 0
+    for number in numbers {
+      guard case .int(let integer) = number else { return total(numbers) / Double(numbers.count) }
+      let (sum, overflow) = exact.addingReportingOverflow(integer)
+      if overflow { return total(numbers) / Double(numbers.count) }
+      exact = sum
+    }
+    return Double(exact) / Double(numbers.count)
+  }
+
+  private static func total(_ numbers: [Number]) -> Double {
+    numbers.reduce(0) { $0 + $1.double }
+  }
+
+  /// The least or the greatest value; nil of nothing.
+  static func extreme(
+    _ values: [EvaluationValue], _ word: String, _ isBetter: (Int) -> Bool
+  ) throws(EvaluationError) -> EvaluationValue {
+    var best = EvaluationValue.null
+    for value in values where !value.isNull {
+      if best.isNull {
+        best = value
+        continue
+      }
+      do {
+        if isBetter(try SortOrder.order(value, best)) { best = value }
+      } catch .incomparable(_, let left, let right) {
+        throw .incomparable(operator: word, left: left, right: right)
+      }
+    }
+    return best
+  }
+
+  /// The value in the middle, or the mean of the two in the middle; nil of nothing.
+  static func median(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
+    let numbers = try numbers(values, "median").sorted { (Number.order($0, $1) ?? 0) < 0 }
+    guard !numbers.isEmpty else { return .null }
+    let middle = numbers.count / 2
+    if numbers.count % 2 == 1 { return numbers[middle].value }
+    return try average([numbers[middle - 1].value, numbers[middle].value], "median")
+  }
+
+  /// The values that occur most often, in ascending order.
+  static func modes(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
+    let numbers = try numbers(values, "mode").sorted { (Number.order($0, $1) ?? 0) < 0 }
+    var runs: [(number: Number, count: Int)] = []
+    for number in numbers {
+      if let last = runs.last, Number.order(last.number, number) == 0 {
+        runs[runs.count - 1].count += 1
+      } else {
+        runs.append((number, 1))
+      }
+    }
+    let most = runs.map(\.count).max() ?? 0
+    return .collection(runs.filter { $0.count == most }.map(\.number.value))
+  }
+
+  /// The standard deviation of a whole population; nil of nothing.
+  static func standardDeviation(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
+    let numbers = try numbers(values, "stddev").map(\.double)
+    guard !numbers.isEmpty else { return .null }
+    let mean = numbers.reduce(0, +) / Double(numbers.count)
+    let squares = numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+    return try Arithmetic.checked((squares / Double(numbers.count)).squareRoot(), "stddev").value
+  }
+
+  static func distinct(_ values: [EvaluationValue]) -> [EvaluationValue] {
+    var result: [EvaluationValue] = []
+    for value in values where !result.contains(where: { Equality.areEqual($0, value) }) {
+      result.append(value)
+    }
+    return result
+  }
+
+  private static func widened(_ number: Number) -> Number {
+    if case .float(let number) = number { return .double(Double(number)) }
+    return number
+  }
+
+  private static func numbers(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> [Number]
+  {
+    var numbers: [Number] = []
+    numbers.reserveCapacity(values.count)
+    for value in values where !value.isNull {
+      guard let number = Number(value) else { throw .wrongOperand(operation: word, found: value.kindName) }
+      numbers.append(number)
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,161 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What CAST does. Nothing is lost on the way but digits of a fraction: 2.5 has no counterpart among the
+/// integers, nor 70,000 in Int16. A string is read as the same kind of value is written.
+enum Conversion {
+  /// The value as another type; nil where it has no counterpart. Nil stays nil.
+  static func convert(_ value: EvaluationValue, to type: CastType) throws(EvaluationError) -> EvaluationValue?
+  {
+    if value.isNull { return value }
+    switch type {
+    case .unknown(let name): throw .unsupported("CAST to '\(name)'")
+    case .number:
+      if let number = Number(value) { return number.value }
+      if case .value(.string(let text)) = value { return number(text) }
+      if case .value(.date(let date)) = value { return .double(date.timeIntervalSinceReferenceDate) }
+      return nil
+    case .attribute(let type): return convert(value, to: type)
+    }
+  }
+
+  private static func convert(_ value: EvaluationValue, to type: AttributeType) -> EvaluationValue? {
+    switch type {
+    case .string: return text(value).map(EvaluationValue.string)
+    case .bool: return bool(value).map(EvaluationValue.bool)
+    case .int16: return integer(value).flatMap(Int16.init(exactly:)).map { .int(Int64($0)) }
+    case .int32: return integer(value).flatMap(Int32.init(exactly:)).map { .int(Int64($0)) }
+    case .int64: return integer(value).map(EvaluationValue.int)
+    case .float: return fraction(value).map { .float(Float($0)) }
+    case .double: return fraction(value).map(EvaluationValue.double)
+    case .decimal: return decimal(value).map { .value(.decimal($0)) }
+    case .date: return date(value).map { .value(.date($0)) }
+    case .data: return data(value).map { .value(.data($0)) }
+    case .uuid: return uuid(value).map { .value(.uuid($0)) }
+    case .url:
+      if case .value(.url) = value { return value }
+      if case .value(.string(let text)) = value { return URL(string: text).map { .value(.url($0)) } }
+      return nil
+    case .enumeration, .composite, .codable: return nil
+    }
+  }
+
+  /// The text of a value, which reads back to it.
+  static func text(_ value: EvaluationValue) -> String? {
+    switch value {
+    case .value(.string(let text)): text
+    case .value(.bool(let flag)): flag ? "YES" : "NO"
+    case .value(.int(let number)): number.description
+    case .value(.double(let number)): number.description
+    case .float(let number): number.description
+    case .value(.decimal(let number)): number.description
+    case .value(.date(let date)):
+      date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction(date)))
+    case .value(.data(let data)): data.base64EncodedString()
+    case .value(.uuid(let uuid)): uuid.uuidString
+    case .value(.url(let url)): url.absoluteString
+    default: nil
+    }
+  }
+
+  private static func hasFraction(_ date: Date) -> Bool {
+    let seconds = date.timeIntervalSinceReferenceDate
+    return seconds != seconds.rounded()
+  }
+
+  private static func bool(_ value: EvaluationValue) -> Bool? {
+    switch value {
+    case .value(.string(let text)):
+      switch text.lowercased() {
+      case "yes", "true", "1": return true
+      case "no", "false", "0": return false
+      default: return nil
+      }
+    default:
+      guard let number = integer(value) else { return nil }
+      return number == 0 ? false : number == 1 ? true : nil
+    }
+  }
+
+  private static func integer(_ value: EvaluationValue) -> Int64? {
+    switch value {
+    case .value(.string(let text)): return Int64(text)
+    case .value(.date(let date)): return Int64(exactly: date.timeIntervalSinceReferenceDate)
+    default:
+      switch Number(value) {
+      case .int(let number)?: return number
+      case .double(let number)?: return Int64(exactly: number)
+      case .float(let number)?: return Int64(exactly: number)
+      case .decimal(let number)?:
+        return DecimalRounding.rounded(number, .towardZero) == number ? Int64(number.description) : nil
+      case nil: return nil
+      }
+    }
+  }
+
+  private static func fraction(_ value: EvaluationValue) -> Double? {
+    switch value {
+    case .value(.string(let text)): Double(text)
+    case .value(.date(let date)): date.timeIntervalSinceReferenceDate
+    default: Number(value)?.double
+    }
+  }
+
+  private static func decimal(_ value: EvaluationValue) -> Decimal? {
+    switch value {
+    case .value(.string(let text)):
+      let isNumber = text.utf8.allSatisfy {
+        ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E || $0 | 0x20 == 0x65
+      }
+      return isNumber ? Decimal(string: text) : nil
+    case .value(.date(let date)): return Number.decimal(date.timeIntervalSinceReferenceDate)
+    default:
+      switch Number(value) {
+      case .int(let number)?: return Decimal(number)
+      case .double(let number)?: return Number.decimal(number)
+      case .float(let number)?: return Decimal(string: number.description)
+      case .decimal(let number)?: return number
+      case nil: return nil
+      }
+    }
+  }
+
+  private static func date(_ value: EvaluationValue) -> Date? {
+    switch value {
+    case .value(.date(let date)): return date
+    case .value(.string(let text)):
+      return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
+        ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    default: return Number(value).map { Date(timeIntervalSinceReferenceDate: $0.double) }
+    }
+  }
+
+  private static func data(_ value: EvaluationValue) -> Data? {
+    switch value {
+    case .value(.data(let data)): data
+    case .value(.string(let text)): Data(base64Encoded: text)
+    case .value(.uuid(let uuid)): Data(ValueBytes.bytes(uuid))
+    default: nil
+    }
+  }
+
+  private static func uuid(_ value: EvaluationValue) -> UUID? {
+    switch value {
+    case .value(.uuid(let uuid)): uuid
+    case .value(.string(let text)): UUID(uuidString: text)
+    case .value(.data(let data)): ValueBytes.uuid(data)
+    default: nil
+    }
+  }
+
+  /// The number that a text shows: an integer if it is one, else a double.
+  private static func number(_ text: String) -> EvaluationValue? {
+    if let integer = Int64(text) { return .int(integer) }
+    return Double(text).map(EvaluationValue.double)
+  }
+}

@@ -1,0 +1,53 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Equality of values. Values of different kinds are not equal; that is no error.
+enum Equality {
+  static func areEqual(
+    _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []
+  ) -> Bool {
+    switch (left, right) {
+    case (.value(.string(let left)), .value(.string(let right))):
+      return TextComparison.areEqual(left, right, options)
+    case (.value(.int(let left)), .value(.int(let right))): return left == right
+    case (.value(.url(let left)), .value(.url(let right))):
+      return CodeUnits.areEqual(left.absoluteString, right.absoluteString)
+    case (.value(.composite(let left)), .value(.composite(let right))):
+      return areEqual(left.mapValues(EvaluationValue.value), right.mapValues(EvaluationValue.value), options)
+    case (.value(.null), .value(.null)): return true
+    case (.value(.date(let left)), .value(.date(let right))): return left == right
+    case (.value(.data(let left)), .value(.data(let right))): return left == right
+    case (.value(.uuid(let left)), .value(.uuid(let right))): return left == right
+    case (.collection(let left), .collection(let right)):
+      return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
+    case (.dictionary(let left), .dictionary(let right)): return areEqual(left, right, options)
+    default:
+      if let left = identity(left), let right = identity(right) {
+        return CodeUnits.areEqual(left.uri, right.uri)
+      }
+      guard let left = Number(left), let right = Number(right) else { return false }
+      return Number.order(left, right) == 0
+    }
+  }
+
+  private static func areEqual(
+    _ left: [String: EvaluationValue], _ right: [String: EvaluationValue], _ options: ComparisonOptions
+  ) -> Bool {
+    left.count == right.count
+      && left.allSatisfy { key, value in right[key].map { areEqual(value, $0, options) } ?? false }
+  }
+
+  /// What an object is known by.
+  private static func identity(_ value: EvaluationValue) -> ObjectReference? {
+    switch value {
+    case .reference(let reference): reference
+    case .subject(let subject): subject.evaluationIdentity
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/// Comparison of strings by their code units.
+///
+/// The units are UTF-8's, whose order is that of code points and of SQLite's BINARY collation. UTF-16's
+/// differs for code points beyond U+FFFF, which it puts before U+E000.
+enum CodeUnits {
+  /// Below, equal to or above 0 where the left string is before, equal to or behind the right one.
+  static func order(_ left: String, _ right: String) -> Int {
+    let fast = left.utf8.withContiguousStorageIfAvailable { first in
+      right.utf8.withContiguousStorageIfAvailable { second in order(first, second) }
+    }
+    if let fast, let order = fast { return order }
+    return order(Array(left.utf8), Array(right.utf8))
+  }
+
+  static func areEqual(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count && order(left, right) == 0
+  }
+
+  /// Compares bytes as unsigned numbers; a prefix comes first.
+  static func order(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Int {
+    var second = right.makeIterator()
+    for byte in left {
+      guard let other = second.next() else { return 1 }
+      if byte != other { return byte < other ? -1 : 1 }
+    }
+    return second.next() == nil ? 0 : -1
+  }
+
+  /// Whether the bytes are in others, at a place that the operator asks for. No bytes are nowhere.
+  static func contains(_ bytes: [UInt8], _ part: [UInt8], _ place: SearchPlace) -> Bool {
+    guard !part.isEmpty, part.count <= bytes.count else { return false }
+    switch place {
+    case .start: return bytes.starts(with: part)
+    case .end: return bytes.suffix(part.count).elementsEqual(part)
+    case .anywhere:
+      let first = part[0]
+      let last = bytes.count - part.count
+      var start = 0
+      while start <= last {
+        if bytes[start] == first, bytes[start..<start + part.count].elementsEqual(part) { return true }
+        start += 1
+      }
+      return false
+    }
+  }
+}
+
+/// Where a part is looked for.
+enum SearchPlace: Int, Sendable {
+  case start, end, anywhere
+}

@@ -1,0 +1,47 @@
+import CDModel
+// NSString's comparison, search and folding are not in FoundationEssentials.
+import Foundation
+
+/// What Foundation's strings do under the options of a predicate: the one meaning that the evaluator and the
+/// functions of SQL share.
+enum FoundationText {
+  static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
+    let second = NSString(string: right)
+    let range = NSRange(location: 0, length: NSString(string: left).length)
+    let locale = options.contains(.localeSensitive) ? Locale.current : nil
+    return NSString(string: left)
+      .compare(second as String, options: foundation(options), range: range, locale: locale).rawValue
+  }
+
+  static func contains(
+    _ text: String, _ part: String, at place: SearchPlace, _ options: ComparisonOptions
+  ) -> Bool {
+    var search = foundation(options)
+    switch place {
+    case .start: search.formUnion(.anchored)
+    case .end: search.formUnion([.anchored, .backwards])
+    case .anywhere: break
+    }
+    let whole = NSString(string: text)
+    let range = NSRange(location: 0, length: whole.length)
+    let locale = options.contains(.localeSensitive) ? Locale.current : nil
+    return whole.range(of: part, options: search, range: range, locale: locale).location != NSNotFound
+  }
+
+  /// A string without the differences that the options overlook.
+  static func folded(_ text: String, _ options: ComparisonOptions) -> String {
+    NSString(string: text).folding(options: foundation(options), locale: nil)
+  }
+
+  /// A string in which every character that has parts is written as them.
+  static func decomposed(_ text: String) -> String {
+    text.decomposedStringWithCanonicalMapping
+  }
+
+  private static func foundation(_ options: ComparisonOptions) -> NSString.CompareOptions {
+    var result: NSString.CompareOptions = []
+    if options.contains(.caseInsensitive) { result.formUnion(.caseInsensitive) }
+    if options.contains(.diacriticInsensitive) { result.formUnion(.diacriticInsensitive) }
+    return result
+  }
+}

@@ -1,0 +1,108 @@
+import CDModel
+
+/// The pattern of LIKE: `*` is any text, `?` one code point, a backslash takes the meaning of what follows.
+///
+/// Matching takes time proportional to the text's length times the pattern's at worst: at a mismatch it goes
+/// back to the last `*` alone, never to an earlier one.
+struct LikePattern {
+  private enum Token: Equatable {
+    case any
+    case one
+    case scalar(UInt32)
+  }
+
+  private let tokens: [Token]
+  private let options: ComparisonOptions
+
+  init(_ pattern: String, _ options: ComparisonOptions) {
+    self.options = options.contains(.normalized) ? [] : options
+    var tokens: [Token] = []
+    var isEscaped = false
+    for scalar in pattern.unicodeScalars {
+      switch scalar {
+      case "\\" where !isEscaped:
+        isEscaped = true
+        continue
+      case "*" where !isEscaped:
+        if tokens.last != .any { tokens.append(.any) }
+      case "?" where !isEscaped: tokens.append(.one)
+      default:
+        tokens += Self.folded(scalar, self.options).map { Token.scalar($0) }
+      }
+      isEscaped = false
+    }
+    // A backslash that nothing follows means itself.
+    if isEscaped { tokens.append(.scalar(0x5C)) }
+    self.tokens = tokens
+  }
+
+  /// Whether the pattern takes the whole text.
+  func matches(_ text: String) -> Bool {
+    var scalars: [UInt32] = []
+    // Whether a code point of the text starts at a place of `scalars`: the parts of one that folds to
+    // several are one for `?`.
+    var starts: [Bool] = []
+    for scalar in text.unicodeScalars {
+      var isFirst = true
+      for part in Self.folded(scalar, options) {
+        scalars.append(part)
+        starts.append(isFirst)
+        isFirst = false
+      }
+    }
+    return matches(scalars, starts)
+  }
+
+  private func matches(_ scalars: [UInt32], _ starts: [Bool]) -> Bool {
+    func next(_ place: Int) -> Int {
+      var place = place + 1
+      while place < starts.count, !starts[place] { place += 1 }
+      return place
+    }
+    var place = 0
+    var token = 0
+    var retry: (token: Int, place: Int)?
+    while true {
+      if token < tokens.count, tokens[token] == .any {
+        token += 1
+        if token == tokens.count { return true }
+        retry = (token, place)
+        continue
+      }
+      if place == scalars.count, token == tokens.count { return true }
+      if token < tokens.count, place < scalars.count {
+        switch tokens[token] {
+        case .scalar(scalars[place]):
+          place += 1
+          token += 1
+          continue
+        case .one where starts[place]:
+          place = next(place)
+          token += 1
+          continue
+        default: break
+        }
+      }
+      guard let last = retry, last.place < scalars.count else { return false }
+      retry = (last.token, next(last.place))
+      token = last.token
+      place = next(last.place)
+    }
+  }
+
+  /// A code point as the options see it: decomposed, folded, without diacritics.
+  private static func folded(_ scalar: Unicode.Scalar, _ options: ComparisonOptions) -> [UInt32] {
+    if options.isEmpty || options == .localeSensitive { return [scalar.value] }
+    if scalar.value < 0x80 {
+      let isUpper = scalar.value >= 0x41 && scalar.value <= 0x5A
+      return [isUpper && options.contains(.caseInsensitive) ? scalar.value | 0x20 : scalar.value]
+    }
+    if options.contains(.diacriticInsensitive), scalar.properties.generalCategory == .nonspacingMark {
+      // By itself a mark would stay; behind a letter that takes one, folding drops it.
+      let folded = FoundationText.folded("a" + String(scalar), options)
+      if folded == "a" { return [] }
+    }
+    let text = FoundationText.folded(String(scalar), options)
+    return FoundationText.decomposed(text).unicodeScalars.map(\.value)
+  }
+}

@@ -1,0 +1,65 @@
+/// Why an expression has no value. Messages tell of keys, operators and types, never of data.
+public enum EvaluationError: Error, Hashable, Sendable {
+  /// An object has no such property. `entity` is the object's entity, or the kind of a value that is no
+  /// object.
+  case unknownKey(String, entity: String)
+  /// Nothing was bound to `$name`.
+  case unboundVariable(String)
+  /// An operator has no answer for values of these kinds.
+  case incomparable(operator: String, left: String, right: String)
+  /// An operator or a function does not take a value of this kind.
+  case wrongOperand(operation: String, found: String)
+  /// ANY and ALL are for many values.
+  case notACollection(operation: String, found: String)
+  /// BETWEEN takes two bounds.
+  case wrongBounds(count: Int)
+  /// A function has too few or too many arguments.
+  case wrongArguments(function: String, count: Int)
+  /// The result of an integer or decimal calculation has no place in its type.
+  case overflow(operation: String)
+  /// A division by 0, of numbers of any kind.
+  case divisionByZero(operation: String)
+  /// A calculation has no number as its result: the square root of -1.
+  case notANumber(operation: String)
+  /// A collection has no element at an index.
+  case indexOutOfRange
+  /// A CAST without an `else` met a value that has no counterpart in the type.
+  case failedConversion(type: String, from: String)
+  /// A regular expression is malformed.
+  case badPattern
+  /// Matching a regular expression takes too many steps: its pattern backtracks without end.
+  case patternTooCostly
+  /// The language has the construct and cdgen does not evaluate it.
+  case unsupported(String)
+  /// The expression is nested deeper than the limit.
+  case tooDeep(depth: Int)
+  /// An object's row cannot be read.
+  case inaccessible(key: String, entity: String)
+}
+
+extension EvaluationError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unknownKey(let key, let entity): "\(entity) has no property '\(key)'"
+    case .unboundVariable(let name): "$\(name) has no value; bind one before evaluating"
+    case .incomparable(let comparisonOperator, let left, let right):
+      "\(comparisonOperator) does not compare \(left) with \(right)"
+    case .wrongOperand(let operation, let found): "\(operation) does not take \(found)"
+    case .notACollection(let operation, let found): "\(operation) is for many values, and this is \(found)"
+    case .wrongBounds(let count): "BETWEEN takes two bounds, not \(count)"
+    case .wrongArguments(let function, let count): "\(function) does not take \(count) arguments"
+    case .overflow(let operation): "the result of \(operation) is too large"
+    case .divisionByZero(let operation): "\(operation) divides by 0"
+    case .notANumber(let operation): "\(operation) has no number as its result"
+    case .indexOutOfRange: "the collection has no element at the index"
+    case .failedConversion(let type, let from):
+      "CAST makes no \(type) of \(from) here; give it a value for that case as its third argument"
+    case .badPattern: "the regular expression is malformed"
+    case .patternTooCostly:
+      "matching the regular expression takes too many steps; avoid repetitions within repetitions"
+    case .unsupported(let construct): "\(construct) is not evaluated"
+    case .tooDeep(let depth): "the expression is nested \(depth) levels deep, which is too deep"
+    case .inaccessible(let key, let entity): "'\(entity).\(key)' cannot be read"
+    }
+  }
+}

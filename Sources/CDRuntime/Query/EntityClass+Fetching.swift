@@ -1,0 +1,138 @@
+extension EntityClass {
+  /// All objects of the entity.
+  public static func objects(in context: ManagedObjectContext) throws -> [Self] {
+    try context.fetch(FetchRequest<Self>())
+  }
+
+  /// The objects that have a value; nil matches nil.
+  public static func objects<Value: AttributeValueConvertible>(
+    matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(FetchRequest<Self>(where: (path == value).predicate))
+  }
+
+  /// The object that has a value; nil where there is none.
+  ///
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several. Two rows are asked for, no more.
+  public static func object<Value: AttributeValueConvertible>(
+    matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
+  ) throws -> Self? {
+    try context.single(FetchRequest<Self>(where: (path == value).predicate))
+  }
+
+  /// The objects that have all of these values, or one of them. Of no values it gives all objects.
+  ///
+  /// A key may come several times: `[.publisher: "A", .publisher: "B"]` with `.or`.
+  ///
+  /// - Throws: ``FetchError/wrongType(entity:key:expected:given:)`` for a value that is not of its attribute's
+  ///   type.
+  public static func objects(
+    matching values: KeyValuePairs<AttributeKey<Self>, (any AttributeValueConvertible)?>,
+    using combination: MatchCombination = .and, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    let pairs = values.map { ($0.key.name, $0.value) }
+    return try context.fetch(
+      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
+  }
+
+  /// The objects that have all of these values, or one of them. Of no values it gives all objects.
+  @_disfavoredOverload
+  public static func objects(
+    matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
+    using combination: MatchCombination = .and, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    let pairs = values.map { ($0.key.name, $0.value) }.sorted { $0.0 < $1.0 }
+    return try context.fetch(
+      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
+  }
+
+  /// The object that has all of these values, or one of them; nil where there is none.
+  ///
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several. Two rows are asked for, no more.
+  public static func object(
+    matching values: KeyValuePairs<AttributeKey<Self>, (any AttributeValueConvertible)?>,
+    using combination: MatchCombination = .and, in context: ManagedObjectContext
+  ) throws -> Self? {
+    let pairs = values.map { ($0.key.name, $0.value) }
+    return try context.single(
+      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
+  }
+
+  /// The object that has all of these values, or one of them; nil where there is none.
+  @_disfavoredOverload
+  public static func object(
+    matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
+    using combination: MatchCombination = .and, in context: ManagedObjectContext
+  ) throws -> Self? {
+    let pairs = values.map { ($0.key.name, $0.value) }.sorted { $0.0 < $1.0 }
+    return try context.single(
+      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
+  }
+
+  /// The objects that meet a condition, in an order.
+  public static func fetch(
+    where condition: TypedPredicate<Self>? = nil, sortedBy order: [TypedSort<Self>] = [], limit: Int? = nil,
+    offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(request(condition, order, limit, offset))
+  }
+
+  /// The objects that meet a condition, in the ascending order of an attribute.
+  public static func fetch<Value>(
+    where condition: TypedPredicate<Self>? = nil, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
+    limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(request(condition, [.ascending(path)], limit, offset))
+  }
+
+  /// The count of the objects that meet a condition.
+  public static func count(
+    where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
+  ) throws -> Int {
+    try context.count(for: request(condition, [], nil, 0))
+  }
+
+  private static func request(
+    _ condition: TypedPredicate<Self>?, _ order: [TypedSort<Self>], _ limit: Int?, _ offset: Int
+  ) -> FetchRequest<Self> {
+    var request = FetchRequest<Self>(where: condition?.predicate)
+    request.sortKeys = order.map(\.key)
+    request.limit = limit
+    request.offset = offset
+    return request
+  }
+
+  // MARK: The contract with generated code
+
+  /// The object with the values of a `unique:` list.
+  @_spi(Generated) public static func _object(
+    unique keys: [String], _ values: [AttributeValue], in context: ManagedObjectContext
+  ) throws -> Self? {
+    let pairs = zip(keys, values).map { ($0.0, $0.1 as (any AttributeValueConvertible)?) }
+    return try context.single(
+      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: .and, of: entityName)))
+  }
+
+  /// The objects of a fetch template, with the values of its variables.
+  @_spi(Generated) public static func _fetch(
+    template name: String, of entity: String, _ variables: [String: AttributeValue],
+    in context: ManagedObjectContext
+  ) throws -> [Self] {
+    guard let template = context.template(name, of: entity) else {
+      throw FetchError.unknownTemplate(entity: entity, name: name)
+    }
+    var request = FetchRequest<Self>(where: template.predicate)
+    request.variables = variables.mapValues { .value($0) }
+    request.sortKeys = template.sort
+    request.limit = template.limit
+    return try context.fetch(request)
+  }
+}
+
+/// How several values are matched.
+public enum MatchCombination: Hashable, Sendable {
+  /// All of them.
+  case and
+  /// One of them at least.
+  case or
+}

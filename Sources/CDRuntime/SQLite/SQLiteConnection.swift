@@ -1,0 +1,107 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import GRDB
+import GRDBSQLite
+
+/// A connection to a store, opened and configured by GRDB and used through SQLite's C interface.
+///
+/// One isolation at a time uses a connection: a reader belongs to its context, the writer to whoever holds
+/// its lock.
+final class SQLiteConnection {
+  // Keeps the connection open.
+  private let queue: DatabaseQueue
+  let handle: OpaquePointer
+  private var statements: [String: SQLiteStatement] = [:]
+  /// Statements by the place of the entity or join that they serve, so that none is looked up by its text.
+  private var numbered: [StatementKey: SQLiteStatement] = [:]
+
+  /// A statement that serves a part of the model.
+  struct StatementKey: Hashable {
+    enum Purpose { case fault, insert, update, delete, related }
+    let purpose: Purpose
+    let place: Int
+    var detail = SlotSet()
+  }
+
+  init(path: String) throws {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    configuration.foreignKeysEnabled = true
+    configuration.acceptsDoubleQuotedStringLiterals = false
+    do {
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+    } catch let error as DatabaseError {
+      throw StoreError.sqlite(
+        code: error.extendedResultCode.rawValue, message: error.message ?? "", during: "opening the store")
+    }
+    // An address crosses the queue's boundary, for a pointer is not Sendable.
+    let address = queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
+    guard let handle = OpaquePointer(bitPattern: address) else {
+      throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
+    }
+    self.handle = handle
+    // GRDB observes transactions and authorises statements that come by its queue, and traps on others.
+    // From here on none comes that way.
+    sqlite3_commit_hook(handle, nil, nil)
+    sqlite3_rollback_hook(handle, nil, nil)
+    sqlite3_set_authorizer(handle, nil, nil)
+  }
+
+  /// A statement that is kept for the next use of the same text.
+  func statement(_ sql: String) throws -> SQLiteStatement {
+    if let statement = statements[sql] { return statement }
+    // Texts are made of predicates, and a program may make any number of those.
+    if statements.count >= 500 { statements.removeAll() }
+    let statement = try SQLiteStatement(sql, on: handle)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// A statement that serves a part of the model, prepared at its first use.
+  func statement(_ key: StatementKey, _ sql: () -> String) throws -> SQLiteStatement {
+    if let statement = numbered[key] { return statement }
+    let statement = try SQLiteStatement(sql(), on: handle)
+    numbered[key] = statement
+    return statement
+  }
+
+  /// Runs statements that give no rows.
+  func execute(_ sql: String) throws {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+      throw StoreError(handle, during: "running a statement")
+    }
+  }
+
+  /// The first column of a text's first row; nil where there is none.
+  func scalar(_ sql: String) throws -> String? {
+    let statement = try SQLiteStatement(sql, on: handle)
+    return try statement.step() ? statement.string(0) : nil
+  }
+
+  /// The rows of a text as strings.
+  func rows(_ sql: String) throws -> [[String?]] {
+    let statement = try SQLiteStatement(sql, on: handle)
+    var rows: [[String?]] = []
+    while try statement.step() {
+      rows.append((0..<sqlite3_column_count(statement.handle)).map { statement.string($0) })
+    }
+    return rows
+  }
+
+  /// Runs a body in a transaction that writes: all of it or, where it throws, nothing.
+  func write<R>(_ body: () throws -> R) throws -> R {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // After some errors SQLite has rolled back by itself, and says so by an error that means nothing here.
+      if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+}

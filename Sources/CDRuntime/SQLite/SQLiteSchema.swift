@@ -1,0 +1,221 @@
+/// The tables and indexes of a model's stores, as <doc:SQLiteLayout> describes them.
+struct SQLiteSchema {
+  /// The version of the layout that this release writes.
+  static let formatVersion = 1
+
+  /// `CREATE TABLE` for each table, in the order of the model.
+  private(set) var tables: [String] = []
+  /// `CREATE INDEX` by the index's name.
+  private(set) var indexes: [(name: String, sql: String)] = []
+
+  private let model: ModelPlan
+
+  /// The tables that every store has.
+  static let systemTables = [
+    "CREATE TABLE \"_cdgen_metadata\" (\"key\" TEXT NOT NULL PRIMARY KEY, \"value\" TEXT NOT NULL) "
+      + "STRICT, WITHOUT ROWID",
+    "CREATE TABLE \"_cdgen_keys\" (\"entity\" TEXT NOT NULL PRIMARY KEY, \"next\" INTEGER NOT NULL) "
+      + "STRICT, WITHOUT ROWID",
+    "CREATE TABLE \"_cdgen_history\" (\"id\" INTEGER PRIMARY KEY AUTOINCREMENT, \"time\" REAL NOT NULL, "
+      + "\"origin\" TEXT NOT NULL, \"author\" TEXT, \"changes\" TEXT NOT NULL) STRICT",
+  ]
+
+  init(_ model: ModelPlan) {
+    self.model = model
+    for plan in model.entities where plan.root == plan.index { addTable(plan) }
+    for join in model.joins { addJoin(join) }
+  }
+
+  // MARK: Tables
+
+  private struct Column {
+    var type: String
+    var constraints = ""
+    var isNotNull = false
+  }
+
+  private mutating func addTable(_ root: EntityPlan) {
+    var names: [String] = []
+    var columns: [String: Column] = [:]
+    var checks: [String] = []
+    func add(_ name: String, _ column: Column) {
+      if columns[name] == nil {
+        names.append(name)
+        columns[name] = column
+      }
+    }
+    for kind in root.kinds.map({ model.entities[$0] }) {
+      for column in kind.columns where columns[column.name] == nil {
+        let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
+        var declared = Column(type: Self.type(of: column, in: kind))
+        if column.isMandatory, isUnconditional(column, in: kind) {
+          if owner.index == root.index {
+            declared.isNotNull = true
+          } else {
+            checks.append(
+              "CHECK (\"_entity\" NOT IN (\(entityList(owner))) OR \(SQLite.quoted(column.name)) IS NOT NULL)")
+          }
+        }
+        if let relationship = kind.slots[column.slot].relationship {
+          declared.constraints = references(relationship)
+        }
+        add(column.name, declared)
+      }
+    }
+    for name in positionColumns(of: root) { add(name, Column(type: "INTEGER")) }
+
+    var lines = ["\"_pk\" INTEGER PRIMARY KEY", "\"_version\" INTEGER NOT NULL"]
+    if root.hasEntityColumn { lines.append("\"_entity\" TEXT NOT NULL") }
+    for name in names {
+      guard let column = columns[name] else { continue }
+      lines.append(
+        SQLite.quoted(name) + " " + column.type + (column.isNotNull ? " NOT NULL" : "") + column.constraints)
+    }
+    tables.append(
+      "CREATE TABLE \(SQLite.quoted(root.table)) (\((lines + checks).joined(separator: ", "))) STRICT")
+    if root.hasEntityColumn {
+      addIndex("\(root.table)._entity", table: root.table, columns: ["\"_entity\""])
+    }
+    addReferenceIndexes(root)
+    addDeclaredIndexes(root)
+  }
+
+  /// The type of a column's values. An externally stored value is a BLOB, or the TEXT of its file's name.
+  private static func type(of column: ColumnPlan, in entity: EntityPlan) -> String {
+    if entity.slots[column.slot].attribute?.storesExternally == true { return "ANY" }
+    return switch column.cell {
+    case .string, .url, .decimal, .codable: "TEXT"
+    case .bool, .int16, .int32, .int64: "INTEGER"
+    case .float, .double, .date: "REAL"
+    case .data, .uuid: "BLOB"
+    }
+  }
+
+  /// Whether every row of the declaring entity has the value: a derived one is computed at the save.
+  private func isUnconditional(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
+    entity.slots[column.slot].attribute?.derivation == nil
+  }
+
+  private func references(_ relationship: RelationshipPlan) -> String {
+    guard relationship.isGuaranteed else { return "" }
+    let table = SQLite.quoted(model.entities[relationship.destination].table)
+    // Nobody else can clear a one-sided reference.
+    let action =
+      relationship.inverse == nil && relationship.description.isOptional ? " ON DELETE SET NULL" : ""
+    return " REFERENCES \(table) (\"_pk\")\(action) DEFERRABLE INITIALLY DEFERRED"
+  }
+
+  /// The columns that keep the order of to-many relationships whose references stand in this table.
+  private func positionColumns(of root: EntityPlan) -> [String] {
+    var names: [String] = []
+    for plan in model.entities {
+      for slot in plan.slots {
+        guard let relationship = slot.relationship, slot.owner == plan.name,
+          let position = model.positionColumn(of: relationship),
+          model.entities[relationship.destination].root == root.index, !names.contains(position)
+        else { continue }
+        names.append(position)
+      }
+    }
+    return names
+  }
+
+  private mutating func addJoin(_ join: JoinPlan) {
+    let source = SQLite.quoted(model.entities[join.source].table)
+    let target = SQLite.quoted(model.entities[join.target].table)
+    let reference = "(\"_pk\") ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"
+    var lines = [
+      "\"_source\" INTEGER NOT NULL REFERENCES \(source) \(reference)",
+      "\"_target\" INTEGER NOT NULL REFERENCES \(target) \(reference)",
+    ]
+    if join.isOrdered { lines.append("\"_position\" INTEGER") }
+    if join.isInverseOrdered { lines.append("\"_inverse_position\" INTEGER") }
+    lines.append("PRIMARY KEY (\"_source\", \"_target\")")
+    tables.append(
+      "CREATE TABLE \(SQLite.quoted(join.table)) (\(lines.joined(separator: ", "))) STRICT, WITHOUT ROWID")
+    addIndex("\(join.table)._target", table: join.table, columns: ["\"_target\""])
+  }
+
+  // MARK: Indexes
+
+  private mutating func addIndex(
+    _ name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
+  ) {
+    guard !indexes.contains(where: { $0.name == name }) else { return }
+    let sql =
+      "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) "
+      + "(\(columns.joined(separator: ", ")))" + (condition.map { " WHERE \($0)" } ?? "")
+    indexes.append((name, sql))
+  }
+
+  private mutating func addReferenceIndexes(_ root: EntityPlan) {
+    for kind in root.kinds.map({ model.entities[$0] }) {
+      for column in kind.columns where column.isReference {
+        var columns = [SQLite.quoted(column.name)]
+        if let relationship = kind.slots[column.slot].relationship, let slot = relationship.inverseSlot,
+          let inverse = model.entities[relationship.destination].slots[slot].relationship,
+          let position = model.positionColumn(of: inverse)
+        {
+          columns.append(SQLite.quoted(position))
+        }
+        addIndex("\(root.table).\(column.name)", table: root.table, columns: columns)
+      }
+    }
+  }
+
+  private mutating func addDeclaredIndexes(_ root: EntityPlan) {
+    for kind in root.kinds.map({ model.entities[$0] }) {
+      // A rule of the root holds for all rows; that of a subentity for its own and those below.
+      let condition = kind.index == root.index ? nil : "\"_entity\" IN (\(entityList(kind)))"
+      for constraint in kind.description.uniquenessConstraints {
+        let columns = constraint.flatMap { columnNames($0, in: kind) }
+        guard !columns.isEmpty else { continue }
+        addIndex(
+          "\(kind.name).unique.\(constraint.joined(separator: "."))", table: root.table,
+          columns: columns.map(SQLite.quoted), isUnique: true, condition: condition)
+      }
+      for index in kind.description.indexes {
+        let columns = index.elements.flatMap { element in
+          columnNames(element.keyPath, in: kind).map { SQLite.quoted($0) + (element.isAscending ? "" : " DESC") }
+        }
+        guard !columns.isEmpty else { continue }
+        let name = index.elements.map { ($0.isAscending ? "" : "-") + $0.keyPath }.joined(separator: ".")
+        addIndex(
+          "\(kind.name).index.\(name)", table: root.table, columns: columns, condition: condition)
+      }
+    }
+  }
+
+  /// The columns of a property, or of a field given as `composite.field`.
+  private func columnNames(_ key: String, in entity: EntityPlan) -> [String] {
+    if let slot = entity.slot(key) { return slot.columns.map { entity.columns[$0].name } }
+    let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let slot = entity.slot(parts[0]), case .composite(_, let fields) = slot.kind,
+      let place = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
+    else { return [] }
+    return [entity.columns[slot.columns.lowerBound + place].name]
+  }
+
+  private func entityList(_ entity: EntityPlan) -> String {
+    entity.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+  }
+}
+
+extension ModelPlan {
+  /// The column that keeps the order of a to-many relationship, in the table where its references stand;
+  /// nil for a relationship that is not ordered or whose order a table of pairs keeps.
+  func positionColumn(of relationship: RelationshipPlan) -> String? {
+    guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
+      let column = referenceColumn(behind: relationship)
+    else { return nil }
+    return column.name + ".position"
+  }
+
+  /// The column of the destination that holds the references of a relationship's inverse.
+  func referenceColumn(behind relationship: RelationshipPlan) -> ColumnPlan? {
+    let destination = entities[relationship.destination]
+    guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
+    else { return nil }
+    return destination.columns[column]
+  }
+}

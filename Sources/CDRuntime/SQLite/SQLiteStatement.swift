@@ -1,0 +1,62 @@
+import GRDBSQLite
+
+/// A prepared statement that its connection keeps.
+final class SQLiteStatement {
+  let handle: OpaquePointer
+  private let connection: OpaquePointer
+
+  init(_ sql: String, on connection: OpaquePointer) throws {
+    var handle: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    guard code == SQLITE_OK, let handle else { throw StoreError(connection, during: "preparing a statement") }
+    self.handle = handle
+    self.connection = connection
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Goes on to the next row; false when there is none.
+  @inline(__always) func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default:
+      let error = StoreError(connection, during: "running a statement")
+      sqlite3_reset(handle)
+      throw error
+    }
+  }
+
+  /// Makes the statement ready for another run.
+  @inline(__always) func reset() { sqlite3_reset(handle) }
+
+  func bind(_ value: Int64, at parameter: Int32) { sqlite3_bind_int64(handle, parameter, value) }
+
+  func bind(_ value: String, at parameter: Int32) {
+    var value = value
+    value.withUTF8 { bytes in
+      guard let source = bytes.baseAddress, !bytes.isEmpty else {
+        sqlite3_bind_text(handle, parameter, "", 0, nil)
+        return
+      }
+      source.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+        _ = sqlite3_bind_text(handle, parameter, $0, Int32(clamping: bytes.count), SQLite.copied)
+      }
+    }
+  }
+
+  func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  func string(_ column: Int32) -> String? {
+    guard let bytes = sqlite3_column_text(handle, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+
+  /// Runs the statement, whose parameters are bound, to its end.
+  func run() throws {
+    defer { reset() }
+    while try step() {}
+  }
+}

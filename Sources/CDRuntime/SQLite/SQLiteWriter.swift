@@ -1,0 +1,21 @@
+import Synchronization
+
+/// The one connection by which a process writes to a store.
+///
+/// Unchecked: the lock lets one caller at a time use the connection, and nobody keeps it beyond the call.
+final class SQLiteWriter: @unchecked Sendable {
+  private let lock = Mutex<Void>(())
+  private let connection: SQLiteConnection
+
+  init(path: String) throws {
+    connection = try SQLiteConnection(path: path)
+  }
+
+  /// Calls a body with the connection. A body never calls what may use the writer again.
+  func use<R>(_ body: (SQLiteConnection) throws -> R) throws -> R {
+    var result: Result<R, any Error> = .failure(CancellationError())
+    // By a variable, since the lock's own result would have to be free to go to another isolation.
+    lock.withLock { _ in result = Result { try body(connection) } }
+    return try result.get()
+  }
+}

@@ -1,0 +1,94 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a store says about itself in `_cdgen_metadata`.
+struct StoreMetadata {
+  var formatVersion: Int
+  var storeID: UUID
+  var modelID: UUID
+  var modelName: String
+  var versionNumber: Int
+  /// The canonical JSON of the version that the store was written with.
+  var version: String
+  var dataHash: String
+  var layoutHash: String
+  var definitionHash: String
+  /// JSON: entity name → its data hash.
+  var entityHashes: String
+  var createdBy: String
+
+  /// The metadata of a new store.
+  init(_ model: ModelPlan, storeID: UUID) {
+    formatVersion = SQLiteSchema.formatVersion
+    self.storeID = storeID
+    modelID = model.model.id
+    modelName = model.model.name
+    versionNumber = model.version.number
+    version = model.version.canonicalJSON
+    dataHash = model.hashes.data.description
+    layoutHash = model.hashes.layout.description
+    definitionHash = model.hashes.definition.description
+    entityHashes =
+      JSONValue.object(
+        model.hashes.entities.sorted { $0.key < $1.key }
+          .map { JSONValue.Member($0.key, .string($0.value.data.description)) }
+      ).canonicalText
+    createdBy = "cdgen"
+  }
+
+  /// Reads the metadata of a store.
+  init(_ connection: SQLiteConnection, url: URL) throws {
+    var values: [String: String] = [:]
+    for row in try connection.rows("SELECT \"key\", \"value\" FROM \"_cdgen_metadata\"") {
+      if let key = row[0], let value = row[1] { values[key] = value }
+    }
+    func text(_ key: String) throws -> String {
+      guard let value = values[key] else { throw StoreError.damagedMetadata(url, key: key) }
+      return value
+    }
+    func number(_ key: String) throws -> Int {
+      guard let value = Int(try text(key)) else { throw StoreError.damagedMetadata(url, key: key) }
+      return value
+    }
+    func uuid(_ key: String) throws -> UUID {
+      guard let value = UUID(uuidString: try text(key)) else {
+        throw StoreError.damagedMetadata(url, key: key)
+      }
+      return value
+    }
+    formatVersion = try number("formatVersion")
+    // What else a later format keeps here is not for this release to judge.
+    guard formatVersion <= SQLiteSchema.formatVersion else {
+      throw StoreError.newerFormat(url, found: formatVersion, supported: SQLiteSchema.formatVersion)
+    }
+    storeID = try uuid("storeUUID")
+    modelID = try uuid("modelID")
+    modelName = try text("modelName")
+    versionNumber = try number("versionNumber")
+    version = try text("version")
+    dataHash = try text("dataHash")
+    layoutHash = try text("layoutHash")
+    definitionHash = try text("definitionHash")
+    entityHashes = try text("entityHashes")
+    createdBy = try text("createdBy")
+  }
+
+  func write(to connection: SQLiteConnection) throws {
+    let statement = try SQLiteStatement(
+      "INSERT OR REPLACE INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)", on: connection.handle)
+    let values = [
+      ("formatVersion", "\(formatVersion)"), ("storeUUID", storeID.uuidString),
+      ("modelID", modelID.uuidString), ("modelName", modelName), ("versionNumber", "\(versionNumber)"),
+      ("version", version), ("dataHash", dataHash), ("layoutHash", layoutHash),
+      ("definitionHash", definitionHash), ("entityHashes", entityHashes), ("createdBy", createdBy),
+    ]
+    for (key, value) in values {
+      statement.bind(key, at: 1)
+      statement.bind(value, at: 2)
+      try statement.run()
+    }
+  }
+}

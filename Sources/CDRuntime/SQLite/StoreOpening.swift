@@ -1,0 +1,87 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The opening of a store: checks what it is, makes it where there is none, brings its indexes up to date.
+struct StoreOpening {
+  let connection: SQLiteConnection
+  let url: URL
+  let model: ModelPlan
+
+  /// - Returns: The store's UUID.
+  func open() throws -> UUID {
+    do {
+      if try isEmpty() {
+        return try connection.write {
+          // Another process may have been faster.
+          try isEmpty() ? create() : check(inTransaction: true)
+        }
+      }
+      return try check(inTransaction: false)
+    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
+      throw StoreError.notADatabase(url)
+    }
+  }
+
+  private func isEmpty() throws -> Bool {
+    try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1") == nil
+  }
+
+  private func create() throws -> UUID {
+    let storeID = UUID()
+    let schema = SQLiteSchema(model)
+    for sql in SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
+      try connection.execute(sql)
+    }
+    try StoreMetadata(model, storeID: storeID).write(to: connection)
+    return storeID
+  }
+
+  private func check(inTransaction: Bool) throws -> UUID {
+    guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
+      throw StoreError.foreignDatabase(url)
+    }
+    let found = try StoreMetadata(connection, url: url)
+    guard found.modelID == model.model.id else {
+      throw StoreError.otherModel(url, found: found.modelName, expected: model.model.name)
+    }
+    let wanted = StoreMetadata(model, storeID: found.storeID)
+    guard found.dataHash == wanted.dataHash else {
+      throw StoreError.needsMigration(
+        url, model: found.modelName, from: found.versionNumber, to: model.version.number)
+    }
+    if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash {
+      if inTransaction {
+        try update(to: wanted)
+      } else {
+        try connection.write { try update(to: wanted) }
+      }
+    }
+    return found.storeID
+  }
+
+  /// Makes the indexes those of the model, and lets the metadata say so.
+  private func update(to metadata: StoreMetadata) throws {
+    let wanted = Dictionary(
+      SQLiteSchema(model).indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    var present: Set<String> = []
+    let rows = try connection.rows(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    for row in rows {
+      guard let name = row[0] else { continue }
+      if wanted[name] == row[1] {
+        present.insert(name)
+      } else {
+        try connection.execute("DROP INDEX \(SQLite.quoted(name))")
+      }
+    }
+    for index in SQLiteSchema(model).indexes where !present.contains(index.name) {
+      try connection.execute(index.sql)
+    }
+    var metadata = metadata
+    metadata.createdBy = try StoreMetadata(connection, url: url).createdBy
+    try metadata.write(to: connection)
+  }
+}

@@ -1,0 +1,57 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A Swift value that an attribute can have.
+public protocol AttributeValueConvertible: Sendable {
+  /// The value as the model knows it. An enumeration gives its raw value, nil gives ``AttributeValue/null``.
+  var attributeValue: AttributeValue { get }
+}
+
+extension AttributeValue: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { self }
+}
+extension String: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .string(self) }
+}
+extension Bool: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .bool(self) }
+}
+extension Int: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+}
+extension Int16: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+}
+extension Int32: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+}
+extension Int64: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .int(self) }
+}
+extension Float: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .double(Double(self)) }
+}
+extension Double: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .double(self) }
+}
+extension Decimal: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .decimal(self) }
+}
+extension Date: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .date(self) }
+}
+extension Data: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .data(self) }
+}
+extension UUID: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .uuid(self) }
+}
+extension URL: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { .url(self) }
+}
+extension Optional: AttributeValueConvertible where Wrapped: AttributeValueConvertible {
+  public var attributeValue: AttributeValue { self?.attributeValue ?? .null }
+}

@@ -1,0 +1,58 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What an object keeps of a codable attribute: its JSON, and the value once it has been asked for.
+@_spi(Generated) public struct CodableStorage<Value: Codable & Sendable> {
+  // A box, so that reading can keep what it decoded: `value(of:_:)` is called with the object that holds
+  // this storage, and an observer of a decoding error may well read the same property.
+  private final class Box {
+    var json: String?
+    var value: Value?
+    var isDecoded: Bool
+
+    init(json: String?, value: Value?, isDecoded: Bool) {
+      self.json = json
+      self.value = value
+      self.isDecoded = isDecoded
+    }
+  }
+  private var box: Box?
+
+  public init() {}
+
+  init(json: String?) {
+    if let json { box = Box(json: json, value: nil, isDecoded: false) }
+  }
+
+  /// The value; nil where there is none, and where the JSON is no such value, which is reported.
+  public func value(of object: ManagedObject, _ slot: Int) -> Value? {
+    guard let box else { return nil }
+    if !box.isDecoded {
+      box.isDecoded = true
+      do {
+        box.value = try JSONDecoder().decode(Value.self, from: Data((box.json ?? "").utf8))
+      } catch {
+        object.report(.undecodableValue, slot: slot)
+      }
+    }
+    return box.value
+  }
+
+  public mutating func set(_ value: Value?) {
+    box = value.map { Box(json: nil, value: $0, isDecoded: true) }
+  }
+
+  /// The JSON, with sorted keys; nil for no value.
+  func json() throws -> String? {
+    guard let box else { return nil }
+    if let json = box.json { return json }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let json = String(decoding: try encoder.encode(box.value), as: UTF8.self)
+    box.json = json
+    return json
+  }
+}

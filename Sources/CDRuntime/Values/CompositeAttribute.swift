@@ -1,0 +1,11 @@
+/// A composite of the schema: a struct that an entity has as one attribute. Generated code declares them.
+public protocol CompositeAttribute: Hashable, Sendable {
+  /// Reads the fields from a column on.
+  @_spi(Generated) init(_row: RowReader, _ column: Int)
+  /// Writes the fields in the order of their declaration.
+  @_spi(Generated) func _encode(_ writer: RowWriter)
+  /// Mandatory fields empty, the others nil.
+  @_spi(Generated) static var _empty: Self { get }
+  /// The count of fields.
+  @_spi(Generated) static var _columnCount: Int { get }
+}

@@ -1,0 +1,59 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The text by which a store keeps a decimal: a key that sorts as the numbers do, a blank, and the number.
+///
+/// `0` is `1 0`, 9.99 is `2500999 9.99`, -1.5 is `049984~ -1.5`. The key of a positive number is `2`, the
+/// power of ten of its first digit plus 500 in three digits, and its digits; that of a negative one is `0`
+/// and the nines' complement of the same, closed by `~`, so that the longer one sorts first. In plain SQL,
+/// `substr(price, instr(price, ' ') + 1)` shows the number. Equal numbers have one text.
+enum DecimalText {
+  /// The stored text; nil for a NaN, which no store takes.
+  static func encode(_ value: Decimal) -> String? {
+    guard !value.isNaN else { return nil }
+    let plain = plainText(value)
+    var digits: [UInt8] = []
+    var power = -1
+    var sawPoint = false
+    for byte in plain.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): continue
+      case UInt8(ascii: "."): sawPoint = true
+      default:
+        if digits.isEmpty, byte == zero {
+          if sawPoint { power -= 1 }
+        } else {
+          digits.append(byte)
+          if !sawPoint { power += 1 }
+        }
+      }
+    }
+    guard !digits.isEmpty else { return "1 0" }
+    while digits.last == zero { digits.removeLast() }
+    let isNegative = plain.utf8.first == UInt8(ascii: "-")
+    let magnitude = String(power + 500)
+    var key: [UInt8] = Array(String(repeating: "0", count: max(0, 3 - magnitude.utf8.count)).utf8)
+    key += Array(magnitude.utf8) + digits
+    if isNegative { key = key.map { zero + 9 - ($0 - zero) } + [UInt8(ascii: "~")] }
+    return (isNegative ? "0" : "2") + String(decoding: key, as: UTF8.self) + " " + plain
+  }
+
+  /// The number of a stored text; nil for any other text.
+  static func decode(_ text: String) -> Decimal? {
+    guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
+    return Decimal(string: String(text[text.utf8.index(after: blank)...]))
+  }
+
+  private static let zero = UInt8(ascii: "0")
+
+  /// The digits without an exponent and without zeros that say nothing.
+  private static func plainText(_ value: Decimal) -> String {
+    let text = value.description
+    guard text.utf8.contains(UInt8(ascii: ".")) else { return text }
+    let rest = text.utf8.reversed().drop { $0 == zero }.drop { $0 == UInt8(ascii: ".") }
+    return String(decoding: Array(rest.reversed()), as: UTF8.self)
+  }
+}

@@ -1,0 +1,35 @@
+/// The value of a property that is asked for by its key.
+public enum PropertyValue: Hashable {
+  /// The value of an attribute. A codable attribute's is its JSON as a string.
+  case attribute(AttributeValue)
+  /// The object of a to-one relationship.
+  case object(ManagedObject?)
+  /// The objects of a to-many relationship or of a fetched property.
+  case objects([ManagedObject])
+
+  /// The attribute's value; nil for a relationship.
+  public var attribute: AttributeValue? {
+    if case .attribute(let value) = self { return value }
+    return nil
+  }
+
+  /// The object of a to-one relationship, if there is one.
+  public var object: ManagedObject? {
+    if case .object(let object) = self { return object }
+    return nil
+  }
+
+  /// The objects of a to-many relationship; empty for anything else.
+  public var objects: [ManagedObject] {
+    if case .objects(let objects) = self { return objects }
+    return []
+  }
+}
+
+extension PropertyValue: ExpressibleByNilLiteral {
+  /// Nil for an attribute as for a to-one relationship.
+  public init(nilLiteral: ()) { self = .attribute(.null) }
+}
+
+@available(*, unavailable)
+extension PropertyValue: Sendable {}
