@@ -36,11 +36,10 @@ extension Resolver {
       report(.unknownType(field.type.schemaName), type: composite, member: field.name)
       return nil
     }
-    if type.kind == .composite {
+    if type.kind == .composite || type.kind == .codable {
       report(.unsupportedType(field.type.schemaName), type: composite, member: field.name)
       return nil
     }
-    if type.kind == .codable { noteCodable(type.name, of: composite) }
     var defaultArgument: String? = field.isOptional ? "nil" : nil
     switch field.defaultValue {
     case .value(let value)?:
