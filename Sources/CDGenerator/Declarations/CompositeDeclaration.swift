@@ -4,6 +4,8 @@ struct CompositeDeclaration {
     /// The name in the model, as a string literal.
     let key: String
     let property: String
+    /// The label of the initialiser's parameter.
+    let label: String
     /// The stored property: the property itself, or beside it for an enumeration.
     let storage: String
     let type: ValueType

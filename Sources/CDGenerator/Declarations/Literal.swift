@@ -16,15 +16,15 @@ enum Literal {
     case (.int(let value), .int16): Int16(exactly: value)?.description
     case (.int(let value), .int32): Int32(exactly: value)?.description
     case (.int(let value), .int64): value.description
-    case (.int(let value), .float): Float(exactly: value).map(SwiftLiteral.floatingPoint)
-    case (.int(let value), .double): Double(exactly: value).map(SwiftLiteral.floatingPoint)
+    case (.int(let value), .float): Float(exactly: value).map(SwiftLiteral.float)
+    case (.int(let value), .double): Double(exactly: value).map(SwiftLiteral.double)
     case (.int(let value), .decimal): SwiftLiteral.decimal(Decimal(value))
-    case (.double(let value), .float): SwiftLiteral.floatingPoint(Float(value))
-    case (.double(let value), .double): SwiftLiteral.floatingPoint(value)
+    case (.double(let value), .float): SwiftLiteral.float(Float(value))
+    case (.double(let value), .double): SwiftLiteral.double(value)
     case (.decimal(let value), .decimal): SwiftLiteral.decimal(value)
     case (.date(let value), .date):
       "Foundation.Date(timeIntervalSinceReferenceDate: "
-        + SwiftLiteral.floatingPoint(value.timeIntervalSinceReferenceDate) + ")"
+        + SwiftLiteral.double(value.timeIntervalSinceReferenceDate) + ")"
     case (.data(let value), .data):
       value.isEmpty
         ? "Foundation.Data()"

@@ -31,7 +31,7 @@ extension Resolver {
         inherited: inherited, own: ownParameters,
         overridesFull: superentity.map { !$0.isAbstract && ownParameters.isEmpty } ?? false,
         overridesEmpty: superentity.map { !$0.isAbstract } ?? false,
-        contextName: hasContext ? "_context" : "context")
+        contextName: hasContext ? SwiftName.otherContext : "context")
       result.append(
         ClassDeclaration(
           entityName: entity.name, entity: SwiftLiteral.string(entity.name), plainName: entity.swiftName,
@@ -105,7 +105,9 @@ extension Resolver {
       let column = columns[slot.number]
       switch slot.property {
       case .attribute(let attribute):
-        guard let declaration = declaration(of: attribute, slot.number, column, in: entity.name) else { continue }
+        guard let declaration = declaration(of: attribute, slot.number, column, in: entity.name) else {
+          continue
+        }
         attributes.append(declaration)
         if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil {
           let name = declaration.property

@@ -10,30 +10,20 @@ extension Resolver {
       guard parts.count == constraint.count, !parts.isEmpty else { continue }
       let hidesContext = parts.contains { $0.name == "context" }
       result.append(
-        UniqueKeyDeclaration(parts: parts, contextName: hidesContext ? "_context" : "context"))
+        UniqueKeyDeclaration(parts: parts, contextName: hidesContext ? SwiftName.otherContext : "context"))
     }
     return result
   }
 
   private mutating func uniqueKeyPart(_ key: String, of entity: String) -> UniqueKeyDeclaration.Part? {
-    let steps = key.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    switch graph.property(steps[0], of: entity) {
-    case .attribute(var attribute)?:
-      var swiftName = attribute.swiftName
-      if case .composite(let composite) = attribute.type, steps.count == 2 {
-        guard let field = graph.composite(composite)?.fields.first(where: { $0.name == steps[1] }) else {
-          report(.unknownProperty(key), type: entity)
-          return nil
-        }
-        swiftName += SwiftName.capitalized(field.swiftName)
-        attribute = field
-      }
+    switch graph.property(key, of: entity) {
+    case .attribute(let attribute)?:
       guard let type = valueType(attribute.type) else { return nil }
       if attribute.isTransient || type.kind == .codable || type.kind == .composite {
         report(.unsupportedType(type.name), type: entity, member: key)
         return nil
       }
-      let name = SwiftName.escaped(swiftName)
+      let name = SwiftName.escaped(attribute.swiftName)
       return .init(
         key: SwiftLiteral.string(key), name: name, type: type.name, value: "_constant(\(name))",
         needsFoundation: type.needsFoundation)
@@ -65,7 +55,8 @@ extension Resolver {
       result.append(
         TemplateDeclaration(
           key: SwiftLiteral.string(template.name), function: SwiftName.escaped(template.name),
-          variables: variables, contextName: hidesContext ? "_context" : "context", doc: template.doc))
+          variables: variables, contextName: hidesContext ? SwiftName.otherContext : "context",
+          doc: template.doc))
     }
     return result
   }

@@ -23,7 +23,8 @@ extension Resolver {
       }
       result.append(
         CompositeDeclaration(
-          plainName: composite.name, typeName: SwiftName.escaped(composite.name), fields: fields, doc: composite.doc))
+          plainName: composite.name, typeName: SwiftName.escaped(composite.name), fields: fields,
+          doc: composite.doc))
     }
     return result
   }
@@ -35,11 +36,10 @@ extension Resolver {
       report(.unknownType(field.type.schemaName), type: composite, member: field.name)
       return nil
     }
-    if type.kind == .composite {
+    if type.kind == .composite || type.kind == .codable {
       report(.unsupportedType(field.type.schemaName), type: composite, member: field.name)
       return nil
     }
-    if type.kind == .codable { noteCodable(type.name, of: composite) }
     var defaultArgument: String? = field.isOptional ? "nil" : nil
     switch field.defaultValue {
     case .value(let value)?:
@@ -52,9 +52,11 @@ extension Resolver {
     let fallback = fallback(field.type, default: field.defaultValue)
     return CompositeDeclaration.Field(
       key: SwiftLiteral.string(field.name), property: SwiftName.escaped(field.swiftName),
+      label: SwiftName.label(field.swiftName),
       storage: type.kind == .scalar ? SwiftName.escaped(field.swiftName) : "_" + field.swiftName, type: type,
       isOptional: field.isOptional, defaultArgument: defaultArgument,
-      emptyArgument: defaultArgument == nil ? fallback ?? type.empty : nil, fallback: fallback, doc: field.doc)
+      emptyArgument: defaultArgument == nil ? fallback ?? type.empty : nil, fallback: fallback, doc: field.doc
+    )
   }
 
   /// Reports a property's name that Swift or generated code does not allow.

@@ -127,7 +127,8 @@ struct Resolver {
   func propertyLiteral(_ value: AttributeValue, of type: AttributeType, isOptional: Bool) -> String? {
     if case .null = value { return isOptional ? "nil" : nil }
     if case .enumeration(let name) = type {
-      guard let type = enumTypes[name], let each = graph.enumeration(name)?.cases.first(where: { $0.rawValue == value })
+      guard let type = enumTypes[name],
+        let each = graph.enumeration(name)?.cases.first(where: { $0.rawValue == value })
       else { return nil }
       return type.expression + "." + SwiftName.escaped(each.name)
     }
@@ -141,8 +142,10 @@ struct Resolver {
     var arguments: [String] = []
     for field in composite.fields {
       guard let value = values[field.name] else { continue }
-      guard let text = propertyLiteral(value, of: field.type, isOptional: field.isOptional) else { return nil }
-      arguments.append(SwiftName.escaped(field.swiftName) + ": " + text)
+      guard let text = propertyLiteral(value, of: field.type, isOptional: field.isOptional) else {
+        return nil
+      }
+      arguments.append(SwiftName.label(field.swiftName) + ": " + text)
     }
     return "\(type.expression)(\(arguments.joined(separator: ", ")))"
   }

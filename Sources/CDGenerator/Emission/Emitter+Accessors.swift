@@ -55,7 +55,9 @@ extension Emitter {
     } else {
       let missing =
         relationship.isOptional
-        ? "" : " ?? " + relationship.destinationExpression + "(_seed: _missing(" + relationship.destinationEntity + "))"
+        ? ""
+        : " ?? " + relationship.destinationExpression + "(_seed: _missing(" + relationship.destinationEntity
+          + "))"
       if relationship.kind == .reference {
         out.line("get { _willRead(); return _toOne(", relationship.storage, ", ", slot, ")", missing, " }")
       } else {
@@ -87,6 +89,7 @@ extension Emitter {
     out.blank()
     out.documentation(property.doc)
     out.line(
-      access, "final var ", property.property, ": [", property.destination, "] { _fetched(", property.key, ") }")
+      access, "final var ", property.property, ": [", property.destination, "] { _fetched(", property.key,
+      ") }")
   }
 }

@@ -14,7 +14,8 @@ extension Emitter {
   mutating func decoding(_ declaration: ClassDeclaration) {
     let hasTransients = declaration.attributes.contains { $0.column == nil }
     let hasColumns =
-      declaration.attributes.contains { $0.column != nil } || declaration.relationships.contains { $0.column != nil }
+      declaration.attributes.contains { $0.column != nil }
+      || declaration.relationships.contains { $0.column != nil }
     guard hasTransients || hasColumns else { return }
     out.open(spi, "override func _decode(_ row: CDRuntime.RowReader)")
     out.line("super._decode(row)")

@@ -9,7 +9,7 @@ extension Emitter {
     rowInitializer(declaration)
     encodeFields(declaration)
     let arguments = declaration.fields.compactMap { field in
-      field.emptyArgument.map { field.property + ": " + $0 }
+      field.emptyArgument.map { field.label + ": " + $0 }
     }
     out.line(spi, "static var _empty: Self { Self(", arguments.joined(separator: ", "), ") }")
     out.line(spi, "static var _columnCount: Swift.Int { ", String(declaration.fields.count), " }")
@@ -25,7 +25,8 @@ extension Emitter {
     }
     out.open(access, "var ", field.property, ": ", field.propertyType)
     if field.isOptional {
-      out.line("get { ", field.storage, ".map { ", field.type.expression, "(rawValue: $0) ?? ", fallback, " } }")
+      out.line(
+        "get { ", field.storage, ".map { ", field.type.expression, "(rawValue: $0) ?? ", fallback, " } }")
       out.line("set { ", field.storage, " = newValue?.rawValue }")
     } else {
       out.line("get { ", field.type.expression, "(rawValue: ", field.storage, ") ?? ", fallback, " }")
@@ -44,7 +45,8 @@ extension Emitter {
     out.open(access, "init(", parameters.joined(separator: ", "), ")")
     for field in declaration.fields {
       let value =
-        field.type.kind == .enumeration ? field.property + (field.isOptional ? "?" : "") + ".rawValue" : field.property
+        field.type.kind == .enumeration
+        ? field.property + (field.isOptional ? "?" : "") + ".rawValue" : field.property
       out.line("self.", field.storage, " = ", value)
     }
     out.close()
@@ -55,7 +57,8 @@ extension Emitter {
     for (place, field) in declaration.fields.enumerated() {
       let column = place == 0 ? "_column" : "_column + " + String(place)
       out.line(
-        "self.", field.storage, " = _row.", field.type.accessor(isOptional: field.isOptional), "(", column, ")")
+        "self.", field.storage, " = _row.", field.type.accessor(isOptional: field.isOptional), "(", column,
+        ")")
     }
     out.close()
   }

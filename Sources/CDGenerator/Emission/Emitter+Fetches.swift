@@ -28,7 +28,8 @@ extension Emitter {
       access, "static func ", template.function, "(", parameters, "in ", template.contextName,
       ": CDRuntime.ManagedObjectContext) throws -> [Self]")
     out.line(
-      "try _fetch(template: ", template.key, ", of: ", declaration.entity, ", [", values.isEmpty ? ":" : values,
+      "try _fetch(template: ", template.key, ", of: ", declaration.entity, ", [",
+      values.isEmpty ? ":" : values,
       "], in: ", template.contextName, ")")
     out.close()
   }

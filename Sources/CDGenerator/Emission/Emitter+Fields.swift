@@ -20,13 +20,20 @@ extension Emitter {
     out.line(access, "var ", name, ": ", kind, type, "> { .init(", key, ") }")
   }
 
+  /// The ways from an attribute that is a composite to its fields; those of an optional one may be nil.
   mutating func compositeFields(_ declaration: CompositeDeclaration) {
-    out.blank()
-    out.open("nonisolated extension CDRuntime.Fields where Root == ", declaration.typeName)
-    for each in declaration.fields where each.type.kind != .codable {
-      field(each.property, "CDRuntime.Attribute<", each.propertyType, each.key)
+    let fields = declaration.fields.filter { $0.type.kind != .codable }
+    guard !fields.isEmpty else { return }
+    for mark in ["", "?"] {
+      out.blank()
+      out.open("nonisolated extension CDRuntime.CompositeField where Value == ", declaration.typeName, mark)
+      for each in fields {
+        let type = each.isOptional || mark == "?" ? each.type.name + "?" : each.type.name
+        out.line(
+          access, "var ", each.property, ": CDRuntime.Attribute<", type, "> { field(", each.key, ") }")
+      }
+      out.close()
     }
-    out.close()
   }
 
   /// The keys by which the dictionary helpers know the attributes.

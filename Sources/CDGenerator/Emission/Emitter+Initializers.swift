@@ -25,6 +25,7 @@ extension Emitter {
     let label = context == "context" ? "in context" : "in " + context
     out.open(
       access, isOverride ? "override " : "", "init(", parameters, label, ": CDRuntime.ManagedObjectContext)")
-    out.line("super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context, "))")
+    out.line(
+      "super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context, "))")
   }
 }

@@ -44,10 +44,20 @@ enum SwiftLiteral {
     return String(repeating: "#", count: longest + 1)
   }
 
-  /// A floating-point number that is no literal: infinities and NaN are members of its type.
-  static func floatingPoint<T: BinaryFloatingPoint & CustomStringConvertible>(_ value: T) -> String {
-    if value.isNaN { return ".nan" }
-    if value.isInfinite { return value < 0 ? "-.infinity" : ".infinity" }
+  /// A double as the shortest literal that reads back as the same. What has no literal is a member of the
+  /// type, or made of its bits where the compiler warns of an underflow.
+  static func double(_ value: Double) -> String {
+    if value.isNaN { return "Swift.Double.nan" }
+    if value.isInfinite { return (value < 0 ? "-" : "") + "Swift.Double.infinity" }
+    if value.isSubnormal { return "Swift.Double(bitPattern: \(value.bitPattern))" }
+    return value.description
+  }
+
+  /// A float, as ``double(_:)``.
+  static func float(_ value: Float) -> String {
+    if value.isNaN { return "Swift.Float.nan" }
+    if value.isInfinite { return (value < 0 ? "-" : "") + "Swift.Float.infinity" }
+    if value.isSubnormal { return "Swift.Float(bitPattern: \(value.bitPattern))" }
     return value.description
   }
 

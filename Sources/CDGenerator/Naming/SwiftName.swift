@@ -5,6 +5,14 @@ enum SwiftName {
     keywords.contains(name) ? "`\(name)`" : name
   }
 
+  /// A name as the label of an argument. There a keyword needs no backticks, and the compiler warns of them.
+  static func label(_ name: String) -> String {
+    ["inout", "let", "var"].contains(name) ? "`\(name)`" : name
+  }
+
+  /// What a function calls its context where a parameter is called `context`. No storage has such a name.
+  static let otherContext = "___context"
+
   /// Whether a name, escaped, can be declared: a letter or underscore, then letters, digits, underscores.
   static func isValid(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, name != "_" else { return false }

@@ -106,23 +106,22 @@ extension EntityClass {
 
   /// The object with the values of a `unique:` list.
   @_spi(Generated) public static func _object(
-    unique keys: [String], _ values: [AttributeValue], in context: ManagedObjectContext
+    unique keys: [String], _ values: [ExpressionConstant], in context: ManagedObjectContext
   ) throws -> Self? {
-    let pairs = zip(keys, values).map { ($0.0, $0.1 as (any AttributeValueConvertible)?) }
-    return try context.single(
-      FetchRequest<Self>(where: try context.predicate(matching: pairs, using: .and, of: entityName)))
+    let parts = zip(keys, values).map { FetchPredicate(.keyPath($0.0), .equalTo, .constant($0.1)) }
+    return try context.single(FetchRequest<Self>(where: .and(parts)))
   }
 
   /// The objects of a fetch template, with the values of its variables.
   @_spi(Generated) public static func _fetch(
-    template name: String, of entity: String, _ variables: [String: AttributeValue],
+    template name: String, of entity: String, _ variables: [String: ExpressionConstant],
     in context: ManagedObjectContext
   ) throws -> [Self] {
     guard let template = context.template(name, of: entity) else {
       throw FetchError.unknownTemplate(entity: entity, name: name)
     }
     var request = FetchRequest<Self>(where: template.predicate)
-    request.variables = variables.mapValues { .value($0) }
+    request.variables = variables
     request.sortKeys = template.sort
     request.limit = template.limit
     return try context.fetch(request)

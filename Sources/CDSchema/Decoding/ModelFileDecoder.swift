@@ -21,7 +21,8 @@ extension DecodingContext {
     declare(.model, at: start)
     guard
       let reader = MappingReader(
-        root ?? start, of: .model, at: start, noun: "model.yaml", keys: ["id", "current", "imports", "access"],
+        root ?? start, of: .model, at: start, noun: "model.yaml",
+        keys: ["id", "current", "imports", "access"],
         hints: [
           "name": "the model's name is the folder's",
           "entities": "entities stand in the files of the versions, such as 1.yaml",

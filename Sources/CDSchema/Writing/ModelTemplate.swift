@@ -32,6 +32,9 @@ public enum ModelTemplate {
     # Modules that generated code imports, for the types of 'codable' attributes.
     # imports: [MyTypes]
 
+    # How far generated declarations can be seen: internal (if not said), package or public.
+    # access: public
+
     """
   }
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CDGenerator
+import CDModel
 import CDSchema
 
 /// `cdgen check`
@@ -29,20 +31,32 @@ struct Check: ParsableCommand {
     var diagnostics: [Diagnostic] = []
     for path in model {
       let loaded = ModelLoader.load(folder: path)
-      diagnostics += loaded.diagnostics
+      let found = loaded.diagnostics + Self.generationProblems(of: loaded)
+      diagnostics += found
       if format == .text {
-        ModelFolder.report(loaded.diagnostics)
-        print(Self.summary(of: loaded, at: path))
+        ModelFolder.report(found)
+        print(Self.summary(of: found, at: path))
       }
     }
     if format == .json { print(Diagnostic.json(diagnostics)) }
     if diagnostics.containsErrors { throw ExitCode.failure }
   }
 
+  /// What is right as a model and gives no Swift all the same, such as two names that Swift takes for one.
+  private static func generationProblems(of loaded: LoadedModel) -> [Diagnostic] {
+    guard let model = loaded.model else { return [] }
+    do {
+      _ = try Generator().generate(model)
+      return []
+    } catch {
+      return error.problems.map { $0.diagnostic(in: loaded, model.currentVersionNumber) }
+    }
+  }
+
   /// One line on standard output, so that success can be told from not having run.
-  private static func summary(of loaded: LoadedModel, at path: String) -> String {
+  private static func summary(of diagnostics: [Diagnostic], at path: String) -> String {
     func count(_ severity: Diagnostic.Severity) -> String {
-      let number = loaded.diagnostics.count { $0.severity == severity }
+      let number = diagnostics.count { $0.severity == severity }
       let noun = number == 1 ? severity.rawValue : severity.rawValue + "s"
       return number == 0 ? "no \(noun)" : "\(number) \(noun)"
     }

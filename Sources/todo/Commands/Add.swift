@@ -1,5 +1,6 @@
 import ArgumentParser
 import CDRuntime
+import Foundation
 
 /// `todo add`
 struct Add: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import CDRuntime
+import Foundation
 
 extension ToDo {
   /// A short name for people: the number at the end of the identifier's URI. It stays the same for good.

@@ -524,12 +524,12 @@ nonisolated extension CDRuntime.AttributeKey where Root: Book {
 }
 nonisolated extension CDRuntime.EntityClass where Self: Book {
   static func object(isbn: String, in context: CDRuntime.ManagedObjectContext) throws -> Self? {
-    try _object(unique: ["isbn"], [isbn.attributeValue], in: context)
+    try _object(unique: ["isbn"], [_constant(isbn)], in: context)
   }
   static func bestsellers(
     atMost: Int64, in context: CDRuntime.ManagedObjectContext
   ) throws -> [Self] {
-    try _fetch(template: "bestsellers", of: "Book", ["atMost": atMost.attributeValue], in: context)
+    try _fetch(template: "bestsellers", of: "Book", ["atMost": _constant(atMost)], in: context)
   }
 }
 

@@ -53,14 +53,16 @@ struct SwiftCompiler {
     process.waitUntilExit()
     let seconds = CPUTime.children - start
     guard process.terminationStatus == 0 else {
-      throw BenchError("swiftc failed on \(source.lastPathComponent):\n\(String(decoding: output, as: UTF8.self))")
+      throw BenchError(
+        "swiftc failed on \(source.lastPathComponent):\n\(String(decoding: output, as: UTF8.self))")
     }
     return seconds
   }
 
   /// The maps of the C modules that CDRuntime's dependencies import.
   private var moduleMaps: [String] {
-    let checkouts = modules.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let checkouts = modules.deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap")
     guard FileManager.default.fileExists(atPath: checkouts.path) else { return [] }
     return ["-Xcc", "-fmodule-map-file=\(checkouts.path)"]

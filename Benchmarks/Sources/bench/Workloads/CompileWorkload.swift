@@ -21,7 +21,9 @@ enum CompileWorkload: Workload {
     var contenders: [Contender] = []
     for isOptimized in [true, false] {
       contenders.append(
-        Contender(name: "empty \(mode(isOptimized))") { try compiler.compile(empty, isOptimized: isOptimized) })
+        Contender(name: "empty \(mode(isOptimized))") {
+          try compiler.compile(empty, isOptimized: isOptimized)
+        })
     }
     for variant in variants {
       let files = try Generator(options: .init(access: variant.access)).generate(model)

@@ -1,53 +1,67 @@
 extension CheckerSession {
-  mutating func checkNegated(
-    _ operand: ValueExpression, _ expression: ValueExpression, expecting expected: ExpressionType?
-  ) -> CheckedValue {
-    var value = check(operand, expecting: expected)
-    requireNumber(&value, "-")
-    let isLiteral = value.isLiteral
-    var result = rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
-      .negated($0[0])
+  /// `-x` and `~x`.
+  mutating func checkSign(_ expression: ValueExpression, expecting expected: ExpressionType?) -> CheckedValue
+  {
+    switch expression.kind {
+    case .negated(let operand):
+      return combinedSign(check(operand, expecting: expected), isComplement: false, expression)
+    case .bitwiseComplement(let operand):
+      return combinedSign(check(operand, expecting: expected), isComplement: true, expression)
+    default: return unknown(expression)
     }
-    result.isLiteral = isLiteral
+  }
+
+  private mutating func combinedSign(
+    _ operand: CheckedValue, isComplement: Bool, _ expression: ValueExpression
+  )
+    -> CheckedValue
+  {
+    var value = operand
+    if isComplement { requireInteger(&value, "~") } else { requireNumber(&value, "-") }
+    var result = rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
+      isComplement ? .bitwiseComplement($0[0]) : .negated($0[0])
+    }
+    result.isLiteral = value.isLiteral
     return result
   }
 
-  mutating func checkComplement(
-    _ operand: ValueExpression, _ expression: ValueExpression, expecting expected: ExpressionType?
-  ) -> CheckedValue {
-    var value = check(operand, expecting: expected)
-    requireInteger(&value, "~")
-    return rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
-      .bitwiseComplement($0[0])
+  mutating func checkOperation(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .operation(let first, let terms) = expression.kind else { return unknown(expression) }
+    let operands = [first] + terms.map(\.operand)
+    var parts = checkOperands(operands)
+    checkVariables(operands, &parts, expecting: expected)
+    return combinedOperation(parts, terms, expression)
+  }
+
+  /// Checks operands, but not yet the variables: the other operands say what those are.
+  private mutating func checkOperands(_ operands: [ValueExpression]) -> [CheckedValue] {
+    var parts: [CheckedValue] = []
+    for operand in operands { parts.append(isFreeVariable(operand) ? unknown(operand) : check(operand)) }
+    return parts
+  }
+
+  private mutating func checkVariables(
+    _ operands: [ValueExpression], _ parts: inout [CheckedValue], expecting expected: ExpressionType?
+  ) {
+    let known = parts.first { $0.type != .unknown && $0.type != .null }?.type ?? expected
+    for (number, operand) in operands.enumerated() where isFreeVariable(operand) {
+      parts[number] = checkVariable(operand, expecting: known, allowsNil: false)
     }
   }
 
-  mutating func checkOperation(
-    _ first: ValueExpression, _ terms: [OperationTerm], _ expression: ValueExpression,
-    expecting expected: ExpressionType?
+  private mutating func combinedOperation(
+    _ parts: [CheckedValue], _ terms: [OperationTerm], _ expression: ValueExpression
   ) -> CheckedValue {
-    let operands = [first] + terms.map(\.operand)
-    var values = [CheckedValue?](repeating: nil, count: operands.count)
-    var known: ExpressionType?
-    // Variables last: the other operands say what they are.
-    for (number, operand) in operands.enumerated() where !isFreeVariable(operand) {
-      let value = check(operand)
-      if known == nil, value.type != .unknown, value.type != .null { known = value.type }
-      values[number] = value
-    }
-    for (number, operand) in operands.enumerated() where values[number] == nil {
-      values[number] = check(operand, expecting: known ?? expected)
-    }
-    let parts = values.compactMap(\.self)
-    guard var result = parts.first else { return CheckedValue(expression, .unknown, isOptional: true) }
+    guard var result = parts.first else { return unknown(expression) }
     result.isChanged = false
     for (term, part) in zip(terms, parts.dropFirst()) { combine(&result, term.operator, part) }
-    let isLiteral = result.isLiteral
     var checked = rebuilt(expression, parts, type: result.type, isOptional: result.isOptional) { changed in
       .operation(
         changed[0], zip(terms, changed.dropFirst()).map { OperationTerm($0.operator, $1) })
     }
-    checked.isLiteral = isLiteral
+    checked.isLiteral = result.isLiteral
     return checked
   }
 

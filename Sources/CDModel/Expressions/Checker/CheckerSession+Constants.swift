@@ -1,9 +1,10 @@
 extension CheckerSession {
   /// A constant. Where an enumeration is expected, the name of a case becomes the case's raw value; a text
   /// that is the raw value of a case is that, whatever names there are.
-  mutating func check(
-    _ constant: ExpressionConstant, _ expression: ValueExpression, expecting expected: ExpressionType?
-  ) -> CheckedValue {
+  mutating func checkConstant(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .constant(let constant) = expression.kind else { return unknown(expression) }
     if let expected, let enumeration = enumeration(in: expected),
       let resolved = resolve(constant, enumeration, expression.span)
     {

@@ -1,20 +1,11 @@
 extension CheckerSession {
-  mutating func checkFunction(
-    _ function: ExpressionFunction, _ arguments: [ValueExpression], _ expression: ValueExpression,
-    expecting expected: ExpressionType?
-  ) -> CheckedValue {
-    let (minimum, maximum) = function.arity
-    guard arguments.count >= minimum, arguments.count <= maximum ?? .max else {
-      let wanted =
-        switch (minimum, maximum) {
-        case (0, _): "no arguments"
-        case (1, nil): "at least one argument"
-        case (1, _): "one argument"
-        default: "\(minimum) arguments"
-        }
-      error(expression.span, "\(function.rawValue) takes \(wanted), not \(arguments.count)")
-      for argument in arguments { _ = check(argument) }
-      return CheckedValue(expression, .unknown, isOptional: true)
+  mutating func checkFunction(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .function(let function, let arguments) = expression.kind else { return unknown(expression) }
+    guard hasArity(function, arguments.count, expression.span) else {
+      _ = checkAll(arguments)
+      return unknown(expression)
     }
     let hint = argumentType(of: function, expected)
     var values: [CheckedValue] = []
@@ -22,8 +13,28 @@ extension CheckerSession {
       let isFirst = values.isEmpty || function != .objectFromWithIndex
       values.append(check(argument, expecting: isFirst ? hint ?? values.first?.type : nil))
     }
+    return combinedFunction(function, &values, expression)
+  }
+
+  private mutating func combinedFunction(
+    _ function: ExpressionFunction, _ values: inout [CheckedValue], _ expression: ValueExpression
+  ) -> CheckedValue {
     let (type, isOptional) = result(of: function, &values, expression)
     return rebuilt(expression, values, type: type, isOptional: isOptional) { .function(function, $0) }
+  }
+
+  private mutating func hasArity(_ function: ExpressionFunction, _ count: Int, _ span: SourceSpan?) -> Bool {
+    let (minimum, maximum) = function.arity
+    if count >= minimum, count <= maximum ?? .max { return true }
+    let wanted =
+      switch (minimum, maximum) {
+      case (0, _): "no arguments"
+      case (1, nil): "at least one argument"
+      case (1, _): "one argument"
+      default: "\(minimum) arguments"
+      }
+    error(span, "\(function.rawValue) takes \(wanted), not \(count)")
+    return false
   }
 
   /// What a variable is that stands as an argument.
@@ -132,24 +143,22 @@ extension CheckerSession {
 
   // MARK: What is no function of the language
 
-  mutating func refuseFunction(
-    _ name: String, _ arguments: [ValueExpression], _ expression: ValueExpression
-  ) -> CheckedValue {
-    for argument in arguments { _ = check(argument) }
+  mutating func refuseFunction(_ expression: ValueExpression) -> CheckedValue {
+    guard case .unknownFunction(let name, let arguments) = expression.kind else { return unknown(expression) }
     let names = ExpressionFunction.allCases.map(\.rawValue)
     error(
       expression.span, "there is no function '\(name)'", suggestion: closestName(to: name, in: names))
-    return CheckedValue(expression, .unknown, isOptional: true)
+    _ = checkAll(arguments)
+    return unknown(expression)
   }
 
-  mutating func checkInvocation(
-    _ target: ValueExpression, _ selector: String, _ arguments: [ValueExpression],
-    _ expression: ValueExpression
-  ) -> CheckedValue {
+  mutating func checkInvocation(_ expression: ValueExpression) -> CheckedValue {
+    guard case .invocation(let target, let selector, let arguments) = expression.kind else {
+      return unknown(expression)
+    }
     isStorable = false
     isTotal = false
-    let parts = ([target] + arguments).map { check($0) }
-    return rebuilt(expression, parts, type: .unknown, isOptional: true) {
+    return rebuilt(expression, checkAll([target] + arguments), type: .unknown, isOptional: true) {
       .invocation($0[0], selector: selector, Array($0.dropFirst()))
     }
   }

@@ -164,7 +164,7 @@ extension CheckerSession {
     _ word: String
   ) {
     let wanted = category(member)
-    guard wanted != .any else { return }
+    guard wanted != .any, element != member || wanted == .codable else { return }
     if wanted == .codable {
       return error(
         memberValue.expression.span,

@@ -5,42 +5,77 @@ extension CheckerSession {
     var isOptional: Bool
   }
 
-  mutating func checkPath(_ base: ValueExpression, _ steps: [PathStep], _ expression: ValueExpression)
-    -> CheckedValue
-  {
+  mutating func checkPath(_ expression: ValueExpression) -> CheckedValue {
+    guard case .path(let base, let steps) = expression.kind else { return unknown(expression) }
     let start = check(base)
-    var place = Place(type: start.type, isOptional: start.isOptional)
     if case .variable = base.kind, start.type == .unknown { hasOpenUse = true }
-    var rest = steps[...]
-    // The last step is checked too where an earlier one was wrong: its index may hold mistakes of its own.
-    while let step = rest.popFirst() {
-      place = take(step, from: place, &rest, expression.span)
-    }
-    return CheckedValue(expression, place.type, isOptional: place.isOptional)
+    let indices = checkIndices(steps)
+    return combinedPath(start, steps, indices, expression)
   }
 
-  /// One step, and for a collection operator those behind it too.
-  private mutating func take(
-    _ step: PathStep, from place: Place, _ rest: inout ArraySlice<PathStep>, _ span: SourceSpan?
-  ) -> Place {
+  /// What the indices among the steps are, by the number of the step.
+  private mutating func checkIndices(_ steps: [PathStep]) -> [Int: CheckedValue] {
+    var indices: [Int: CheckedValue] = [:]
+    for (number, step) in steps.enumerated() {
+      if case .index(let index) = step { indices[number] = check(index) }
+    }
+    return indices
+  }
+
+  private mutating func combinedPath(
+    _ start: CheckedValue, _ steps: [PathStep], _ indices: [Int: CheckedValue], _ expression: ValueExpression
+  ) -> CheckedValue {
+    let span = expression.span
+    var place = Place(type: start.type, isOptional: start.isOptional)
+    // Collection operators whose values the steps behind them give.
+    var pending: [CollectionOperator] = []
+    for (number, step) in steps.enumerated() {
+      if case .collectionOperator(let name) = step {
+        let isLast = number == steps.count - 1
+        if let wanted = apply(name, to: &place, isLast: isLast, span) { pending.append(wanted) }
+      } else {
+        place = take(step, from: place, indices[number], span)
+      }
+    }
+    for collectionOperator in pending.reversed() {
+      place = result(of: collectionOperator, over: place, span)
+    }
+    var result = CheckedValue(expression, place.type, isOptional: place.isOptional)
+    if start.isChanged || indices.values.contains(where: \.isChanged) {
+      let changed = steps.enumerated().map { number, step in
+        indices[number].map { PathStep.index($0.expression) } ?? step
+      }
+      result.expression = ValueExpression.path(start.expression, changed, span: span)
+      result.isChanged = true
+    }
+    return result
+  }
+
+  private mutating func take(_ step: PathStep, from place: Place, _ index: CheckedValue?, _ span: SourceSpan?)
+    -> Place
+  {
     switch step {
     case .key(let key): return take(key, from: place, span)
-    case .itself: return place
+    case .itself, .collectionOperator: return place
     case .variable(let name):
       error(span, "the key $\(name) is known only when it is evaluated, and cannot be checked")
       return Place(type: .unknown, isOptional: true)
-    case .collectionOperator(let name): return apply(name, to: place, &rest, span)
-    case .index(let index):
-      let value = check(index)
-      let category = TypeRules.category(value.type, in: graph)
-      if category != .number, category != .string, category != .any {
-        error(index.span ?? span, "an index is a number or a key, and '\(index)' is \(value.type)")
-      }
+    case .index, .first, .last:
+      if let index { checkIndex(index, span) }
       return element(of: place, span)
-    case .first, .last: return element(of: place, span)
     case .size:
       _ = element(of: place, span)
       return Place(type: .int64, isOptional: false)
+    }
+  }
+
+  private mutating func checkIndex(_ index: CheckedValue, _ span: SourceSpan?) {
+    switch TypeRules.category(index.type, in: graph) {
+    case .number, .string, .any: break
+    default:
+      error(
+        index.expression.span ?? span,
+        "an index is a number or a key, and '\(index.expression)' is \(index.type)")
     }
   }
 
@@ -99,12 +134,17 @@ extension CheckerSession {
     case nil:
       // An unknown entity is reported where the model names it.
       guard graph.entity(entity) != nil else { return Place(type: .unknown, isOptional: true) }
-      let names =
-        graph.attributes(of: entity).map(\.name) + graph.relationships(of: entity).map(\.name)
-        + graph.fetchedProperties(of: entity).map(\.name)
-      error(span, "\(entity) has no '\(key)'", suggestion: closestName(to: key, in: names))
+      let graph = graph
+      error(
+        span, "\(entity) has no '\(key)'",
+        suggestion: closestName(to: key, in: Self.propertyNames(of: entity, in: graph)))
       return Place(type: .unknown, isOptional: true)
     }
+  }
+
+  private static func propertyNames(of entity: String, in graph: EntityGraph) -> [String] {
+    graph.attributes(of: entity).map(\.name) + graph.relationships(of: entity).map(\.name)
+      + graph.fetchedProperties(of: entity).map(\.name)
   }
 
   private mutating func field(
@@ -121,36 +161,39 @@ extension CheckerSession {
 
   // MARK: Collection operators
 
-  private mutating func apply(
-    _ name: String, to place: Place, _ rest: inout ArraySlice<PathStep>, _ span: SourceSpan?
-  ) -> Place {
-    let nothing = Place(type: .unknown, isOptional: true)
+  /// Names that people write in full.
+  private static let longNames = ["average": "avg", "minimum": "min", "maximum": "max"]
+
+  /// Applies `@count`; of the others says which it is, and goes on with the elements that it is for.
+  private mutating func apply(_ name: String, to place: inout Place, isLast: Bool, _ span: SourceSpan?)
+    -> CollectionOperator?
+  {
+    let elements = place.type
+    place = Place(type: .unknown, isOptional: true)
     guard let collectionOperator = CollectionOperator(rawValue: name) else {
       let names = CollectionOperator.allCases.map(\.rawValue)
       error(
         span, "there is no collection operator '@\(name)'",
-        suggestion: closestName(to: name, in: names).map { "@" + $0 })
-      rest = []
-      return nothing
+        suggestion: (Self.longNames[name] ?? closestName(to: name, in: names)).map { "@" + $0 })
+      return nil
     }
-    var element = ExpressionType.unknown
-    switch place.type {
-    case .collection(let type): element = type
+    switch elements {
+    case .collection(let element): place = Place(type: element, isOptional: false)
     case .unknown, .null, .dictionary: break
     default:
-      error(span, "@\(name) is for many values, and this is one \(place.type)")
-      rest = []
-      return nothing
+      error(span, "@\(name) is for many values, and this is one \(elements)")
+      return nil
     }
-    if collectionOperator == .count { return Place(type: .int64, isOptional: false) }
-    if rest.isEmpty, element != .unknown {
+    if collectionOperator == .count {
+      place = Place(type: .int64, isOptional: false)
+      return nil
+    }
+    if isLast, place.type != .unknown {
       error(span, "@\(name) needs a key behind it: @\(name).SELF for the values themselves")
-      return nothing
+      place = Place(type: .unknown, isOptional: true)
+      return nil
     }
-    var value = Place(type: element, isOptional: false)
-    while let step = rest.popFirst() { value = take(step, from: value, &rest, span) }
-    if case .collection(let inner) = value.type { value.type = inner }
-    return result(of: collectionOperator, over: value, span)
+    return collectionOperator
   }
 
   private mutating func result(
@@ -158,6 +201,8 @@ extension CheckerSession {
   )
     -> Place
   {
+    var value = value
+    if case .collection(let inner) = value.type { value.type = inner }
     let category = TypeRules.category(value.type, in: graph)
     switch collectionOperator {
     case .distinctUnionOfObjects, .unionOfObjects:

@@ -1,37 +1,40 @@
 extension CheckerSession {
-  mutating func check(_ predicate: FetchPredicate) -> FetchPredicate {
+  /// Checks a predicate. The result is nil where it stays as it is.
+  mutating func check(_ predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
-    case .constant: return predicate
-    case .comparison(let comparison): return check(comparison, predicate)
-    case .and(let parts):
-      guard let changed = check(parts) else { return predicate }
-      return FetchPredicate(kind: .and(changed), span: predicate.span)
-    case .or(let parts):
-      guard let changed = check(parts) else { return predicate }
-      return FetchPredicate(kind: .or(changed), span: predicate.span)
+    case .constant: return nil
+    case .comparison: return checkComparison(predicate)
+    case .and, .or: return checkCompound(predicate)
     case .not(let part):
-      let checked = check(part)
-      return checked == part ? predicate : FetchPredicate(kind: .not(checked), span: predicate.span)
+      return check(part).map { FetchPredicate(kind: .not($0), span: predicate.span) }
     }
   }
 
-  /// The parts, where one of them changed.
-  private mutating func check(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
+  private mutating func checkCompound(_ predicate: FetchPredicate) -> FetchPredicate? {
+    switch predicate.kind {
+    case .and(let parts):
+      return checkAll(parts).map { FetchPredicate(kind: .and($0), span: predicate.span) }
+    case .or(let parts):
+      return checkAll(parts).map { FetchPredicate(kind: .or($0), span: predicate.span) }
+    default: return nil
+    }
+  }
+
+  private mutating func checkAll(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
     var changed: [FetchPredicate]?
     for (number, part) in parts.enumerated() {
-      let checked = check(part)
-      if changed != nil || checked != part {
-        if changed == nil { changed = parts }
-        changed?[number] = checked
-      }
+      guard let new = check(part) else { continue }
+      if changed == nil { changed = parts }
+      changed?[number] = new
     }
     return changed
   }
 
-  private mutating func check(_ comparison: Comparison, _ predicate: FetchPredicate) -> FetchPredicate {
+  private mutating func checkComparison(_ predicate: FetchPredicate) -> FetchPredicate? {
+    guard case .comparison(let comparison) = predicate.kind else { return nil }
     var (left, right) = checkSides(comparison)
     checkOperator(comparison, &left, &right, predicate.span)
-    guard left.isChanged || right.isChanged else { return predicate }
+    guard left.isChanged || right.isChanged else { return nil }
     var changed = comparison
     changed.left = left.expression
     changed.right = right.expression
@@ -43,22 +46,29 @@ extension CheckerSession {
   /// Checks the side that has a type of its own first; it tells the other, where that is a variable or a
   /// constant, what it is.
   private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
-    let equality = comparison.operator == .equalTo || comparison.operator == .notEqualTo
     if needsContext(comparison.left), !needsContext(comparison.right) || isString(comparison.right) {
       let right = check(comparison.right)
-      let wanted = wantedLeft(comparison, right.type)
-      let left = check(comparison.left, expecting: wanted, allowsNil: equality && right.isOptional)
-      return (left, right)
+      return (checkLeft(comparison, right), right)
     }
     let left = check(comparison.left)
-    let wanted = wantedRight(comparison, left.type)
-    let right = check(comparison.right, expecting: wanted, allowsNil: equality && left.isOptional)
+    let right = checkRight(comparison, left)
+    // The right side may have got its type from what it is made of.
     if left.type == .unknown, case .variable = comparison.left.kind {
-      // The right side may have got its type from what it is made of.
-      let wanted = wantedLeft(comparison, right.type)
-      return (check(comparison.left, expecting: wanted, allowsNil: equality && right.isOptional), right)
+      return (checkLeft(comparison, right), right)
     }
     return (left, right)
+  }
+
+  private mutating func checkLeft(_ comparison: Comparison, _ right: CheckedValue) -> CheckedValue {
+    check(
+      comparison.left, expecting: wantedLeft(comparison, right.type),
+      allowsNil: comparison.isEquality && right.isOptional)
+  }
+
+  private mutating func checkRight(_ comparison: Comparison, _ left: CheckedValue) -> CheckedValue {
+    check(
+      comparison.right, expecting: wantedRight(comparison, left.type),
+      allowsNil: comparison.isEquality && left.isOptional)
   }
 
   /// Whether an expression is a constant or a variable, or made of those alone.
@@ -104,4 +114,9 @@ extension CheckerSession {
     guard let compared, comparison.modifier != .direct else { return compared }
     return .collection(of: compared)
   }
+}
+
+extension Comparison {
+  /// Whether nil is equal to nil here: the comparison is `==` or `!=`.
+  fileprivate var isEquality: Bool { self.operator == .equalTo || self.operator == .notEqualTo }
 }

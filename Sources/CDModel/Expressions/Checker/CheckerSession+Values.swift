@@ -8,36 +8,61 @@ extension CheckerSession {
   mutating func check(
     _ expression: ValueExpression, expecting expected: ExpressionType? = nil, allowsNil: Bool = false
   ) -> CheckedValue {
+    // No payloads are bound here, and leaves are left to another function: in a debug build each would widen
+    // a frame that is on the stack once a level.
     switch expression.kind {
-    case .constant(let constant): return check(constant, expression, expecting: expected)
-    case .object: return CheckedValue(expression, .object(entity: entity), isOptional: false)
-    case .anyKey:
-      error(expression.span, "ANYKEY is for searching files, which cdgen does not")
-      return CheckedValue(expression, .unknown, isOptional: true)
-    case .variable(let name):
-      return checkVariable(name, expression, expecting: expected, allowsNil: allowsNil)
-    case .path(let base, let steps): return checkPath(base, steps, expression)
-    case .aggregate(let elements): return checkAggregate(elements, expression, expecting: expected)
-    case .negated(let operand):
-      return checkNegated(operand, expression, expecting: expected)
-    case .bitwiseComplement(let operand):
-      return checkComplement(operand, expression, expecting: expected)
-    case .operation(let first, let terms):
-      return checkOperation(first, terms, expression, expecting: expected)
-    case .coalesced(let values): return checkCoalesced(values, expression, expecting: expected)
-    case .function(let function, let arguments):
-      return checkFunction(function, arguments, expression, expecting: expected)
-    case .unknownFunction(let name, let arguments): return refuseFunction(name, arguments, expression)
-    case .invocation(let target, let selector, let arguments):
-      return checkInvocation(target, selector, arguments, expression)
-    case .cast(let value, let type, let otherwise): return checkCast(value, type, otherwise, expression)
-    case .ternary(let condition, let yes, let no):
-      return checkTernary(condition, yes, no, expression, expecting: expected)
-    case .subquery(let collection, let variable, let condition):
-      return checkSubquery(collection, variable, condition, expression)
-    case .assignment(let variable, let assigned):
-      return checkAssignment(variable, assigned, expression, expecting: expected)
+    case .constant, .object, .anyKey, .variable, .unknownFunction, .invocation:
+      return checkLeaf(expression, expecting: expected, allowsNil: allowsNil)
+    case .path: return checkPath(expression)
+    case .aggregate: return checkAggregate(expression, expecting: expected)
+    case .negated, .bitwiseComplement: return checkSign(expression, expecting: expected)
+    case .operation: return checkOperation(expression, expecting: expected)
+    case .coalesced: return checkCoalesced(expression, expecting: expected)
+    case .function: return checkFunction(expression, expecting: expected)
+    case .cast: return checkCast(expression)
+    case .ternary, .subquery, .assignment: return checkBinding(expression, expecting: expected)
     }
+  }
+
+  private mutating func checkBinding(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    switch expression.kind {
+    case .ternary: return checkTernary(expression, expecting: expected)
+    case .subquery: return checkSubquery(expression)
+    default: return checkAssignment(expression, expecting: expected)
+    }
+  }
+
+  private mutating func checkLeaf(
+    _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
+  ) -> CheckedValue {
+    switch expression.kind {
+    case .constant: return checkConstant(expression, expecting: expected)
+    case .object: return CheckedValue(expression, .object(entity: entity), isOptional: false)
+    case .anyKey: return refuseAnyKey(expression)
+    case .variable: return checkVariable(expression, expecting: expected, allowsNil: allowsNil)
+    case .unknownFunction: return refuseFunction(expression)
+    default: return checkInvocation(expression)
+    }
+  }
+
+  private mutating func refuseAnyKey(_ expression: ValueExpression) -> CheckedValue {
+    error(expression.span, "ANYKEY is for searching files, which cdgen does not")
+    return unknown(expression)
+  }
+
+  func unknown(_ expression: ValueExpression) -> CheckedValue {
+    CheckedValue(expression, .unknown, isOptional: true)
+  }
+
+  /// Checks parts of an expression that have nothing to tell each other.
+  mutating func checkAll(_ parts: [ValueExpression], expecting expected: ExpressionType? = nil)
+    -> [CheckedValue]
+  {
+    var checked: [CheckedValue] = []
+    for part in parts { checked.append(check(part, expecting: expected)) }
+    return checked
   }
 
   /// The expression with other parts, where one of them changed.
@@ -56,20 +81,31 @@ extension CheckerSession {
 
   // MARK: Collections
 
-  private mutating func checkAggregate(
-    _ elements: [ValueExpression], _ expression: ValueExpression, expecting expected: ExpressionType?
-  ) -> CheckedValue {
-    var type = expected?.element ?? .unknown
+  private mutating func checkAggregate(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .aggregate(let elements) = expression.kind else { return unknown(expression) }
+    let parts = checkElements(elements, expecting: expected?.element ?? .unknown)
+    return combinedAggregate(parts, expression)
+  }
+
+  /// Elements, each of which tells those behind it what they are; and, once that is known, variables.
+  private mutating func checkElements(_ elements: [ValueExpression], expecting expected: ExpressionType)
+    -> [CheckedValue]
+  {
+    var type = expected
     var parts: [CheckedValue] = []
     for element in elements {
-      let part = check(element, expecting: type == .unknown ? nil : type)
-      if type == .unknown || type == .null { type = part.type }
-      parts.append(part)
+      parts.append(check(element, expecting: type == .unknown ? nil : type))
+      if type == .unknown || type == .null { type = parts[parts.count - 1].type }
     }
-    // A variable that came before anything had a type.
     for (number, element) in elements.enumerated() where parts[number].type == .unknown && type != .unknown {
       if case .variable = element.kind { parts[number] = check(element, expecting: type) }
     }
+    return parts
+  }
+
+  private func combinedAggregate(_ parts: [CheckedValue], _ expression: ValueExpression) -> CheckedValue {
     var common: ExpressionType? = .unknown
     for part in parts { common = common.flatMap { TypeRules.commonType($0, part.type, in: graph) } }
     return rebuilt(expression, parts, type: .collection(of: common ?? .unknown), isOptional: false) {
@@ -77,75 +113,95 @@ extension CheckerSession {
     }
   }
 
-  private mutating func checkSubquery(
-    _ collection: ValueExpression, _ variable: String, _ condition: FetchPredicate,
-    _ expression: ValueExpression
-  ) -> CheckedValue {
+  private mutating func checkSubquery(_ expression: ValueExpression) -> CheckedValue {
+    guard case .subquery(let collection, let variable, let condition) = expression.kind else {
+      return unknown(expression)
+    }
     let elements = check(collection)
-    var element = ExpressionType.unknown
-    switch elements.type {
-    case .collection(let type): element = type
+    let outer = scope[variable]
+    scope[variable] = subqueryElement(elements)
+    let checked = check(condition)
+    let type = ExpressionType.collection(of: scope[variable] ?? .unknown)
+    scope[variable] = outer
+    var result = CheckedValue(expression, type, isOptional: false)
+    if elements.isChanged || checked != nil {
+      result.expression = ValueExpression(
+        kind: .subquery(elements.expression, variable: variable, checked ?? condition), span: expression.span)
+      result.isChanged = true
+    }
+    return result
+  }
+
+  private mutating func subqueryElement(_ collection: CheckedValue) -> ExpressionType {
+    switch collection.type {
+    case .collection(let type): return type
     case .unknown, .null: break
     default:
       error(
-        collection.span, "SUBQUERY is for many values, and '\(collection)' is one \(elements.type)")
+        collection.expression.span,
+        "SUBQUERY is for many values, and '\(collection.expression)' is one \(collection.type)")
     }
-    let outer = scope[variable]
-    scope[variable] = element
-    let checked = check(condition)
-    scope[variable] = outer
-    guard elements.isChanged || checked != condition else {
-      return CheckedValue(expression, .collection(of: element), isOptional: false)
-    }
-    let changed = ValueExpression(
-      kind: .subquery(elements.expression, variable: variable, checked), span: expression.span)
-    var result = CheckedValue(changed, .collection(of: element), isOptional: false)
-    result.isChanged = true
-    return result
+    return .unknown
   }
 
   // MARK: Choices
 
-  private mutating func checkCoalesced(
-    _ values: [ValueExpression], _ expression: ValueExpression, expecting expected: ExpressionType?
-  ) -> CheckedValue {
+  private mutating func checkCoalesced(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .coalesced(let values) = expression.kind else { return unknown(expression) }
     var type = expected ?? .unknown
-    var common: ExpressionType? = .unknown
     var parts: [CheckedValue] = []
     for value in values {
-      let part = check(value, expecting: type == .unknown ? nil : type, allowsNil: value != values.last)
-      if type == .unknown || type == .null { type = part.type }
-      parts.append(part)
+      parts.append(
+        check(value, expecting: type == .unknown ? nil : type, allowsNil: parts.count < values.count - 1))
+      if type == .unknown || type == .null { type = parts[parts.count - 1].type }
+    }
+    return combinedChoice(parts, expression)
+  }
+
+  private mutating func combinedChoice(_ parts: [CheckedValue], _ expression: ValueExpression) -> CheckedValue
+  {
+    var common: ExpressionType? = .unknown
+    for (number, part) in parts.enumerated() {
       guard let known = common else { continue }
-      common = joined(known, parts.count > 1 && parts[parts.count - 2].isLiteral, part)
+      common = joined(known, number > 0 && parts[number - 1].isLiteral, part)
       if common == nil {
-        error(value.span, "?? has \(known) on its left and '\(value)' (\(part.type)) on its right")
+        error(
+          part.expression.span,
+          "?? has \(known) on its left and '\(part.expression)' (\(part.type)) on its right")
       }
     }
     let isOptional = parts.allSatisfy { $0.isOptional || $0.type == .null }
     return rebuilt(expression, parts, type: common ?? .unknown, isOptional: isOptional) { .coalesced($0) }
   }
 
-  private mutating func checkTernary(
-    _ condition: FetchPredicate, _ yes: ValueExpression, _ no: ValueExpression, _ expression: ValueExpression,
-    expecting expected: ExpressionType?
-  ) -> CheckedValue {
+  private mutating func checkTernary(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .ternary(let condition, let yes, let no) = expression.kind else { return unknown(expression) }
     let checked = check(condition)
     let first = check(yes, expecting: expected)
     let second = check(no, expecting: expected ?? first.type)
+    return combinedTernary(checked ?? condition, isChanged: checked != nil, first, second, expression)
+  }
+
+  private mutating func combinedTernary(
+    _ condition: FetchPredicate, isChanged: Bool, _ first: CheckedValue, _ second: CheckedValue,
+    _ expression: ValueExpression
+  ) -> CheckedValue {
     let common = joined(first.type, first.isLiteral, second)
     if common == nil {
       error(expression.span, "TERNARY has \(first.type) if its condition is true and \(second.type) if not")
     }
     let isOptional =
       first.isOptional || second.isOptional || first.type == .null || second.type == .null
-    guard first.isChanged || second.isChanged || checked != condition else {
-      return CheckedValue(expression, common ?? .unknown, isOptional: isOptional)
+    var result = CheckedValue(expression, common ?? .unknown, isOptional: isOptional)
+    if isChanged || first.isChanged || second.isChanged {
+      result.expression = ValueExpression(
+        kind: .ternary(condition, first.expression, second.expression), span: expression.span)
+      result.isChanged = true
     }
-    let changed = ValueExpression(
-      kind: .ternary(checked, first.expression, second.expression), span: expression.span)
-    var result = CheckedValue(changed, common ?? .unknown, isOptional: isOptional)
-    result.isChanged = true
     return result
   }
 
@@ -162,10 +218,10 @@ extension CheckerSession {
     return TypeRules.commonType(type, other.type, in: graph)
   }
 
-  private mutating func checkAssignment(
-    _ variable: String, _ assigned: ValueExpression, _ expression: ValueExpression,
-    expecting expected: ExpressionType?
-  ) -> CheckedValue {
+  private mutating func checkAssignment(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .assignment(let variable, let assigned) = expression.kind else { return unknown(expression) }
     let value = check(assigned, expecting: expected)
     scope[variable] = value.type
     return rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
@@ -175,33 +231,40 @@ extension CheckerSession {
 
   // MARK: Conversions
 
-  private mutating func checkCast(
-    _ value: ValueExpression, _ type: CastType, _ otherwise: ValueExpression?, _ expression: ValueExpression
-  ) -> CheckedValue {
-    let wanted: ExpressionType
+  private mutating func checkCast(_ expression: ValueExpression) -> CheckedValue {
+    guard case .cast(let value, let type, let otherwise) = expression.kind else { return unknown(expression) }
+    let wanted = castType(type, expression.span)
+    // A CAST is how a variable without a comparison says its type.
+    var parts = [check(value, expecting: wanted == .unknown ? nil : wanted, allowsNil: true)]
+    if let otherwise { parts.append(check(otherwise, expecting: wanted)) }
+    return combinedCast(parts, type, to: wanted, expression)
+  }
+
+  private mutating func castType(_ type: CastType, _ span: SourceSpan?) -> ExpressionType {
     switch type {
-    case .attribute(let attribute): wanted = .attribute(attribute)
-    case .number: wanted = .double
+    case .attribute(let attribute): return .attribute(attribute)
+    case .number: return .double
     case .unknown(let name):
       let names = AttributeType.named.map(\.name)
-      error(expression.span, "CAST has no type '\(name)'", suggestion: closestName(to: name, in: names))
-      wanted = .unknown
+      error(span, "CAST has no type '\(name)'", suggestion: closestName(to: name, in: names))
+      return .unknown
     }
-    // A CAST is how a variable without a comparison says its type.
-    let source = check(value, expecting: wanted == .unknown ? nil : wanted, allowsNil: true)
-    var parts = [source]
+  }
+
+  private mutating func combinedCast(
+    _ parts: [CheckedValue], _ type: CastType, to wanted: ExpressionType, _ expression: ValueExpression
+  ) -> CheckedValue {
+    let source = parts[0]
     var isOptional = source.isOptional || source.type == .null
-    if let otherwise {
-      var alternative = check(otherwise, expecting: wanted)
-      let allowsNil = alternative.isOptional || alternative.type == .null
+    if parts.count > 1 {
+      var alternative = parts[1]
+      isOptional = alternative.isOptional || alternative.type == .null
       expect(wanted, allowsNil: true, of: &alternative)
-      isOptional = allowsNil
-      parts.append(alternative)
     } else if !TypeRules.converts(source.type, to: wanted, in: graph) {
       isTotal = false
     }
     if !TypeRules.mayConvert(source.type, to: wanted, in: graph) {
-      error(expression.span, "CAST makes no \(wanted) of '\(value)' (\(source.type))")
+      error(expression.span, "CAST makes no \(wanted) of '\(source.expression)' (\(source.type))")
     }
     return rebuilt(expression, parts, type: wanted, isOptional: isOptional) {
       .cast($0[0], type, otherwise: $0.count > 1 ? $0[1] : nil)

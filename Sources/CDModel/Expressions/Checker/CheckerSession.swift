@@ -54,7 +54,11 @@ struct CheckerSession {
 
   // MARK: Diagnostics
 
-  mutating func error(_ span: SourceSpan?, _ message: String, suggestion: String? = nil) {
+  mutating func error(
+    _ span: SourceSpan?, _ message: String, suggestion: @autoclosure () -> String? = nil
+  ) {
+    // Comparing names takes time, and nobody reads a hundred suggestions.
+    let suggestion = diagnostics.count < 100 ? suggestion() : nil
     diagnostics.append(ExpressionDiagnostic(.error, span: span, message, suggestion: suggestion))
   }
 
@@ -83,8 +87,9 @@ struct CheckerSession {
 
   /// A use of a variable where a value of some type is wanted.
   mutating func checkVariable(
-    _ name: String, _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
+    _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
   ) -> CheckedValue {
+    guard case .variable(let name) = expression.kind else { return unknown(expression) }
     if let type = scope[name] { return CheckedValue(expression, type, isOptional: false) }
     if name == "FETCH_SOURCE", let fetchSource {
       return CheckedValue(expression, .object(entity: fetchSource), isOptional: false)

@@ -25,7 +25,7 @@ public struct ExpressionChecker: Sendable {
     }
     let variables = session.parameters(of: VariableNames.free(in: predicate), isTemplate: isTemplate)
     return CheckedPredicate(
-      predicate: checked ?? predicate, diagnostics: session.diagnostics, variables: variables,
+      predicate: (checked ?? nil) ?? predicate, diagnostics: session.diagnostics, variables: variables,
       isStorable: session.isStorable)
   }
 
@@ -91,7 +91,7 @@ public struct CheckedPredicate: Hashable, Sendable {
   /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
   public let isStorable: Bool
 
-  /// Whether it can be evaluated: there may be mistakes and warnings, but no errors.
+  /// Whether it cannot be evaluated. Mistakes and warnings do not keep it from that.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
@@ -111,7 +111,7 @@ public struct CheckedExpression: Hashable, Sendable {
   /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
   public let isStorable: Bool
 
-  /// Whether it can be evaluated.
+  /// Whether it cannot be evaluated.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 

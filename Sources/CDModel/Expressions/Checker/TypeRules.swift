@@ -3,7 +3,8 @@ enum TypeRules {
   /// What values can be compared with each other.
   enum Category: Hashable {
     case number, string, date, data, uuid, url
-    case composite(String), codable, object, collection, dictionary
+    case composite(String)
+    case codable, object, collection, dictionary
     /// Nil or not known: comparable with everything.
     case any
   }

@@ -18,6 +18,12 @@ extension FormatParser {
     return expected("\(wanted) after '\(excerpt(previous.start, previous.end))'\(hint)")
   }
 
+  /// A bracket behind a comparison operator holds something else than options.
+  func expectedOptions() -> FormatError {
+    let word = previous.map { lexer.text($0.start, $0.end) } ?? ""
+    return expected("a value, or options such as [cd], after '\(word)'")
+  }
+
   /// An operator or a closing bracket was wanted, after the operand at hand.
   func expectedOperator() -> FormatError {
     let text = excerpt(operand.start, operand.end)

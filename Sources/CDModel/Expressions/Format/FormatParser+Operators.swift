@@ -95,7 +95,7 @@ extension FormatParser {
     try advance()
     var options: ComparisonOptions = []
     if case .symbol(.openBracket) = token.kind {
-      guard let read = lexer.scanOptions() else { throw expectedOperand() }
+      guard let read = lexer.scanOptions() else { throw expectedOptions() }
       options = read
       token.end = lexer.position
       try advance()

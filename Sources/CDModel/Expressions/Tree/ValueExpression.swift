@@ -55,8 +55,11 @@ public struct ValueExpression: Hashable, Sendable {
   /// The count of levels of the tree: 1 for a constant. See ``FetchPredicate/depth``.
   public var depth: Int { Int(height) }
 
-  /// The most levels of a tree that the parser accepts, such that a walk fits a thread's small stack.
-  public static let maximumDepth = 128
+  /// The most levels of a tree that the parser accepts.
+  ///
+  /// A recursive walk then fits the 512 KiB stack of a secondary thread, even in a debug build, if it takes no
+  /// more than 4 KiB a level.
+  public static let maximumDepth = 100
 
   init(kind: Kind, span: SourceSpan?) {
     self.kind = kind

@@ -1,0 +1,164 @@
+extension FetchPredicate {
+  /// The predicate with constants in place of variables. Variables that are given no value stay, as do those
+  /// that SUBQUERY and assignments bring along.
+  ///
+  /// - Parameter values: The constants by the variables' names, without sigils.
+  public func substituting(_ values: [String: (any FormatArgument)?]) -> FetchPredicate {
+    var substitution = Substitution(constants: values.mapValues { $0?.expressionConstant ?? .null })
+    return substitution.apply(to: self) ?? self
+  }
+}
+
+extension ValueExpression {
+  /// The expression with constants in place of variables, as ``FetchPredicate/substituting(_:)``.
+  public func substituting(_ values: [String: (any FormatArgument)?]) -> ValueExpression {
+    var substitution = Substitution(constants: values.mapValues { $0?.expressionConstant ?? .null })
+    return substitution.apply(to: self) ?? self
+  }
+}
+
+/// A walk in the order of the text. Each step answers nil where nothing changed, so that what has no
+/// variables is not copied.
+private struct Substitution {
+  var constants: [String: ExpressionConstant]
+
+  mutating func apply(to predicate: FetchPredicate) -> FetchPredicate? {
+    switch predicate.kind {
+    case .constant: return nil
+    case .comparison(let comparison): return apply(to: comparison, predicate.span)
+    case .and(let parts):
+      return applyToAll(parts).map { FetchPredicate(kind: .and($0), span: predicate.span) }
+    case .or(let parts):
+      return applyToAll(parts).map { FetchPredicate(kind: .or($0), span: predicate.span) }
+    case .not(let part):
+      return apply(to: part).map { FetchPredicate(kind: .not($0), span: predicate.span) }
+    }
+  }
+
+  private mutating func apply(to comparison: Comparison, _ span: SourceSpan?) -> FetchPredicate? {
+    let left = apply(to: comparison.left)
+    let right = apply(to: comparison.right)
+    guard left != nil || right != nil else { return nil }
+    var changed = comparison
+    changed.left = left ?? comparison.left
+    changed.right = right ?? comparison.right
+    return FetchPredicate(kind: .comparison(changed), span: span)
+  }
+
+  private mutating func applyToAll(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
+    var changed: [FetchPredicate]?
+    for (number, part) in parts.enumerated() {
+      guard let new = apply(to: part) else { continue }
+      if changed == nil { changed = parts }
+      changed?[number] = new
+    }
+    return changed
+  }
+
+  private mutating func applyToAll(_ parts: [ValueExpression]) -> [ValueExpression]? {
+    var changed: [ValueExpression]?
+    for (number, part) in parts.enumerated() {
+      guard let new = apply(to: part) else { continue }
+      if changed == nil { changed = parts }
+      changed?[number] = new
+    }
+    return changed
+  }
+
+  mutating func apply(to value: ValueExpression) -> ValueExpression? {
+    let span = value.span
+    switch value.kind {
+    case .constant, .object, .anyKey: return nil
+    case .variable(let name):
+      return constants[name].map { ValueExpression(kind: .constant($0), span: span) }
+    case .path(let base, let steps): return apply(to: base, steps, span)
+    case .aggregate(let elements):
+      return applyToAll(elements).map { ValueExpression.aggregate($0, span: span) }
+    case .assignment(let variable, let assigned):
+      let new = apply(to: assigned)
+      constants[variable] = nil
+      return new.map { ValueExpression(kind: .assignment(variable: variable, $0), span: span) }
+    case .ternary(let condition, let yes, let no): return apply(to: condition, yes, no, span)
+    case .subquery(let collection, let variable, let condition):
+      return apply(to: collection, variable, condition, span)
+    default: return applyToParts(of: value)
+    }
+  }
+
+  /// Expressions whose parts are values in the order of the text.
+  private mutating func applyToParts(of value: ValueExpression) -> ValueExpression? {
+    func make(_ kind: ValueExpression.Kind) -> ValueExpression {
+      ValueExpression(kind: kind, span: value.span)
+    }
+    switch value.kind {
+    case .negated(let operand): return apply(to: operand).map { make(.negated($0)) }
+    case .bitwiseComplement(let operand): return apply(to: operand).map { make(.bitwiseComplement($0)) }
+    case .coalesced(let values): return applyToAll(values).map { make(.coalesced($0)) }
+    case .function(let function, let arguments):
+      return applyToAll(arguments).map { make(.function(function, $0)) }
+    case .unknownFunction(let name, let arguments):
+      return applyToAll(arguments).map { make(.unknownFunction(name, $0)) }
+    case .operation(let first, let terms):
+      return applyToAll([first] + terms.map(\.operand)).map { parts in
+        make(
+          .operation(
+            parts[0], zip(terms, parts.dropFirst()).map { OperationTerm($0.operator, $1) }))
+      }
+    case .invocation(let target, let selector, let arguments):
+      return applyToAll([target] + arguments).map {
+        make(.invocation($0[0], selector: selector, Array($0.dropFirst())))
+      }
+    case .cast(let operand, let type, let otherwise):
+      return applyToAll([operand] + (otherwise.map { [$0] } ?? [])).map {
+        ValueExpression.cast($0[0], type, otherwise: $0.count > 1 ? $0[1] : nil, span: value.span)
+      }
+    default: return nil
+    }
+  }
+
+  private mutating func apply(to base: ValueExpression, _ steps: [PathStep], _ span: SourceSpan?)
+    -> ValueExpression?
+  {
+    let newBase = apply(to: base)
+    var newSteps: [PathStep]?
+    for (number, step) in steps.enumerated() {
+      guard let new = apply(to: step) else { continue }
+      if newSteps == nil { newSteps = steps }
+      newSteps?[number] = new
+    }
+    guard newBase != nil || newSteps != nil else { return nil }
+    return ValueExpression.path(newBase ?? base, newSteps ?? steps, span: span)
+  }
+
+  private mutating func apply(to step: PathStep) -> PathStep? {
+    switch step {
+    case .index(let index): return apply(to: index).map(PathStep.index)
+    case .variable(let name):
+      if case .value(.string(let key))? = constants[name] { return .key(key) }
+      return nil
+    default: return nil
+    }
+  }
+
+  private mutating func apply(
+    to condition: FetchPredicate, _ yes: ValueExpression, _ no: ValueExpression, _ span: SourceSpan?
+  ) -> ValueExpression? {
+    let newCondition = apply(to: condition)
+    let values = applyToAll([yes, no])
+    guard newCondition != nil || values != nil else { return nil }
+    return ValueExpression(
+      kind: .ternary(newCondition ?? condition, values?[0] ?? yes, values?[1] ?? no), span: span)
+  }
+
+  private mutating func apply(
+    to collection: ValueExpression, _ variable: String, _ condition: FetchPredicate, _ span: SourceSpan?
+  ) -> ValueExpression? {
+    let newCollection = apply(to: collection)
+    let outer = constants.removeValue(forKey: variable)
+    let newCondition = apply(to: condition)
+    constants[variable] = outer
+    guard newCollection != nil || newCondition != nil else { return nil }
+    return ValueExpression(
+      kind: .subquery(newCollection ?? collection, variable: variable, newCondition ?? condition), span: span)
+  }
+}

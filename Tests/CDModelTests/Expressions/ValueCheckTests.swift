@@ -1,0 +1,99 @@
+import CDModel
+import Testing
+
+struct ValueCheckTests {
+  private func check(
+    _ format: String, expecting: ExpressionType? = nil, allowsNil: Bool = true
+  ) throws -> CheckedExpression {
+    LibraryModel.checker.check(
+      try ValueExpression(format: format), on: "Book", expecting: expecting, allowsNil: allowsNil)
+  }
+
+  @Test(arguments: [
+    ("title", "String", false), ("isbn", "String?", true), ("author.name", "String", false),
+    ("author.born", "Date?", true), ("sequel.title", "String?", true), ("author", "Author", false),
+    ("reviews", "[Review]", false), ("reviews.stars", "[Int32]", false), ("others", "[Book]", false),
+    ("author.books.reviews", "[Review]", false), ("shippedTo.street", "String?", true),
+    ("reviews.@count", "Int64", false), ("reviews.@sum.stars", "Int64", false),
+    ("reviews.@avg.stars", "Double?", true), ("reviews.@max.text", "String?", true),
+    ("author.books.@sum.price", "Decimal", false), ("author.books.@max.reviews.@count", "Int64?", true),
+    ("reviews.@distinctUnionOfObjects.stars", "[Int32]", false), ("reviews.stars.@max.SELF", "Int32?", true),
+    ("2020 - pages", "Int16", false), ("pages + 100000", "Int32", false), ("pages + sold", "Int64", false),
+    ("pages / 2", "Int16", false), ("pages * 0.5", "Double", false), ("rating * 0.5", "Float", false),
+    ("price * 1.5", "Decimal", false), ("price * weight", "Double?", true), ("-pages", "Int16", false),
+    ("pages & 4", "Int16", false), ("title + ' ' + author.name", "String", false),
+    ("title + isbn", "String?", true),
+    ("lent - added", "Double?", true), ("added + 60", "Date", false), ("now()", "Date", false),
+    ("uuid()", "UUID", false), ("canonical:(title)", "String", false), ("length(isbn)", "Int64?", true),
+    ("isbn ?? 'none'", "String", false), ("isbn ?? nil", "String?", true), ("weight ?? 0", "Double", false),
+    ("TERNARY(isLent == YES, 1, pages)", "Int16", false), ("TERNARY(isLent == YES, nil, 1)", "Int16?", true),
+    ("CAST(title, 'Int64')", "Int64", false), ("CAST(isbn, 'Int64')", "Int64?", true),
+    ("CAST(isbn, 'Int64', 0)", "Int64", false), ("max(pages, sold)", "Int64?", true),
+    ("reviews[FIRST].text", "String?", true), ("reviews[SIZE]", "Int64", false),
+    ("SUBQUERY(reviews, $r, $r.stars > 3)", "[Review]", false), ("{pages, 2.5}", "[Double]", false),
+    ("priority", "Priority", false), ("nil", "nil?", true), ("SELF", "Book", false),
+  ])
+  func types(format: String, expected: String, isOptional: Bool) throws {
+    let checked = try check(format)
+    #expect(checked.diagnostics == [])
+    #expect("\(checked.type)\(checked.isOptional ? "?" : "")" == expected)
+    #expect(checked.isOptional == isOptional)
+  }
+
+  @Test(arguments: [
+    ("pages", AttributeType.int64, false), ("pages", .double, false), ("2020 - pages", .int16, false),
+    ("5", .int16, false), ("5", .decimal, false), ("5", .float, false), ("0.5", .decimal, false),
+    ("isbn ?? ''", .string, false), ("isbn", .string, true), ("nil", .string, true),
+    ("'high'", .enumeration("Priority"), false),
+    ("title", .string, true), ("CAST(title, 'Float', 0)", .float, false), ("priority", .int16, false),
+    ("rating", .double, false), ("sold", .decimal, false),
+  ])
+  func fits(format: String, expected: AttributeType, allowsNil: Bool) throws {
+    #expect(try check(format, expecting: .attribute(expected), allowsNil: allowsNil).diagnostics == [])
+  }
+
+  @Test(arguments: [
+    (
+      "title", AttributeType.int64, true,
+      "'title' is String, where Int64 is wanted: write CAST(…, 'Int64'), with a third argument for values that do not fit"
+    ),
+    (
+      "sold", .int16, true,
+      "'sold' is Int64, where Int16 is wanted: write CAST(…, 'Int16'), with a third argument for values that do not fit"
+    ),
+    (
+      "isbn", .string, false, "'isbn' may be nil, where a value is wanted: write ?? and a value behind it"
+    ),
+    ("nil", .string, false, "nil, where a value of String is wanted"),
+    (
+      "70000", .int16, false,
+      "'70000' is Int32, where Int16 is wanted: write CAST(…, 'Int16'), with a third argument for values that do not fit"
+    ),
+    ("author", .string, true, "'author' is Author, where String is wanted"),
+    ("'hih'", .enumeration("Priority"), true, "Priority has no case 'hih'; did you mean 'high'?"),
+    (
+      "CAST(isbn, 'Int64', 'x')", .int64, true,
+      "'\"x\"' is String, where Int64 is wanted: write CAST(…, 'Int64'), with a third argument for values that do not fit"
+    ),
+  ])
+  func doesNotFit(format: String, expected: AttributeType, allowsNil: Bool, message: String) throws {
+    let checked = try check(format, expecting: .attribute(expected), allowsNil: allowsNil)
+    #expect(checked.diagnostics.map(\.description) == [message])
+  }
+
+  @Test func caseNamesBecomeRawValues() throws {
+    let checked = try check(
+      "TERNARY(isLent == YES, 'high', 'low')", expecting: .attribute(.enumeration("Priority")))
+    #expect(checked.diagnostics == [])
+    #expect(checked.expression.canonicalText == "TERNARY(isLent == YES, 2, 0)")
+  }
+
+  @Test(arguments: [
+    ("title + '!'", true), ("CAST(title, 'Int64', 0)", true), ("CAST(pages, 'String')", true),
+    ("CAST(title, 'Int64')", false), ("CAST(sold, 'Int16') ?? 0", false), ("CAST(pages, 'Int64')", true),
+    ("FUNCTION(title, 'f')", false),
+  ])
+  func totality(format: String, isTotal: Bool) throws {
+    #expect(try check(format).isTotal == isTotal)
+  }
+}
