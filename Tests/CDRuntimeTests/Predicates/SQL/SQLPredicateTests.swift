@@ -201,7 +201,9 @@ struct SQLPredicateTests {
     let long = (0..<5000).map { "pages < \($0) OR sold > \($0)" }.joined(separator: " OR ")
     #expect(try compile(long).isExact)
     var deep = "pages < 0"
-    for level in 1..<FetchPredicate.maximumDepth - 5 { deep = "(\(deep) \(level.isMultiple(of: 2) ? "AND" : "OR") sold > \(level))" }
+    for level in 1..<FetchPredicate.maximumDepth - 5 {
+      deep = "(\(deep) \(level.isMultiple(of: 2) ? "AND" : "OR") sold > \(level))"
+    }
     #expect(try compile(deep) == .unrestricted)
     let equalities = (0..<40_000).map { "sold == \($0)" }.joined(separator: " OR ")
     #expect(try compile(equalities).sql == "t0.\"sold\" IN (SELECT value FROM json_each(?))")
