@@ -2,10 +2,6 @@
 public struct GenerationError: Error, Hashable, Sendable {
   /// Everything that is wrong, in the order of the model. Never empty.
   public let problems: [GenerationProblem]
-
-  init(problems: [GenerationProblem]) {
-    self.problems = problems
-  }
 }
 
 extension GenerationError: CustomStringConvertible {

@@ -1,12 +1,16 @@
-/// One fetch: checked against the model, then answered by SQL alone, or by rows and pending objects together.
+/// One fetch: checked against the model, then answered by the store, or by it and the context together.
 ///
-/// Rows are candidates: those of the entity, which the evaluator then chooses from and sorts, so that unsaved
-/// changes, also those of related objects, count. Where there is nothing to choose or sort and nothing is
-/// pending, the limit and the count are SQL's.
+/// What is unsaved decides how:
+/// - Nothing is: SQL chooses, sorts and counts. Where it cannot do so exactly it narrows the rows down, and
+///   the evaluator does the rest.
+/// - Something is, and the request reads nothing but the fetched objects themselves (``Reach``): SQL chooses
+///   among the rows of objects without changes, the evaluator among those with changes.
+/// - Something is, and the request reads related objects: the evaluator chooses from all of them.
 struct FetchRun {
   let context: ManagedObjectContext
   let plan: EntityPlan
   private let predicate: FetchPredicate?
+  private let variables: [String: EvaluationValue]
   private let sortKeys: [SortKey]
   private let limit: Int?
   private let offset: Int
@@ -46,64 +50,112 @@ struct FetchRun {
     guard errors.isEmpty else { throw FetchError.invalid(entity: plan.name, errors) }
     if let missing { throw FetchError.missingVariable(missing) }
     self.predicate = checked
+    self.variables = values
     evaluator = PredicateEvaluator(variables: values)
   }
 
-  /// Whether unsaved changes may have a part in the answer.
-  private var hasPending: Bool { context.pending.contains { $0.isPending } }
+  // MARK: Answers
 
   func objects() throws -> [ManagedObject] {
-    if predicate == nil, sortKeys.isEmpty, !hasPending {
-      var window = ""
-      if limit != nil || offset > 0 { window = " LIMIT \(limit ?? -1) OFFSET \(offset)" }
-      return try rows(window: window)
-    }
-    var objects = try candidates()
     do {
-      if let predicate {
-        objects = try objects.filter { (object) throws(EvaluationError) in
-          try evaluator.matches(predicate, object)
-        }
-      }
-      objects = try evaluator.sorted(objects, by: sortKeys)
+      let pending = context.pending.filter(\.isPending)
+      return pending.isEmpty ? try storedObjects() : try objects(with: pending)
     } catch let error as EvaluationError {
       throw FetchError(error)
     }
-    let rest = objects.dropFirst(offset)
-    return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
   func count() throws -> Int {
-    if predicate == nil, !hasPending {
-      let condition = self.condition.map { " WHERE " + $0 } ?? ""
-      let sql = "SELECT count(*) FROM \(SQLite.quoted(plan.table)) AS t0\(condition)"
-      let statement = try context.reader().statement(sql)
-      defer { statement.reset() }
-      let all = try statement.step() ? Int(statement.int64(0)) : 0
+    do {
+      let condition = try storeCondition()
+      guard condition?.isExact ?? true, !context.pending.contains(where: \.isPending) else {
+        return try objects().count
+      }
+      let all = try storedCount(condition)
       return min(limit ?? Int.max, max(0, all - offset))
+    } catch let error as EvaluationError {
+      throw FetchError(error)
     }
-    return try objects().count
   }
 
-  private var condition: String? {
-    if includesSubentities || !plan.isPolymorphic { return context.model.selects[plan.index].condition }
-    return "t0._entity = " + SQLite.literal(plan.name)
+  /// The answer where nothing is unsaved.
+  private func storedObjects() throws -> [ManagedObject] {
+    let condition = try storeCondition()
+    let order = try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model)
+    guard condition?.isExact ?? true, let order else {
+      return try chosen(from: rows(condition))
+    }
+    var window = ""
+    if limit != nil || offset > 0 { window = " LIMIT \(limit ?? -1) OFFSET \(offset)" }
+    return try rows(condition, order: order, window: window)
   }
 
-  private func rows(window: String) throws -> [ManagedObject] {
-    let select = context.model.selects[plan.index]
-    let sql = select.sql + (condition.map { " WHERE " + $0 } ?? "") + " ORDER BY t0._pk" + window
-    return try context.objects(from: context.reader().statement(sql), select, of: plan)
-  }
-
-  /// All objects of the entity, unsaved ones last and deleted ones left out.
-  private func candidates() throws -> [ManagedObject] {
-    var objects = try rows(window: "").filter { !$0.isDeleted }
-    for object in context.pending where object.isInserted {
+  /// The answer where there are unsaved changes, of the entity's objects or of others.
+  private func objects(with pending: [ManagedObject]) throws -> [ManagedObject] {
+    let reach = Reach(plan: plan)
+    let isOwn = predicate.map { reach.isOwn($0) } ?? true
+    var candidates = try rows(isOwn ? storeCondition() : nil).filter { !isOwn || !$0.isPending }
+    candidates.removeAll(where: \.isDeleted)
+    // Those with changes: unsaved ones are in no table, and rows of the others may say anything.
+    for object in pending where !object.isDeleted && (isOwn || object.isInserted) {
       let entity = object.scope.plan
-      if includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index { objects.append(object) }
+      if includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index {
+        candidates.append(object)
+      }
     }
-    return objects
+    // The order of insertion, which is that of the keys.
+    candidates.sort { $0.key < $1.key }
+    return try chosen(from: candidates)
+  }
+
+  /// What the evaluator chooses and sorts, in the limits of the request.
+  private func chosen(from candidates: [ManagedObject]) throws -> [ManagedObject] {
+    var objects = candidates
+    if let predicate {
+      objects = try objects.filter { (object) throws(EvaluationError) in
+        try evaluator.matches(predicate, object)
+      }
+    }
+    let rest = try evaluator.sorted(objects, by: sortKeys).dropFirst(offset)
+    return Array(limit.map { rest.prefix($0) } ?? rest)
+  }
+
+  // MARK: SQL
+
+  private func storeCondition() throws(EvaluationError) -> SQLPredicate? {
+    guard let predicate else { return nil }
+    return try SQLPredicate.compile(predicate, entity: plan, plan: context.model, variables: variables)
+  }
+
+  private func storedCount(_ condition: SQLPredicate?) throws -> Int {
+    let sql = "SELECT count(*) FROM \(SQLite.quoted(plan.table)) AS t0" + restriction(condition)
+    let statement = try context.reader().statement(sql)
+    defer { statement.reset() }
+    statement.bind(condition?.bindings ?? [])
+    return try statement.step() ? Int(statement.int64(0)) : 0
+  }
+
+  private func rows(
+    _ condition: SQLPredicate?, order: String = "", window: String = ""
+  ) throws -> [ManagedObject] {
+    let select = context.model.selects[plan.index]
+    let terms = order.isEmpty ? "t0._pk" : order + ", t0._pk"
+    let sql = select.sql + restriction(condition) + " ORDER BY " + terms + window
+    let statement = try context.reader().statement(sql)
+    statement.bind(condition?.bindings ?? [])
+    return try context.objects(from: statement, select, of: plan)
+  }
+
+  /// The WHERE of the wanted entities and a condition.
+  private func restriction(_ condition: SQLPredicate?) -> String {
+    var parts: [String] = []
+    if includesSubentities || !plan.isPolymorphic {
+      if let kinds = context.model.selects[plan.index].condition { parts.append(kinds) }
+    } else {
+      parts.append("t0._entity = " + SQLite.literal(plan.name))
+    }
+    if let condition { parts.append(parts.isEmpty ? condition.sql : "(\(condition.sql))") }
+    return parts.isEmpty ? "" : " WHERE " + parts.joined(separator: " AND ")
   }
 }
 

@@ -1,6 +1,7 @@
 // The parameters of generated functions as constants of their predicates.
 extension EntityClass {
-  @_spi(Generated) public static func _constant(_ value: some AttributeValueConvertible) -> ExpressionConstant {
+  @_spi(Generated) public static func _constant(_ value: some AttributeValueConvertible) -> ExpressionConstant
+  {
     .value(value.attributeValue)
   }
 
