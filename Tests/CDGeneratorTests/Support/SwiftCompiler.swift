@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// The compiler, on sources that use the modules which the tests were built with.
+struct SwiftCompiler {
+  /// What a run gave: nothing, where all was well.
+  struct Outcome {
+    let isSuccess: Bool
+    let messages: String
+  }
+
+  private let modules: URL
+
+  init() throws {
+    modules = try #require(
+      Self.candidates.first {
+        FileManager.default.fileExists(atPath: $0.appending(path: "CDRuntime.swiftmodule").path)
+      }, "there is no built CDRuntime module beside the tests")
+  }
+
+  /// The folders of modules that could belong to the running test bundle.
+  private static var candidates: [URL] {
+    let bundles = [CommandLine.arguments[0], Bundle.main.bundlePath] + CommandLine.arguments.dropFirst()
+    return bundles.flatMap { path -> [URL] in
+      var folder = URL(filePath: path).resolvingSymlinksInPath()
+      var folders: [URL] = []
+      for _ in 0..<6 where folder.path != "/" {
+        folder.deleteLastPathComponent()
+        folders.append(folder.appending(path: "Modules"))
+      }
+      return folders
+    }
+  }
+
+  /// Compiles files as one module to the point at which all diagnostics are known, warnings being errors.
+  func check(_ files: [URL], module: String = "Generated", _ options: [String] = []) throws -> Outcome {
+    try run(
+      ["-wmo", "-parse-as-library", "-emit-sil", "-o", "/dev/null", "-module-name", module] + options, files)
+  }
+
+  /// Writes a module that other files can import.
+  func emitModule(_ files: [URL], module: String, to folder: URL) throws -> Outcome {
+    try run(
+      [
+        "-wmo", "-parse-as-library", "-emit-module", "-module-name", module, "-emit-module-path",
+        folder.appending(path: "\(module).swiftmodule").path,
+      ], files)
+  }
+
+  private func run(_ options: [String], _ files: [URL]) throws -> Outcome {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      [
+        "swiftc", "-swift-version", "6", "-warnings-as-errors", "-package-name", "cases", "-I", modules.path,
+        "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
+        "-enable-upcoming-feature", "MemberImportVisibility",
+      ] + moduleMaps + options + files.map(\.path)
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = errors
+    try process.run()
+    let output = errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return Outcome(
+      isSuccess: process.terminationStatus == 0, messages: String(decoding: output, as: UTF8.self))
+  }
+
+  /// The map of the C module that CDRuntime's dependency imports.
+  private var moduleMaps: [String] {
+    let map = modules.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap")
+    guard FileManager.default.fileExists(atPath: map.path) else { return [] }
+    return ["-Xcc", "-fmodule-map-file=\(map.path)"]
+  }
+}
