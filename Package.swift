@@ -70,6 +70,8 @@ let package = Package(
     .testTarget(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),
+    // The expected files of the generator's tests, by links, run against real stores.
+    .testTarget(name: "GeneratedCodeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
     .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["cdgen", "todo", "CDSchema", "CDModel"], swiftSettings: settings),

@@ -71,7 +71,7 @@ struct FixturePackage {
       atPath: folder.appending(path: path).path, withDestinationPath: destination)
   }
 
-  func build() throws -> Result { try swift(["build"]) }
+  func build() throws -> Result { try swift("build") }
 
   /// Builds the package and runs its program.
   func buildAndRun() throws -> Result {
@@ -82,13 +82,14 @@ struct FixturePackage {
 
   /// `swift package cdgen`, with leave to write.
   func cdgen(_ arguments: String...) throws -> Result {
-    try swift(["package", "--allow-writing-to-package-directory"], then: ["cdgen"] + arguments)
+    try swift("package", ["--allow-writing-to-package-directory", "cdgen"] + arguments)
   }
 
-  private func swift(_ arguments: [String], then rest: [String] = []) throws -> Result {
+  /// The options of the package come first: behind leave to write, SwiftPM takes them for a plugin's.
+  private func swift(_ command: String, _ arguments: [String] = []) throws -> Result {
     try run(
       URL(filePath: "/usr/bin/env"),
-      ["swift"] + arguments + ["--package-path", folder.path, "--scratch-path", scratch.path] + rest)
+      ["swift", command, "--package-path", folder.path, "--scratch-path", scratch.path] + arguments)
   }
 
   private func run(_ program: URL, _ arguments: [String]) throws -> Result {

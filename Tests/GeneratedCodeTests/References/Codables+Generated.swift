@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Codables/Expected/Codables+Generated.swift

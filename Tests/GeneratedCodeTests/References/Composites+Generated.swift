@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Composites/Expected/Composites+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Computed/Expected/Computed+Generated.swift

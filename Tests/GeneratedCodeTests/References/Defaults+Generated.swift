@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Defaults/Expected/Defaults+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Enums/Expected/Enums+Generated.swift

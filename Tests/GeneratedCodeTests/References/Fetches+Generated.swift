@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Fetches/Expected/Fetches+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Inheritance/Expected/Inheritance+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Library/Expected/Library+Generated.swift

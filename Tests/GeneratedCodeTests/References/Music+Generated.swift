@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Music/Expected/Music+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Relationships/Expected/Relationships+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Scalars/Expected/Scalars+Generated.swift

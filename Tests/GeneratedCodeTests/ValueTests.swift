@@ -1,0 +1,110 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Every type and default, there and back through a store.
+@Suite struct ValueTests {
+  @Test func everyScalarComesBackAsItWas() throws {
+    let container = try PersistentContainer(inMemoryFor: ScalarsModel.self)
+    let context = container.newContext()
+    let moment = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
+    let token = UUID()
+    let link = try #require(URL(string: "https://example.org/a?b=c#d"))
+    _ = Sample(
+      text: "naïve\u{0}😀", flag: true, small: .min, medium: .max, large: .min, single: 0.1, precise: -0.0,
+      amount: Decimal(string: "-12345678901234567890.123456789") ?? 0, moment: moment,
+      bytes: Data([0, 255]), token: token, link: link, in: context)
+    let empty = OptionalSample(in: context)
+    try context.save()
+    let other = container.newContext()
+    let sample = try #require(try Sample.objects(in: other).first)
+    #expect(sample.text == "naïve\u{0}😀" && sample.flag && sample.small == .min && sample.medium == .max)
+    #expect(sample.large == .min && sample.single == 0.1 && sample.precise == 0)
+    #expect(sample.amount == Decimal(string: "-12345678901234567890.123456789"))
+    #expect(sample.moment == moment && sample.bytes == Data([0, 255]) && sample.token == token)
+    #expect(sample.link == link)
+    let read = try #require(try OptionalSample.objects(in: other).first)
+    #expect(read.objectID == empty.objectID)
+    #expect(read.text == nil && read.flag == nil && read.large == nil && read.amount == nil)
+    #expect(read.moment == nil && read.bytes == nil && read.token == nil && read.link == nil)
+  }
+
+  @Test func defaultsAreThoseOfTheSchema() throws {
+    let context = try PersistentContainer(inMemoryFor: DefaultsModel.self).newContext()
+    withExtendedLifetime(context) {
+      let before = Date()
+      let preset = Preset(in: context)
+      #expect(preset.text == "He said \"\\(no)\"\nand left\t😀 é \u{7}" && preset.empty.isEmpty && preset.flag)
+      #expect(preset.lowest16 == .min && preset.lowest32 == .min && preset.lowest64 == .min)
+      #expect(preset.highest64 == .max && preset.single == 0.1 && preset.precise == 1e300)
+      #expect(preset.tiny == Double.leastNonzeroMagnitude && preset.amount == Decimal(string: "-9.99") && preset.zero == 0)
+      #expect(preset.long == Decimal(string: "12345678901234567890123456789012345678"))
+      #expect(preset.longFraction == Decimal(string: "0.00000000000000000001"))
+      #expect(preset.moment == Date(timeIntervalSince1970: 1_709_209_800))
+      #expect(preset.bytes == Data([0, 1, 2, 255]))
+      #expect(preset.token == UUID(uuidString: "5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11"))
+      #expect(preset.added >= before && preset.serial != Preset(in: context).serial)
+      #expect(preset.maybeText == "something" && preset.maybeAmount == Decimal(string: "1.5"))
+    }
+  }
+
+  @Test func enumerationsKeepTheirRawValues() throws {
+    let container = try PersistentContainer(inMemoryFor: EnumsModel.self)
+    let context = container.newContext()
+    let painting = Painting(shade: .dark, in: context)
+    #expect(painting.priority == .normal && painting.maybeCode == Code.none && painting.huge == .bigger)
+    painting.code = .some
+    painting.word = .in
+    try context.save()
+    let copy = try #require(try Painting.objects(in: container.newContext()).first)
+    withExtendedLifetime(copy) {}
+    #expect(try Painting.objects(matching: \.word, .in, in: context) == [painting])
+    #expect(try Painting.objects(matching: \.shade, .light, in: context).isEmpty)
+    #expect(Word.in.rawValue == "b\"c" && Word.case.rawValue == "d\\e")
+  }
+
+  @Test func compositesAreAColumnAField() throws {
+    let container = try PersistentContainer(inMemoryFor: CompositesModel.self)
+    let context = container.newContext()
+    let span = Span(
+      from: Date(timeIntervalSinceReferenceDate: 1), to: Date(timeIntervalSinceReferenceDate: 2),
+      token: UUID(), kind: .north, link: URL(filePath: "/a"), bytes: Data(), writer: "w")
+    let shop = Shop(place: Place(street: "Main"), hours: span, in: context)
+    #expect(shop.home.street == "A \"quoted\" street" && shop.home.region == .north && shop.delivery == nil)
+    shop.delivery = Place(street: "Side", city: "Concord")
+    try context.save()
+    let other = container.newContext()
+    let copy = try #require(try Shop.objects(in: other).first)
+    #expect(copy.place == Place(street: "Main") && copy.delivery?.city == "Concord" && copy.hours == span)
+    #expect(copy.opened == nil)
+    #expect(try Shop.fetch(where: \.delivery.city == "Concord", in: other) == [copy])
+    #expect(try Shop.fetch(where: \.place.city == nil, in: other) == [copy])
+  }
+
+  @Test func codablesAreJSON() throws {
+    let container = try PersistentContainer(inMemoryFor: CodablesModel.self)
+    let context = container.newContext()
+    let profile = Profile(
+      tags: ["a", "b"], others: [UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))],
+      in: context)
+    profile.scores = ["x": 1]
+    try context.save()
+    let other = container.newContext()
+    let copy = try #require(try Profile.objects(in: other).first)
+    #expect(copy.tags == ["a", "b"] && copy.scores == ["x": 1] && copy.others?.count == 1)
+    #expect(copy.dates == nil && copy.parts == nil && copy.cached == nil)
+  }
+
+  @Test func derivedAttributesFollowAtASave() throws {
+    let container = try PersistentContainer(inMemoryFor: ComputedModel.self)
+    let context = container.newContext()
+    let sheet = Sheet(title: "List", session: UUID(), in: context)
+    let line = Line(sheet: sheet, in: context)
+    sheet.draft = true
+    try context.save()
+    #expect(sheet.lineCount == 1 && sheet.shout == "List!" && sheet.last == line.added && sheet.draft)
+    let other = container.newContext()
+    let copy = try #require(try Sheet.objects(in: other).first)
+    #expect(copy.lineCount == 1 && copy.shout == "List!" && !copy.draft)
+  }
+}
