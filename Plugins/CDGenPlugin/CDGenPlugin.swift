@@ -9,17 +9,17 @@ import PackagePlugin
 struct CDGenPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     let models = models(in: target.directoryURL)
-    guard !models.isEmpty else {
-      let folder = relativePath(target.directoryURL, in: context.package)
-      Diagnostics.error(
-        """
-        target '\(target.name)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
-        link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
-        \(target.name) --directory \(folder)' makes
-        """)
-      return []
-    }
     let tool = try context.tool(named: "cdgen").url
+    guard !models.isEmpty else {
+      // A command and no error of the plugin's: that would keep 'swift package cdgen init' from running too.
+      return [
+        .buildCommand(
+          displayName: "Looking for a model of \(target.name)", executable: tool,
+          arguments: ["missing-model", target.name, relativePath(target.directoryURL, in: context.package)],
+          inputFiles: [tool],
+          outputFiles: [context.pluginWorkDirectoryURL.appending(path: "\(target.name)+Missing.swift")])
+      ]
+    }
     var commands: [Command] = []
     for (name, models) in Dictionary(grouping: models, by: \.name).sorted(by: { $0.key < $1.key }) {
       guard let model = models.first, models.count == 1 else {

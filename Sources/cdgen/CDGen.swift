@@ -19,5 +19,6 @@ struct CDGen: ParsableCommand {
       """,
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Graph.self, PrintJSONSchema.self,
+      MissingModel.self,
     ])
 }

@@ -34,8 +34,11 @@ struct Emitter {
     out.line("// swift-format-ignore-file")
     out.line("// swiftlint:disable all")
     out.blank()
-    out.line("@_spi(Generated) ", level.rawValue, " import CDRuntime")
-    for module in imports.modules { out.line(level.rawValue, " import ", module) }
+    // Internal imports are plain ones: in a module that has not taken up InternalImportsByDefault, an import
+    // that says `internal` makes the plain ones of other files an error.
+    let importLevel = level == .internal ? "" : level.rawValue + " "
+    out.line("@_spi(Generated) ", importLevel, "import CDRuntime")
+    for module in imports.modules { out.line(importLevel, "import ", module) }
     for alias in aliases {
       if alias.name == aliases.first?.name { out.blank() }
       out.line("private typealias ", alias.name, " = ", alias.type)

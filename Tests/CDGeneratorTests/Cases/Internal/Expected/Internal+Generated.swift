@@ -3,8 +3,8 @@
 // swift-format-ignore-file
 // swiftlint:disable all
 
-@_spi(Generated) internal import CDRuntime
-internal import Foundation
+@_spi(Generated) import CDRuntime
+import Foundation
 
 nonisolated enum InternalKind: Swift.String, CDRuntime.EnumAttribute {
   case a = "a"
