@@ -55,8 +55,9 @@ import Testing
         .init(reason: .outOfRange, entity: "Book", property: "price", objectID: book.objectID),
         .init(reason: .outOfRange, entity: "Review", property: "stars", objectID: review.objectID),
         .init(reason: .wrongLength, entity: "Review", property: "text", objectID: review.objectID),
+        .init(reason: .missingValue, entity: "Book", property: "title", objectID: orphan.objectID),
         .init(reason: .missingValue, entity: "Book", property: "author", objectID: orphan.objectID),
-        .init(reason: .patternMismatch, entity: "Book", property: "isbn", objectID: orphan.objectID),
+        .init(reason: .missingValue, entity: "Book", property: "isbn", objectID: orphan.objectID),
       ])
     ) { try context.save() }
   }

@@ -93,6 +93,21 @@ import Testing
     #expect(walden.sameTitle == [twin])
   }
 
+  @Test func aDraftIsSavedOnceItHasWhatItMustHave() throws {
+    let draft = Book(in: context)
+    draft.title = "Maine Woods"
+    let missing = context.validationErrors(of: draft).map { [$0.property ?? "", "\($0.reason)"] }
+    #expect(missing == [["isbn", "missingValue"]])
+    #expect(throws: SaveError.self) { try context.save() }
+    draft.isbn = "0000000008"
+    try context.save()
+    #expect(try Book.object(isbn: "0000000008", in: container.newContext())?.title == "Maine Woods")
+    // Saved, it is an object like any other.
+    draft.title = "The Maine Woods"
+    try context.save()
+    #expect(try Book.object(isbn: "0000000008", in: container.newContext())?.title == "The Maine Woods")
+  }
+
   @Test func whatBreaksARuleIsNotSaved() throws {
     let book = try #require(try Book.object(isbn: "0000000000", in: context))
     book.title = ""

@@ -6,12 +6,14 @@ extension Emitter {
       let parameters = initializers.parameters
       if !parameters.isEmpty {
         let list = parameters.map { $0.name + ": " + $0.type + ", " }.joined()
-        open(list, initializers.contextName, isOverride: initializers.overridesFull, of: declaration)
+        open(
+          list, initializers.contextName, isOverride: initializers.overridesFull, isComplete: true,
+          of: declaration)
         for parameter in initializers.inherited { out.line("self.", parameter.name, " = ", parameter.name) }
         for parameter in initializers.own { out.line(parameter.assignment) }
         out.close()
       }
-      open("", "context", isOverride: initializers.overridesEmpty, of: declaration)
+      open("", "context", isOverride: initializers.overridesEmpty, isComplete: false, of: declaration)
       out.close()
     }
     out.line(spi, "override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }")
@@ -20,12 +22,14 @@ extension Emitter {
   }
 
   private mutating func open(
-    _ parameters: String, _ context: String, isOverride: Bool, of declaration: ClassDeclaration
+    _ parameters: String, _ context: String, isOverride: Bool, isComplete: Bool,
+    of declaration: ClassDeclaration
   ) {
     let label = context == "context" ? "in context" : "in " + context
     out.open(
       access, isOverride ? "override " : "", "init(", parameters, label, ": CDRuntime.ManagedObjectContext)")
     out.line(
-      "super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context, "))")
+      "super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context,
+      isComplete ? ", isComplete: true))" : "))")
   }
 }

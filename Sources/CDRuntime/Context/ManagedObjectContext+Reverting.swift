@@ -77,7 +77,9 @@ extension ManagedObjectContext {
     pending.removeAll()
     insertionErrors.removeAll()
     cachingStates.removeAll()
-    for object in objects { object.flags.subtract([.listed, .inserted, .updated, .touched, .deleted]) }
+    for object in objects {
+      object.flags.subtract([.listed, .inserted, .draft, .updated, .touched, .deleted])
+    }
     for map in maps {
       for object in map?.objects ?? [] { object.extras?.toMany.removeAll() }
       map?.removeAll()

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
         maps[object.scope.plan.root]?.remove(object.key)
         object.flags = [.gone, .inaccessible]
       }
-      object.flags.subtract([.inserted, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
 
   private func forgetPending() {
     for object in pending {
-      object.flags.subtract([.inserted, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
       if object.flags.contains(.deleted) {
         maps[object.scope.plan.root]?.remove(object.key)
         object.flags = [.gone, .inaccessible]

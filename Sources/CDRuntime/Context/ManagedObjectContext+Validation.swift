@@ -56,7 +56,14 @@ extension ManagedObjectContext {
       return errors
     }
     let isNew = object.flags.contains(.inserted)
+    let unassigned =
+      isNew && object.flags.contains(.draft)
+      ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
     for slot in plan.slots where isNew || object.extras?.changed.contains(slot.number) == true {
+      if unassigned.contains(slot.number) {
+        add(.missingValue, slot.name)
+        continue
+      }
       switch slot.kind {
       case .attribute(let attribute, let cell):
         if attribute.derivation != nil, attribute.isOptional { continue }

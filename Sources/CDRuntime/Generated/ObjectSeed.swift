@@ -17,14 +17,17 @@
 
   /// The seed of a new object.
   ///
+  /// - Parameter isComplete: Whether the maker gives a value to every mandatory attribute that has no default.
+  ///   Where it does not, a save refuses the object until each has been set.
+  ///
   /// Where the context's model has no such entity, or an abstract one, the object belongs to no context and
   /// ``ManagedObjectContext/errors`` says why.
-  public init(inserting entity: String, in context: ManagedObjectContext) {
+  public init(inserting entity: String, in context: ManagedObjectContext, isComplete: Bool = false) {
     if let scope = context.scopeForInsertion(of: entity) {
       self.scope = scope
       key = context.nextKey(for: scope.plan)
       version = 0
-      flags = .inserted
+      flags = isComplete || scope.plan.requiredSlots.isEmpty ? .inserted : [.inserted, .draft]
       insertingContext = context
     } else {
       scope = ObjectScope(plan: EntityPlan.unknown(entity), context: nil)

@@ -71,13 +71,9 @@ open class ManagedObject {
 
   /// Called before an attribute is set.
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
-    // A new object needs no record of what changed.
-    if flags.rawValue & (ObjectFlags.unwritable.rawValue | ObjectFlags.inserted.rawValue)
-      == ObjectFlags.inserted.rawValue
-    {
-      return
-    }
-    noteWrite(slot)
+    // A new object needs no record of what changed, unless it was made without values.
+    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft]
+    if flags.rawValue & unrecorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
   }
 }
 
@@ -151,6 +147,7 @@ extension ManagedObject {
   /// Notes that a slot is about to change.
   final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
+    if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, flags.isDisjoint(with: [.inaccessible, .inserted]) else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }

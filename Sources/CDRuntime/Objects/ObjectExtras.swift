@@ -10,6 +10,8 @@ final class ObjectExtras {
   var partners: [Int: ObjectKey] = [:]
   /// All values by slot, for an object without a generated class; a reference is its key.
   var values: [AttributeValue] = []
+  /// The attributes that a draft was given values for.
+  var assigned = SlotSet()
   /// What the next save has to refuse.
   var faults: [ValidationError] = []
 

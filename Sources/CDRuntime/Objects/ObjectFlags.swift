@@ -16,6 +16,9 @@ struct ObjectFlags: OptionSet {
   static let listed = ObjectFlags(rawValue: 64)
   /// The deletion has been saved.
   static let gone = ObjectFlags(rawValue: 128)
+  /// A new object of a generated class that was made without values: which ones it is given is noted, since
+  /// the class holds the type's empty value for the others.
+  static let draft = ObjectFlags(rawValue: 256)
 
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]

@@ -29,6 +29,9 @@ final class EntityPlan: Sendable {
   let storedSlots: [Int]
   let transientSlots: [Int]
   let derivedSlots: [Int]
+  /// Slots of stored attributes that a new object of a generated class must be given a value for; empty for an
+  /// entity without such a class, whose objects have no value until they are given one.
+  let requiredSlots: [Int]
   let sql: EntitySQL
 
   var name: String { description.name }
@@ -68,6 +71,13 @@ final class EntityPlan: Sendable {
     storedSlots = slots.filter(\.isStored).map(\.number)
     transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
     derivedSlots = slots.filter { $0.attribute?.derivation != nil }.map(\.number)
+    requiredSlots =
+      factory == nil
+      ? []
+      : slots.filter { slot in
+        guard let attribute = slot.attribute, slot.isStored, attribute.derivation == nil else { return false }
+        return !attribute.isOptional && attribute.defaultValue == nil
+      }.map(\.number)
     sql = EntitySQL(
       table: table, entity: hasEntityColumn ? description.name : nil, columns: columns.map(\.name))
   }

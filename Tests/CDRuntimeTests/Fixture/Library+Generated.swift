@@ -215,7 +215,7 @@ nonisolated class Book: Publication {
   final var others: [Book] { _fetched("others") }
 
   init(title: String, isbn: String, author: Author, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context, isComplete: true))
     self.title = title
     _isbn = isbn
     _setToOne(author, 2)
@@ -278,7 +278,7 @@ nonisolated final class Magazine: Publication {
     }
   }
   init(title: String, issue: Int32, author: Author, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context, isComplete: true))
     self.title = title
     _issue = issue
     _setToOne(author, 2)
@@ -328,7 +328,7 @@ nonisolated class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 3) }
   }
   init(name: String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context, isComplete: true))
     _name = name
   }
   override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
@@ -385,7 +385,7 @@ nonisolated final class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     set { _setToOne(newValue, 2) }
   }
   init(stars: Int16, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context, isComplete: true))
     _stars = stars
   }
   override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
@@ -431,7 +431,7 @@ nonisolated final class Tag: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   final func addToBooks(_ object: Book) { _add(object, 1) }
   final func insertIntoBooks(_ object: Book, at index: Int) { _insert(object, at: index, 1) }
   init(name: String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Tag", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Tag", in: context, isComplete: true))
     _name = name
   }
   override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }

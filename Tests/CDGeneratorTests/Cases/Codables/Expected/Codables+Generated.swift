@@ -45,7 +45,7 @@ nonisolated public class Profile: CDRuntime.ManagedObject, CDRuntime.EntityClass
   }
 
   public init(tags: [String], others: Set<Foundation.UUID>, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Profile", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Profile", in: context, isComplete: true))
     _tags.set(tags)
     _others.set(others)
   }

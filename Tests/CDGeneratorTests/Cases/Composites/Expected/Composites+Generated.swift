@@ -191,7 +191,7 @@ nonisolated public class Shop: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(place: Place, hours: Span, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shop", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Shop", in: context, isComplete: true))
     _place = place
     _hours = hours
   }

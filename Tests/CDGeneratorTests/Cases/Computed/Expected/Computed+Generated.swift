@@ -58,7 +58,7 @@ nonisolated public class Sheet: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromLines(_ objects: [Line]) { _remove(objects, 7) }
 
   public init(title: Swift.String, session: Foundation.UUID, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sheet", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sheet", in: context, isComplete: true))
     _title = title
     _session = session
   }
@@ -124,7 +124,7 @@ nonisolated public class Line: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(sheet: Sheet, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Line", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Line", in: context, isComplete: true))
     _setToOne(sheet, 1)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

@@ -44,7 +44,7 @@ nonisolated public class Page: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final var same: [Page] { _fetched("same") }
 
   public init(text: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Page", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Page", in: context, isComplete: true))
     _text = text
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

@@ -90,7 +90,7 @@ nonisolated public class Painting: CDRuntime.ManagedObject, CDRuntime.EntityClas
   }
 
   public init(shade: Shade, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Painting", in: context, isComplete: true))
     _shade = shade.rawValue
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

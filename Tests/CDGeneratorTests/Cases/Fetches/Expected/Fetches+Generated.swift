@@ -103,7 +103,7 @@ nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public final var events: [Event] { _fetched("in_") }
 
   public init(code: Swift.String, serial: Swift.Int64, kind: Kind, price: Foundation.Decimal, spot: Spot, `in`: Swift.Int16, event: Event, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Ticket", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Ticket", in: context, isComplete: true))
     _code = code
     _serial = serial
     _kind = kind.rawValue
@@ -236,7 +236,7 @@ nonisolated public class Event: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromTickets(_ objects: [Ticket]) { _remove(objects, 1) }
 
   public init(title: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Event", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Event", in: context, isComplete: true))
     _title = title
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

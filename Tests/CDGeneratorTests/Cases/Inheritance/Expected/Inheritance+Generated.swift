@@ -66,7 +66,7 @@ nonisolated public class Creature: Thing {
   }
 
   public init(name: Swift.String, weight: Swift.Double, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Creature", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Creature", in: context, isComplete: true))
     self.name = name
     _weight = weight
   }
@@ -118,7 +118,7 @@ nonisolated public class Pet: Creature {
   }
 
   public override init(name: Swift.String, weight: Swift.Double, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Pet", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Pet", in: context, isComplete: true))
     self.name = name
     self.weight = weight
   }
@@ -176,7 +176,7 @@ nonisolated public class Kitten: Cat {
   }
 
   public init(name: Swift.String, weight: Swift.Double, age: Swift.Int32, mother: Creature, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Kitten", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Kitten", in: context, isComplete: true))
     self.name = name
     self.weight = weight
     _age = age
@@ -220,7 +220,7 @@ nonisolated extension CDRuntime.AttributeKey where Root: Kitten {
 nonisolated public class Dog: Pet {
 
   public override init(name: Swift.String, weight: Swift.Double, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Dog", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Dog", in: context, isComplete: true))
     self.name = name
     self.weight = weight
   }

@@ -141,7 +141,7 @@ nonisolated class InternalLeaf: InternalBase {
   final var same: [InternalLeaf] { _fetched("same") }
 
   init(name: Swift.String, part: InternalPart, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "InternalLeaf", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "InternalLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
   }

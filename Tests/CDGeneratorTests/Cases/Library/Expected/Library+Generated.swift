@@ -333,7 +333,7 @@ nonisolated public class Book: Publication {
   public final var sameTitle: [Book] { _fetched("sameTitle") }
 
   public init(title: Swift.String, isbn: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Book", in: context, isComplete: true))
     self.title = title
     _isbn = isbn
   }
@@ -428,7 +428,7 @@ nonisolated public class Magazine: Publication {
   }
 
   public init(title: Swift.String, issue: Swift.Int32, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Magazine", in: context, isComplete: true))
     self.title = title
     _issue = issue
   }
@@ -508,7 +508,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public final func removeFromPublications(_ objects: [Publication]) { _remove(objects, 5) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Author", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -598,7 +598,7 @@ nonisolated public class Publisher: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public final func removeFromPublications(_ objects: [Publication]) { _remove(objects, 4) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Publisher", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Publisher", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -678,7 +678,7 @@ nonisolated public class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   }
 
   public init(publication: Publication, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Review", in: context, isComplete: true))
     _setToOne(publication, 3)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -796,7 +796,7 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
   public final func removeFromWards(_ objects: [LibraryReader]) { _remove(objects, 8) }
 
   public init(name: Swift.String, cardNumber: Swift.Int64, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Reader", in: context, isComplete: true))
     _name = name
     _cardNumber = cardNumber
   }
@@ -886,7 +886,7 @@ nonisolated public class Copy: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(barcode: Swift.String, publication: Publication, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Copy", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Copy", in: context, isComplete: true))
     _barcode = barcode
     _setToOne(publication, 2)
   }
@@ -969,7 +969,7 @@ nonisolated public class Loan: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(due: Foundation.Date, `copy`: Copy, reader: LibraryReader, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Loan", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Loan", in: context, isComplete: true))
     _due = due
     _setToOne(`copy`, 3)
     _setToOne(reader, 4)

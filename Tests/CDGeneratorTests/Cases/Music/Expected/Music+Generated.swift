@@ -110,7 +110,7 @@ nonisolated public class Artist: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   public final func removeFromInfluenced(_ objects: [Artist]) { _remove(objects, 4) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Artist", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -193,7 +193,7 @@ nonisolated public class Album: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func insertIntoTracks(_ object: Track, at index: Swift.Int) { _insert(object, at: index, 6) }
 
   public init(title: Swift.String, artist: Artist, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context, isComplete: true))
     _title = title
     _setToOne(artist, 5)
   }
@@ -338,7 +338,7 @@ nonisolated public class Track: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromInvoiceLines(_ objects: [InvoiceLine]) { _remove(objects, 11) }
 
   public init(name: Swift.String, milliseconds: Swift.Int32, mediaType: MediaType, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Track", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Track", in: context, isComplete: true))
     _name = name
     _milliseconds = milliseconds
     _setToOne(mediaType, 8)
@@ -445,7 +445,7 @@ nonisolated public class MediaType: CDRuntime.ManagedObject, CDRuntime.EntityCla
   public final func removeFromTracks(_ objects: [Track]) { _remove(objects, 2) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "MediaType", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "MediaType", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -503,7 +503,7 @@ nonisolated public class Genre: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromTracks(_ objects: [Track]) { _remove(objects, 1) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Genre", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Genre", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -578,7 +578,7 @@ nonisolated public class Playlist: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public final var longTracks: [Track] { _fetched("longTracks") }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Playlist", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -733,7 +733,7 @@ nonisolated public class Customer: Person {
   public final func removeFromInvoices(_ objects: [Invoice]) { _remove(objects, 9) }
 
   public init(firstName: Swift.String, lastName: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Customer", in: context, isComplete: true))
     self.firstName = firstName
     self.lastName = lastName
   }
@@ -831,7 +831,7 @@ nonisolated public class Employee: Person {
   public final func removeFromCustomers(_ objects: [Customer]) { _remove(objects, 11) }
 
   public init(firstName: Swift.String, lastName: Swift.String, jobTitle: Swift.String, hired: Foundation.Date, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Employee", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Employee", in: context, isComplete: true))
     self.firstName = firstName
     self.lastName = lastName
     _jobTitle = jobTitle
@@ -930,7 +930,7 @@ nonisolated public class Invoice: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public final func insertIntoLines(_ object: InvoiceLine, at index: Swift.Int) { _insert(object, at: index, 6) }
 
   public init(billedTo: PostalAddress, customer: Customer, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Invoice", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Invoice", in: context, isComplete: true))
     _billedTo = billedTo
     _setToOne(customer, 5)
   }
@@ -1031,7 +1031,7 @@ nonisolated public class InvoiceLine: CDRuntime.ManagedObject, CDRuntime.EntityC
   }
 
   public init(unitPrice: Foundation.Decimal, invoice: Invoice, track: Track, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "InvoiceLine", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "InvoiceLine", in: context, isComplete: true))
     _unitPrice = unitPrice
     _setToOne(invoice, 3)
     _setToOne(track, 4)

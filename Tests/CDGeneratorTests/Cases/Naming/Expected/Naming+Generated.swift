@@ -165,7 +165,7 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
   }
 
   public init(`in`: Swift.Int64, `class`: Swift.String, `await`: Swift.Int32, `get`: Swift.String, newValue: Swift.String, context: Swift.String, `any`: Swift.String, number: Swift.Int64, save: Swift.String, remove: Swift.String, row: Swift.String, slot: Swift.Int16, writer: Swift.Int16, key: Swift.Int16, object: Swift.String, `operator`: WordList, in ___context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Words", in: ___context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Words", in: ___context, isComplete: true))
     _in = `in`
     _class = `class`
     _await = `await`
@@ -396,7 +396,7 @@ nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public final func removeFromToMany(_ objects: [Storage]) { _remove(objects, 12) }
 
   public init(decode: Swift.String, missing: Swift.Bool, unknown: Mood, willRead: Swift.Int64, willWrite: Swift.Int64, toOne: Swift.String, seed: Swift.String, setReference: Swift.String, fetched: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Storage", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Storage", in: context, isComplete: true))
     __decode = decode
     __missing = missing
     __unknown = unknown.rawValue
@@ -535,7 +535,7 @@ nonisolated public class Upper: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(Mood: Mood, String: Swift.String, Int: Swift.Int64, Upper: Upper, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Upper", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Upper", in: context, isComplete: true))
     _Mood = Mood.rawValue
     _String = String
     _Int = Int

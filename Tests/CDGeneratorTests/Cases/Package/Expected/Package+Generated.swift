@@ -141,7 +141,7 @@ nonisolated package class PackageLeaf: PackageBase {
   package final var same: [PackageLeaf] { _fetched("same") }
 
   package init(name: Swift.String, part: PackagePart, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "PackageLeaf", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "PackageLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
   }

@@ -57,7 +57,7 @@ nonisolated public class PerEntityLeaf: PerEntityBase {
   public final var same: [PerEntityLeaf] { _fetched("same") }
 
   public init(name: Swift.String, part: PerEntityPart, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "PerEntityLeaf", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "PerEntityLeaf", in: context, isComplete: true))
     self.name = name
     _part = part
   }

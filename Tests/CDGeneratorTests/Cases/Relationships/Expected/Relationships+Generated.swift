@@ -87,7 +87,7 @@ nonisolated public class Node: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(name: Swift.String, owner: Owner, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Node", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Node", in: context, isComplete: true))
     _name = name
     _setToOne(owner, 10)
   }
@@ -165,7 +165,7 @@ nonisolated public class Label: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   public final func removeFromNodes(_ objects: [Node]) { _remove(objects, 1) }
 
   public init(text: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Label", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Label", in: context, isComplete: true))
     _text = text
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -218,7 +218,7 @@ nonisolated public class Owner: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(passport: Passport, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Owner", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Owner", in: context, isComplete: true))
     _setToOne(passport, 1)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -265,7 +265,7 @@ nonisolated public class Passport: CDRuntime.ManagedObject, CDRuntime.EntityClas
   }
 
   public init(number: Swift.Int64, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Passport", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Passport", in: context, isComplete: true))
     _number = number
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -310,7 +310,7 @@ nonisolated public class Desk: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(key: Key, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Desk", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Desk", in: context, isComplete: true))
     _setToOne(key, 1)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -353,7 +353,7 @@ nonisolated public class Key: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(desk: Desk, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Key", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Key", in: context, isComplete: true))
     _setToOne(desk, 0)
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

@@ -81,7 +81,7 @@ nonisolated public class Sample: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   }
 
   public init(text: Swift.String, flag: Swift.Bool, small: Swift.Int16, medium: Swift.Int32, large: Swift.Int64, single: Swift.Float, precise: Swift.Double, amount: Foundation.Decimal, moment: Foundation.Date, bytes: Foundation.Data, token: Foundation.UUID, link: Foundation.URL, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sample", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Sample", in: context, isComplete: true))
     _text = text
     _flag = flag
     _small = small

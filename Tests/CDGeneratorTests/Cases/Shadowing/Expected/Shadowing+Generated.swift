@@ -32,7 +32,7 @@ nonisolated public class Attribute: CDRuntime.ManagedObject, CDRuntime.EntityCla
   }
 
   public init(state: State, date: Foundation.Date, text: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Attribute", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Attribute", in: context, isComplete: true))
     _state = state.rawValue
     _date = date
     _text = text
@@ -129,7 +129,7 @@ nonisolated public class ToOne: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(value_: Swift.Double, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToOne", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToOne", in: context, isComplete: true))
     _value_ = value_
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -207,7 +207,7 @@ nonisolated public class AttributeKey: CDRuntime.ManagedObject, CDRuntime.Entity
   }
 
   public init(text: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "AttributeKey", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "AttributeKey", in: context, isComplete: true))
     _text = text
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

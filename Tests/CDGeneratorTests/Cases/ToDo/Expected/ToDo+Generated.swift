@@ -46,7 +46,7 @@ nonisolated public class ToDo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 
   public init(name: Swift.String, dueDate: Foundation.Date, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "ToDo", in: context, isComplete: true))
     _name = name
     _dueDate = dueDate
   }
@@ -127,7 +127,7 @@ nonisolated public class Category: CDRuntime.ManagedObject, CDRuntime.EntityClas
   public final func insertIntoToDos(_ object: ToDo, at index: Swift.Int) { _insert(object, at: index, 1) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Category", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Category", in: context, isComplete: true))
     _name = name
   }
   public init(in context: CDRuntime.ManagedObjectContext) {

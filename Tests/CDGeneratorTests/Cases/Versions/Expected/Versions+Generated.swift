@@ -20,7 +20,7 @@ nonisolated public class Document: CDRuntime.ManagedObject, CDRuntime.EntityClas
   }
 
   public init(title: Swift.String, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Document", in: context, isComplete: true))
     _title = title
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
