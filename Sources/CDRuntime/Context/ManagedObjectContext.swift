@@ -38,7 +38,7 @@ public final class ManagedObjectContext {
     store = coordinator.store
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
-    keyBlocks = coordinator.plan.entities.map { _ in 16 }
+    keyBlocks = coordinator.plan.entities.map { _ in 1 }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
   }
 

@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+/// The example program, run as a user would, on a store of its own.
+@Suite struct ToDoTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func todo(_ arguments: String...) throws -> BuiltTool.Result {
+    try BuiltTool.todo.run(arguments + ["--store", "list.store"], in: folder.url)
+  }
+
+  private func expect(
+    _ arguments: String..., status: Int32 = 0, output: String = "", errors: String = "",
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = try BuiltTool.todo.run(arguments + ["--store", "list.store"], in: folder.url)
+    #expect(
+      result == BuiltTool.Result(status: status, output: output, errors: errors), sourceLocation: location)
+  }
+
+  @Test func aListIsKept() throws {
+    try expect("category", "add", "Home", output: "Home\n")
+    try expect(
+      "add", "Water the plants", "--due", "2030-06-01T10:00", "--category", "Home",
+      output: "1  Water the plants, due 2030-06-01 10:00\n")
+    try expect("add", "Sleep", "--due", "2030-05-01", output: "2  Sleep, due 2030-05-01 00:00\n")
+    try expect("mute", "Sleep", output: "2  Sleep, muted\n")
+    try expect("done", "1", output: "1  Water the plants, done\n")
+    try expect(
+      "list", "--all",
+      output: """
+        No  Due               Name              Category  State
+        --  ----------------  ----------------  --------  -----
+        2   2030-05-01 00:00  Sleep                       muted
+        1   2030-06-01 10:00  Water the plants  Home      done
+
+        """)
+    try expect(
+      "list",
+      output: """
+        No  Due               Name   Category  State
+        --  ----------------  -----  --------  -----
+        2   2030-05-01 00:00  Sleep            muted
+
+        """)
+    try expect("list", "--category", "Home", output: "(none)\n")
+  }
+
+  @Test func whatIsDueAlertsOnceAndNotWhenMutedOrDone() throws {
+    for name in ["Now", "Muted", "Done"] { #expect(try todo("add", name, "--due", "4m30s").status == 0) }
+    #expect(try todo("add", "Later", "--due", "2h").status == 0)
+    #expect(try todo("mute", "Muted").status == 0)
+    #expect(try todo("done", "Done").status == 0)
+    try expect(
+      "due", "--within", "5m",
+      output: """
+        No  Due       Name
+        --  --------  ----
+        1   in 4 min  Now
+
+        """)
+    try expect("due", "--within", "5m", output: "(none)\n")
+  }
+
+  @Test func mistakesAreSaidAndChangeNothing() throws {
+    try expect("category", "add", "Home", output: "Home\n")
+    try expect(
+      "category", "add", "Home", status: 1, errors: "Error: there is a category 'Home' already\n")
+    try expect(
+      "add", "X", "--category", "Work", status: 1,
+      errors: "Error: there is no category 'Work'; 'todo category add Work' makes it\n")
+    try expect(
+      "done", "Nothing", status: 1,
+      errors: "Error: there is no to-do 'Nothing'; 'todo list --all' shows all\n")
+    for _ in 1...2 { #expect(try todo("add", "Twin", "--due", "1d").status == 0) }
+    let ambiguous = try todo("done", "Twin")
+    #expect(ambiguous.status == 1)
+    #expect(ambiguous.errors.hasPrefix("Error: 2 to-dos are named 'Twin'; say which by its number: "))
+    #expect(try todo("add", "X", "--due", "yesterdayish").status == 64)
+    #expect(try todo("add", "").status == 64)
+    let names = try todo("list", "--all").output.split(separator: "\n").dropFirst(2)
+    #expect(names.count == 2 && names.allSatisfy { $0.contains("Twin") })
+  }
+
+  @Test func whatIsNoStoreIsLeftAlone() throws {
+    try folder.write("some text, and no store\n", to: "list.store")
+    let result = try todo("list")
+    #expect(result.status == 1 && result.output == "")
+    #expect(result.errors.contains("list.store is no SQLite database; it was left as it is."))
+    #expect(try folder.text(of: "list.store") == "some text, and no store\n")
+  }
+
+  @Test func severalAtOnceLoseNothing() async throws {
+    #expect(try todo("list").status == 0)
+    let url = folder.url
+    try await withThrowingTaskGroup(of: Int32.self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          var worst: Int32 = 0
+          for number in 0..<10 {
+            let result = try BuiltTool.todo.run(
+              "add", "w\(writer)-\(number)", "--due", "1d", "--store", "list.store", in: url)
+            worst = max(worst, result.status)
+          }
+          return worst
+        }
+      }
+      for try await status in group { #expect(status == 0) }
+    }
+    let lines = try todo("list").output.split(separator: "\n").dropFirst(2)
+    #expect(lines.count == 40)
+    #expect(Set(lines.map { $0.split(separator: " ")[0] }).count == 40)
+  }
+
+  @Test func theDemoShowsEachFetch() throws {
+    let result = try BuiltTool.todo.run("demo", in: folder.url)
+    #expect(result.status == 0 && result.errors == "")
+    let headings = result.output.split(separator: "\n").filter { $0.first?.isLetter == true }.map(String.init)
+    #expect(
+      headings == [
+        "ToDo.objects(in: context)",
+        "ToDo.objects(matching: \\.completed, true, in: context)",
+        "ToDo.object(matching: \\.name, \"Call Grace\", in: context)",
+        "ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)",
+        "Category.object(name: \"Home\", in: context)?.toDos",
+        "ToDo.fetch(where: \\.category.name == \"Work\" && \\.completed == false, sortedBy: \\.dueDate, limit: 20, "
+          + "in: context)",
+        "ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)",
+      ])
+  }
+}
