@@ -88,6 +88,11 @@ extension DecodingContext {
         error(type, "an attribute has 'type' or 'codable', and not both")
         return false
       }
+      guard owner != .composite else {
+        error(node, "a field cannot be 'codable'; give the entity an attribute of that type")
+        broken.insert(reader.element)
+        return false
+      }
       guard let text = text(of: node, as: "'codable'") else { return false }
       let isOptional = text.hasSuffix("?")
       let name = isOptional ? String(text.dropLast()) : text

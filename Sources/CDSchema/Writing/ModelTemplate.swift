@@ -39,7 +39,7 @@ public enum ModelTemplate {
   }
 
   private static let firstVersion = """
-    # The first version. Once released ('cdgen lock'), it is frozen; 'cdgen add-version' starts the next.
+    # The first version. Once released, it is frozen; 'cdgen add-version' starts the next.
     # 'cdgen check' says what is wrong, with line and column.
 
     entities:
