@@ -33,8 +33,7 @@ struct Add: AsyncParsableCommand {
       let dueDate = due?.date ?? DueDate(argument: "1d")?.date ?? .now
       let toDo = ToDo(name: name, dueDate: dueDate, in: context)
       if let category { try Category.find(category, in: context).addToToDos(toDo) }
-      try context.save()
-      print("\(toDo.number)  \(toDo.name), due \(toDo.dueDate.shortText)")
+      return "\(toDo.number)  \(toDo.name), due \(toDo.dueDate.shortText)"
     }
   }
 }

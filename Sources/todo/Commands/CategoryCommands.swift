@@ -17,13 +17,17 @@ struct CategoryCommands: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
+    func validate() throws {
+      if name.isEmpty { throw ValidationError("A category needs a name.") }
+    }
+
     @MainActor
     func run() async throws {
       try store.withContext { context in
         if try Category.object(name: name, in: context) != nil {
           throw Problem("there is a category '\(name)' already")
         }
-        print(Category(name: name, in: context).name)
+        return Category(name: name, in: context).name
       }
     }
   }
@@ -45,7 +49,7 @@ struct CategoryCommands: AsyncParsableCommand {
             String(category.toDos.count),
           ]
         }
-        print(Table("Category", "Open", "All", rows: rows).text)
+        return Table("Category", "Open", "All", rows: rows).text
       }
     }
   }

@@ -21,7 +21,7 @@ struct Done: AsyncParsableCommand {
       let found = try ToDo.find(toDo, in: context)
       if found.completed { throw Problem("'\(found.name)' has been done already") }
       found.completed = true
-      print("\(found.number)  \(found.name), done")
+      return "\(found.number)  \(found.name), done"
     }
   }
 }

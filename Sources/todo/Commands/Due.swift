@@ -25,11 +25,10 @@ struct Due: AsyncParsableCommand {
         now: now, later: now + within.seconds, before: now - within.seconds, in: context
       ).filter { !$0.completed }
       for toDo in due { toDo.lastAlertDate = now }
-      print(
-        Table(
-          "No", "Due", "Name",
-          rows: due.map { [$0.number, TimeSpan(from: now, to: $0.dueDate).relativeText, $0.name] }
-        ).text)
+      return Table(
+        "No", "Due", "Name",
+        rows: due.map { [$0.number, TimeSpan(from: now, to: $0.dueDate).relativeText, $0.name] }
+      ).text
     }
   }
 }

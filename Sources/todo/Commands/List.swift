@@ -29,7 +29,7 @@ struct List: AsyncParsableCommand {
         toDos = try ToDo.fetch(sortedBy: \.dueDate, in: context)
       }
       if !all { toDos.removeAll(where: \.completed) }
-      print(Self.table(toDos).text)
+      return Self.table(toDos).text
     }
   }
 

@@ -20,7 +20,7 @@ struct Mute: AsyncParsableCommand {
     try store.withContext { context in
       let found = try ToDo.find(toDo, in: context)
       found.doNotAlert = true
-      print("\(found.number)  \(found.name), muted")
+      return "\(found.number)  \(found.name), muted"
     }
   }
 }

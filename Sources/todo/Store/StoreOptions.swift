@@ -10,19 +10,19 @@ struct StoreOptions: ParsableArguments {
       discussion: "Without it, the list is \(Self.defaultURL.path).", valueName: "path"))
   var store: String?
 
-  /// Opens the store, does something with a context of it and saves what changed. Nothing is saved if the
-  /// work fails.
+  /// Opens the store, does something with a context of it, saves what changed, and only then prints the text
+  /// that the work gives. Nothing is saved if the work fails, and nothing is printed if the save does.
   @MainActor
-  func withContext<T>(_ work: (ManagedObjectContext) throws -> T) throws -> T {
+  func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
     let url = store.map { URL(filePath: $0) } ?? Self.defaultURL
     do {
       try FileManager.default.createDirectory(
         at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
       let container = try PersistentContainer(for: ToDoModel.self, at: url)
       let context = container.viewContext
-      let result = try work(context)
+      let text = try work(context)
       if context.hasChanges { try context.save() }
-      return result
+      print(text)
     } catch let problem as Problem {
       throw problem
     } catch {

@@ -80,6 +80,7 @@ import Testing
     #expect(ambiguous.errors.hasPrefix("Error: 2 to-dos are named 'Twin'; say which by its number: "))
     #expect(try todo("add", "X", "--due", "yesterdayish").status == 64)
     #expect(try todo("add", "").status == 64)
+    #expect(try todo("category", "add", "").status == 64)
     let names = try todo("list", "--all").output.split(separator: "\n").dropFirst(2)
     #expect(names.count == 2 && names.allSatisfy { $0.contains("Twin") })
   }
