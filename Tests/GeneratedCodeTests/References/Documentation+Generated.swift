@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Documentation/Expected/Documentation+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Empty/Expected/Empty+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Naming/Expected/Naming+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/ToDo/Expected/ToDo+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Versions/Expected/Versions+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Wide/Expected/Wide+Generated.swift
