@@ -3,13 +3,20 @@
 final class ReadScope {
   /// Called when a snapshot begins, to arrange for its end; nil where none is to be held.
   var willBegin: (() -> Void)?
+  /// How many `perform` blocks are running, one within the other.
+  var depth = 0
+  /// Whether the store has snapshots.
+  var isEnabled = true
   private var isOpen = false
 
-  func willRead(_ connection: SQLiteConnection) throws {
-    guard !isOpen, let willBegin else { return }
+  @inline(__always) func willRead(_ connection: SQLiteConnection) throws {
+    if !isOpen, isEnabled, depth > 0 || willBegin != nil { try begin(connection) }
+  }
+
+  private func begin(_ connection: SQLiteConnection) throws {
     try connection.execute("BEGIN DEFERRED")
     isOpen = true
-    willBegin()
+    willBegin?()
   }
 
   func end(_ connection: SQLiteConnection) {

@@ -1,52 +1,57 @@
 import Foundation
 
-/// One measured number.
+/// What was measured of one contender: its CPU time, how often the first contender's time that is, or both.
 struct Figure {
-  enum Value {
-    /// Milliseconds of CPU time.
-    case milliseconds(Double)
-    /// How often another contender's time.
-    case ratio(Double)
-  }
-
   let workload: String
   let contender: String
-  let value: Value
-  /// The value that is to be reached, in the same unit; nil where there is none.
+  /// The median of the rounds' ratios.
+  var ratio: Double?
+  /// The median in milliseconds of CPU time.
+  var milliseconds: Double?
+  /// Mebibytes of memory.
+  var mebibytes: Double?
+  let rounds: Int
+  /// What is to be reached: a ratio where there is one, else the other value. Nil where there is none.
   let goal: Double?
 
-  init(_ workload: String, _ contender: String, _ value: Value, goal: Double? = nil) {
+  init(
+    _ workload: String, _ contender: String, ratio: Double? = nil, milliseconds: Double? = nil,
+    mebibytes: Double? = nil, rounds: Int, goal: Double? = nil
+  ) {
     self.workload = workload
     self.contender = contender
-    self.value = value
+    self.ratio = ratio
+    self.milliseconds = milliseconds
+    self.mebibytes = mebibytes
+    self.rounds = rounds
     self.goal = goal
-  }
-
-  /// The number, its unit's name and whether the goal is met.
-  private var parts: (key: String, number: Double, isMet: Bool) {
-    switch value {
-    case .milliseconds(let number): ("cpu_ms", number, number <= goal ?? .infinity)
-    case .ratio(let number): ("ratio", number, number <= goal ?? .infinity)
-    }
   }
 
   private static func text(_ number: Double) -> String {
     String(format: number < 10 ? "%.2f" : "%.1f", number)
   }
 
-  /// A line for people.
-  var text: String {
-    let (key, number, isMet) = parts
-    let unit = key == "ratio" ? "x" : " ms CPU"
-    let name = (workload + " " + contender).padding(toLength: 44, withPad: " ", startingAt: 0)
-    let end = goal.map { "   goal \(Self.text($0))\(unit)\(isMet ? "" : "  MISSED")" } ?? ""
-    return name + Self.text(number) + unit + end
+  private func padded(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// A line for programs: the workload, the contender and `cpu_ms` or `ratio`.
+  /// A line for people.
+  var text: String {
+    var line = (workload + " " + contender).padding(toLength: 40, withPad: " ", startingAt: 0)
+    line += padded(ratio.map { Self.text($0) + " x" } ?? "", 10)
+    line += padded(milliseconds.map { Self.text($0) + " ms" } ?? "", 12)
+    if let mebibytes { line += padded(Self.text(mebibytes) + " MiB", 12) }
+    guard let goal, let value = ratio ?? milliseconds ?? mebibytes else { return line }
+    return line + "   goal \(Self.text(goal))" + (value <= goal ? "" : "  MISSED")
+  }
+
+  /// A line for programs.
   var json: String {
-    let (key, number, _) = parts
-    let goal = goal.map { ",\"goal\":\($0)" } ?? ""
-    return "{\"workload\":\"\(workload)\",\"contender\":\"\(contender)\",\"\(key)\":\(number)\(goal)}"
+    var members = ["\"workload\":\"\(workload)\"", "\"contender\":\"\(contender)\""]
+    for (key, value) in [("ratio", ratio), ("cpu_ms", milliseconds), ("mib", mebibytes), ("goal", goal)] {
+      if let value { members.append("\"\(key)\":\(value)") }
+    }
+    members.append("\"rounds\":\(rounds)")
+    return "{" + members.joined(separator: ",") + "}"
   }
 }

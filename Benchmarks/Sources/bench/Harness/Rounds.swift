@@ -9,10 +9,12 @@ struct Contender {
 struct Rounds {
   /// A list of times a contender, by round.
   let times: [String: [Double]]
+  let count: Int
 
   /// Runs all contenders in each round, the second round starting with the second one and so on, so that
   /// none always follows the same other.
   init(_ contenders: [Contender], count: Int) throws {
+    self.count = count
     var times: [String: [Double]] = [:]
     for round in 0..<count {
       for place in contenders.indices {

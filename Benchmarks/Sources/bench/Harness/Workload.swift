@@ -1,15 +1,19 @@
-/// A thing to measure. Each one is a file in `Workloads`.
+/// A thing to measure.
 protocol Workload {
-  static var name: String { get }
-  static var summary: String { get }
+  var name: String { get }
+  var summary: String { get }
 
   /// Measures, and gives what it found.
-  static func run(_ settings: Settings) throws -> [Figure]
+  func run(_ settings: Settings) throws -> [Figure]
 }
 
 /// The workloads, in the order in which they run.
 enum Workloads {
-  static var all: [any Workload.Type] { [GenerateWorkload.self, CompileWorkload.self] }
+  static func all() -> [any Workload] {
+    let maker = GraphBenchMaker()
+    return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
+      + [MemoryWorkload(), OpenWorkload(), GenerateWorkload(), CompileWorkload()]
+  }
 }
 
 /// What the command line asks of every workload.

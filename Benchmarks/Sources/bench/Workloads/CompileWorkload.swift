@@ -4,15 +4,15 @@ import Foundation
 
 /// How long generated Swift takes to compile: CPU milliseconds an entity, whole module, in a compiler of its
 /// own. What an empty module costs is taken off.
-enum CompileWorkload: Workload {
-  static let name = "compile"
-  static let summary = "Compiles generated Swift, optimised and not, internal and public."
+struct CompileWorkload: Workload {
+  let name = "compile"
+  let summary = "Compiles generated Swift, optimised and not, internal and public."
 
   private static let variants: [(access: AccessLevel, isOptimized: Bool, goal: Double)] = [
     (.internal, true, 150), (.internal, false, 80), (.public, true, 250), (.public, false, 100),
   ]
 
-  static func run(_ settings: Settings) throws -> [Figure] {
+  func run(_ settings: Settings) throws -> [Figure] {
     let size = settings.isSmoke ? 2 : 30
     let compiler = try SwiftCompiler(modules: settings.modules)
     defer { compiler.removeFiles() }
@@ -21,26 +21,27 @@ enum CompileWorkload: Workload {
     var contenders: [Contender] = []
     for isOptimized in [true, false] {
       contenders.append(
-        Contender(name: "empty \(mode(isOptimized))") {
+        Contender(name: "empty \(Self.mode(isOptimized))") {
           try compiler.compile(empty, isOptimized: isOptimized)
         })
     }
-    for variant in variants {
+    for variant in Self.variants {
       let files = try Generator(options: .init(access: variant.access)).generate(model)
       let source = try compiler.write(
-        files.map(\.contents).joined(), as: "\(variant.access.rawValue)-\(mode(variant.isOptimized)).swift")
+        files.map(\.contents).joined(),
+        as: "\(variant.access.rawValue)-\(Self.mode(variant.isOptimized)).swift")
       contenders.append(
-        Contender(name: "\(variant.access.rawValue) \(mode(variant.isOptimized))") {
+        Contender(name: "\(variant.access.rawValue) \(Self.mode(variant.isOptimized))") {
           try compiler.compile(source, isOptimized: variant.isOptimized)
         })
     }
     let rounds = try Rounds(contenders, count: settings.rounds ?? 3)
-    return variants.map { variant in
-      let mode = mode(variant.isOptimized)
+    return Self.variants.map { variant in
+      let mode = Self.mode(variant.isOptimized)
       let seconds = rounds.difference("\(variant.access.rawValue) \(mode)", "empty \(mode)")
       return Figure(
-        name, "\(variant.access.rawValue) \(mode), an entity", .milliseconds(seconds / Double(size) * 1000),
-        goal: settings.isSmoke ? nil : variant.goal)
+        name, "\(variant.access.rawValue) \(mode), an entity", milliseconds: seconds / Double(size) * 1000,
+        rounds: rounds.count, goal: settings.isSmoke ? nil : variant.goal)
     }
   }
 

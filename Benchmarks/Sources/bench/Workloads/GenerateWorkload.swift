@@ -1,11 +1,11 @@
 import CDGenerator
 
 /// How long the Swift of a model takes to make.
-enum GenerateWorkload: Workload {
-  static let name = "generate"
-  static let summary = "Makes the Swift of models of 100, 300 and 1,000 entities."
+struct GenerateWorkload: Workload {
+  let name = "generate"
+  let summary = "Makes the Swift of models of 100, 300 and 1,000 entities."
 
-  static func run(_ settings: Settings) throws -> [Figure] {
+  func run(_ settings: Settings) throws -> [Figure] {
     let sizes = settings.isSmoke ? [2, 4, 8] : [100, 300, 1000]
     let contenders = sizes.map { size in
       let model = SampleModel.make(entities: size)
@@ -19,7 +19,7 @@ enum GenerateWorkload: Workload {
     let rounds = try Rounds(contenders, count: settings.rounds ?? 11)
     var figures = sizes.map { size in
       Figure(
-        name, "\(size) entities", .milliseconds(rounds.median("\(size)") * 1000),
+        name, "\(size) entities", milliseconds: rounds.median("\(size)") * 1000, rounds: rounds.count,
         goal: size == 1000 ? 300 : nil)
     }
     // Linear growth: as much time as there are entities, with a quarter to spare.
@@ -27,7 +27,7 @@ enum GenerateWorkload: Workload {
       let growth = rounds.ratio("\(larger)", to: "\(smaller)")
       figures.append(
         Figure(
-          name, "\(larger) entities to \(smaller)", .ratio(growth),
+          name, "\(larger) entities to \(smaller)", ratio: growth, rounds: rounds.count,
           goal: settings.isSmoke ? nil : Double(larger) / Double(smaller) * 1.25))
     }
     return figures

@@ -1,0 +1,55 @@
+import Foundation
+
+/// What is measured in a process of its own: memory, and the way from the program's start to the first row.
+enum Probe {
+  private static var contenders: [any GraphContender.Type] {
+    [
+      CContender.self, GRDBContender.self, GRDBRecordContender.self, RuntimeContender.self,
+    ]
+  }
+
+  /// Does the work of a probe, `memory-NAME` or `open-NAME`, and prints what it found.
+  static func run(_ probe: String, store: String) throws {
+    let parts = probe.split(separator: "-", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
+      throw BenchError("there is no probe '\(probe)'")
+    }
+    // No dataset is made: its memory and time are not the contender's.
+    let contender = try type.init(path: store, data: GraphData(count: 2, categories: 1))
+    switch parts[0] {
+    case "memory":
+      let before = residentBytes()
+      try contender.run(.fetch)
+      print(Double(residentBytes() - before) / 1_048_576)
+      // The result is alive until here.
+      _ = try contender.checksum(.fetch)
+    case "open":
+      try contender.run(.predicate)
+    default: throw BenchError("there is no probe '\(probe)'")
+    }
+  }
+
+  /// Runs a probe in a process of its own.
+  ///
+  /// - Returns: What it printed, and its CPU time in seconds.
+  static func spawn(_ probe: String, store: String) throws -> (output: String, seconds: Double) {
+    let process = Process()
+    process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    process.arguments = ["--probe", probe, "--store", store]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    let start = CPUTime.children
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw BenchError("the probe \(probe) failed") }
+    return (String(decoding: output, as: UTF8.self), CPUTime.children - start)
+  }
+
+  private static func residentBytes() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
+      let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+    else { return 0 }
+    return pages * sysconf(Int32(_SC_PAGESIZE))
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// How much memory the result of fetching 200,000 todos takes above the idle process.
+struct MemoryWorkload: Workload {
+  let name = "memory"
+  let summary = "The memory of 200,000 fetched todos, above the idle process."
+
+  func run(_ settings: Settings) throws -> [Figure] {
+    #if os(Linux)
+      let stores = try ProbeStores(settings, count: settings.isSmoke ? 400 : 200_000)
+      let rounds = settings.rounds ?? 3
+      return try ProbeStores.contenders.map { type in
+        let sizes = try (0..<rounds).map { _ in
+          let text = try Probe.spawn("memory-\(type.name)", store: stores.path(type)).output
+          return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+        }
+        let isOurs = type.name == RuntimeContender.name && !settings.isSmoke
+        return Figure(
+          name, type.name, mebibytes: Rounds.median(sizes), rounds: rounds, goal: isOurs ? 60 : nil)
+      }
+    #else
+      return []
+    #endif
+  }
+}
+
+/// How long a program takes from its start to the first rows of a store, as ratio to C.
+struct OpenWorkload: Workload {
+  let name = "open"
+  let summary = "Starts a program, opens a store and fetches a few rows."
+
+  func run(_ settings: Settings) throws -> [Figure] {
+    let stores = try ProbeStores(settings, count: 100)
+    let contenders = ProbeStores.contenders.map { type in
+      Contender(name: type.name) { try Probe.spawn("open-\(type.name)", store: stores.path(type)).seconds }
+    }
+    let rounds = try Rounds(contenders, count: settings.rounds ?? 21)
+    return contenders.map { contender in
+      Figure(
+        name, contender.name, ratio: rounds.ratio(contender.name, to: GRDBContender.name),
+        milliseconds: rounds.median(contender.name) * 1000, rounds: rounds.count,
+        goal: contender.name == RuntimeContender.name && !settings.isSmoke ? 1 : nil)
+    }
+  }
+}
+
+/// Filled stores of all contenders, for processes to open.
+private final class ProbeStores {
+  static var contenders: [any GraphContender.Type] {
+    [
+      CContender.self, GRDBContender.self, RuntimeContender.self,
+    ]
+  }
+
+  private let folder: URL
+
+  init(_ settings: Settings, count: Int) throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let data = GraphData(count: count, categories: 10)
+    for contender in Self.contenders {
+      try contender.init(path: path(contender), data: data).run(.insert)
+    }
+  }
+
+  deinit {
+    // What stays behind in a temporary folder does no harm.
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  func path(_ contender: any GraphContender.Type) -> String {
+    folder.appending(path: contender.name + ".sqlite").path
+  }
+}
