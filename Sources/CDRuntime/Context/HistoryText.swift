@@ -7,8 +7,18 @@ enum HistoryText {
     for (kind, objects) in [
       ("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", plan.updated),
     ] {
-      var keys: [String: [ObjectKey]] = [:]
-      for object in objects { keys[object.scope.plan.name, default: []].append(object.key) }
+      var keys: [(entity: String, keys: [ObjectKey])] = []
+      var places: [Int: Int] = [:]
+      var last = (entity: -1, place: 0)
+      for object in objects {
+        let entity = object.scope.plan.index
+        if entity != last.entity {
+          last = (entity, places[entity] ?? keys.count)
+          if last.place == keys.count { keys.append((object.scope.plan.name, [])) }
+          places[entity] = last.place
+        }
+        keys[last.place].keys.append(object.key)
+      }
       for (entity, keys) in keys {
         entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
       }

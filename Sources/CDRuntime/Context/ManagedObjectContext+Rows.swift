@@ -9,11 +9,15 @@ extension ManagedObjectContext {
   {
     var objects: [ManagedObject] = []
     defer { statement.reset() }
+    // Here and not on the way: what the statement gives is held anyhow until its end.
+    guard let map = maps[plan.root] else { return [] }
+    sweepIfDue(map)
+    defer { map.expectHeld(objects.count) }
     let handle = statement.handle
     guard let entityColumn = select.entityColumn else {
       let row = RowReader(statement: handle, map: nil, report: rowReport)
       let scope = scopes[plan.index]
-      while try statement.step() { objects.append(object(from: row, handle, scope)) }
+      while try statement.step() { objects.append(object(from: row, handle, scope, map)) }
       return objects
     }
     var current: (name: String, scope: ObjectScope, row: RowReader)?
@@ -21,46 +25,51 @@ extension ManagedObjectContext {
       let name = statement.string(entityColumn) ?? ""
       if current?.name != name {
         // A row of an entity that this model has not is nobody's to read.
-        guard let kind = model.entity(name), let map = select.maps[kind.index] else { continue }
+        guard let kind = model.entity(name), let columns = select.maps[kind.index] else { continue }
         current = (
-          name, scopes[kind.index], RowReader(statement: handle, map: map, report: rowReport)
+          name, scopes[kind.index], RowReader(statement: handle, map: columns, report: rowReport)
         )
       }
-      if let current { objects.append(object(from: current.row, handle, current.scope)) }
+      if let current { objects.append(object(from: current.row, handle, current.scope, map)) }
     }
     return objects
   }
 
   @inline(__always)
-  private func object(from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope) -> ManagedObject
-  {
+  private func object(
+    from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope, _ map: IdentityMap
+  ) -> ManagedObject {
     let key = sqlite3_column_int64(statement, 0)
     let version = sqlite3_column_int64(statement, 1)
-    if let object = registered(key, root: scope.plan.root) {
-      if object.version != version || object.flags.contains(.fault),
-        !object.isPending || object.flags.contains(.fault)
-      {
-        object.version = version
-        object.flags.subtract([.fault, .inaccessible])
-        decode(object, row)
-      }
+    if let object = map[key] {
+      if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
       return object
     }
-    let object = makeObject(ObjectSeed(scope: scope, key: key, version: version, flags: []))
+    let object = makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
     decode(object, row)
-    addToMap(object)
+    map.insert(object)
     return object
   }
 
-  func decode(_ object: ManagedObject, _ row: RowReader) {
+  /// Gives an object the values of its row, unless it has changes.
+  private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
+    guard !object.isPending || object.flags.contains(.fault) else { return }
+    object.version = version
+    object.flags.subtract([.fault, .inaccessible])
+    decode(object, row)
+  }
+
+  @inline(__always) func decode(_ object: ManagedObject, _ row: RowReader) {
     object._decode(row)
-    if !rowReport.columns.isEmpty {
-      for column in rowReport.columns {
-        let plan = object.scope.plan
-        object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)
-      }
-      rowReport.columns.removeAll()
+    if !rowReport.columns.isEmpty { reportColumns(of: object) }
+  }
+
+  private func reportColumns(of object: ManagedObject) {
+    let plan = object.scope.plan
+    for column in rowReport.columns {
+      object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)
     }
+    rowReport.columns.removeAll()
   }
 
   /// Reads the row of an object that is a fault. Its flag has been cleared.
@@ -119,7 +128,8 @@ extension ManagedObjectContext {
   }
 
   func makeFault(_ key: ObjectKey, _ plan: EntityPlan) -> ManagedObject {
-    let object = makeObject(ObjectSeed(scope: scopes[plan.index], key: key, version: 0, flags: .fault))
+    let object = makeObject(
+      ObjectSeed(seedState, scope: scopes[plan.index], key: key, version: 0, flags: .fault))
     addToMap(object)
     return object
   }

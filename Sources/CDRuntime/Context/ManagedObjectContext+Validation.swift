@@ -11,6 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError/validation(_:)`` with every mistake.
   func validate() throws {
     var errors: [ValidationError] = []
+    if pending.contains(where: { $0.flags.contains(.deleted) }) { clearDeleted() }
     for object in pending {
       if object.flags.contains(.deleted) {
         if !object.flags.contains(.inserted) { checkDenials(of: object, &errors) }
@@ -59,14 +60,12 @@ extension ManagedObjectContext {
     let unassigned =
       isNew && object.flags.contains(.draft)
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
-    for slot in plan.slots where isNew || object.extras?.changed.contains(slot.number) == true {
-      if unassigned.contains(slot.number) {
-        add(.missingValue, slot.name)
-        continue
-      }
+    for slot in unassigned { add(.missingValue, plan.slots[slot].name) }
+    for slot in plan.ruledSlots where isNew || object.extras?.changed.contains(slot) == true {
+      if unassigned.contains(slot) { continue }
+      let slot = plan.slots[slot]
       switch slot.kind {
       case .attribute(let attribute, let cell):
-        if attribute.derivation != nil, attribute.isOptional { continue }
         let value = object.storedValue(slot.number)
         if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
           add(reason, slot.name)
@@ -97,11 +96,7 @@ extension ManagedObjectContext {
     let description = relationship.description
     guard relationship.isToMany else {
       // A reference to an object that is deleted in this context is none.
-      guard !description.isOptional else {
-        if case .reference = relationship.storage { clearDeleted(object, relationship) }
-        return nil
-      }
-      return object.relatedObject(relationship) == nil ? .missingValue : nil
+      return !description.isOptional && object.relatedObject(relationship) == nil ? .missingValue : nil
     }
     let minimum = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
     guard minimum > 0 || description.maximumCount != nil else { return nil }
@@ -110,13 +105,21 @@ extension ManagedObjectContext {
     return isWrong ? .wrongCount(count) : nil
   }
 
-  /// Clears a reference whose object was deleted after it was set.
-  private func clearDeleted(_ object: ManagedObject, _ relationship: RelationshipPlan) {
-    let key = object.referenceKey(relationship.slot)
-    guard key != 0, relationship.isGuaranteed,
-      let other = registered(key, root: model.entities[relationship.destination].root), other.isDeleted
-    else { return }
-    object._willWrite(relationship.slot)
-    object._setReference(relationship.slot, 0)
+  /// Clears references whose objects were deleted after they were set.
+  private func clearDeleted() {
+    // Clearing changes objects that are listed already, and lists no others.
+    for object in pending where object.isPending && !object.flags.contains(.deleted) {
+      let plan = object.scope.plan
+      let isNew = object.flags.contains(.inserted)
+      for slot in plan.clearableSlots where isNew || object.extras?.changed.contains(slot) == true {
+        guard let relationship = plan.relationships[slot] else { continue }
+        let key = object.referenceKey(slot)
+        guard key != 0,
+          let other = registered(key, root: model.entities[relationship.destination].root), other.isDeleted
+        else { continue }
+        object._willWrite(slot)
+        object._setReference(slot, 0)
+      }
+    }
   }
 }

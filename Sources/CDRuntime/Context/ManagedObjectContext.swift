@@ -31,6 +31,10 @@ public final class ManagedObjectContext {
   private var connection: SQLiteConnection?
   private let observers = ErrorObservers()
   let reading = ReadScope()
+  /// Serves the making of one object after another.
+  let seedState: ObjectSeed.State
+  /// The scope of the last new object: the next one is mostly of the same entity.
+  private var insertionScope: ObjectScope?
 
   init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
@@ -39,6 +43,7 @@ public final class ManagedObjectContext {
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
+    seedState = ObjectSeed.State(scope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
     reading.isEnabled = !store.isInMemory
@@ -91,7 +96,7 @@ public final class ManagedObjectContext {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     let seed = ObjectSeed(inserting: name, in: self)
-    guard seed.key != 0 else {
+    guard seed.state.key != 0 else {
       let reason = insertionErrors.popLast().map { "\($0)" } ?? ""
       throw StoreError.sqlite(code: 1, message: reason, during: "reserving a key")
     }
@@ -99,11 +104,15 @@ public final class ManagedObjectContext {
   }
 
   func makeObject(_ seed: ObjectSeed) -> ManagedObject {
-    seed.scope.plan.factory?(seed) ?? ManagedObject(_seed: seed)
+    seed.state.scope.plan.factory?(seed) ?? ManagedObject(_seed: seed)
   }
 
   func scopeForInsertion(of name: String) -> ObjectScope? {
-    if let plan = model.entity(name), !plan.description.isAbstract { return scopes[plan.index] }
+    if let scope = insertionScope, scope.plan.name == name { return scope }
+    if let plan = model.entity(name), !plan.description.isAbstract {
+      insertionScope = scopes[plan.index]
+      return scopes[plan.index]
+    }
     failInsertion(.uninsertableEntity, of: name)
     return nil
   }
@@ -147,7 +156,16 @@ public final class ManagedObjectContext {
   func registered(_ key: ObjectKey, root: Int) -> ManagedObject? { maps[root]?[key] }
 
   func addToMap(_ object: ManagedObject) {
-    maps[object.scope.plan.root]?.insert(object) { [unowned self] in dropCaches() }
+    guard let map = maps[object.scope.plan.root] else { return }
+    sweepIfDue(map)
+    map.insert(object)
+  }
+
+  /// Lets go of what nobody uses, where enough has come since it was last done.
+  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
+    guard map.isSweepDue else { return }
+    dropCaches()
+    map.sweep()
   }
 
   private func dropCaches() {

@@ -17,6 +17,10 @@ struct SaveRun {
   let plan: SavePlan
   private let writer = RowWriter()
   private var conflicts: [SaveConflict] = []
+  /// The statement of the last row of each kind: the next one mostly needs it again.
+  private var lastInsert: (entity: Int, statement: SQLiteStatement)?
+  private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
+  private var lastDelete: (root: Int, statement: SQLiteStatement)?
   private var model: ModelPlan { context.model }
 
   init(context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan) {
@@ -61,14 +65,20 @@ struct SaveRun {
   // MARK: Rows
 
   private mutating func delete(_ object: ManagedObject) throws {
-    let entity = object.scope.plan
-    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
-      entity.sql.delete
-    }
+    let statement = try deleteStatement(object.scope.plan)
     statement.bind(object.key, at: 1)
     statement.bind(object.version, at: 2)
     try statement.run()
     try noteConflict(object)
+  }
+
+  private mutating func deleteStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
+    if let lastDelete, lastDelete.root == entity.root { return lastDelete.statement }
+    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
+      entity.sql.delete
+    }
+    lastDelete = (entity.root, statement)
+    return statement
   }
 
   private mutating func noteConflict(_ object: ManagedObject) throws {
@@ -115,8 +125,24 @@ struct SaveRun {
 
   private mutating func update(_ object: ManagedObject) throws {
     guard let extras = object.extras else { return }
-    let entity = object.scope.plan
-    let slots = entity.storedSlots.filter(extras.changed.contains)
+    let (statement, slots) = try updateStatement(object.scope.plan, changed: extras.changed)
+    writer.start(statement.handle)
+    for slot in slots { object._encode(slot, writer) }
+    try checkWriter(object)
+    statement.bind(object.key, at: writer.nextParameter)
+    statement.bind(object.version, at: writer.nextParameter + 1)
+    try statement.run()
+    try noteConflict(object)
+  }
+
+  /// The statement that writes the changed slots that have columns, and these slots.
+  private mutating func updateStatement(
+    _ entity: EntityPlan, changed: SlotSet
+  ) throws -> (SQLiteStatement, [Int]) {
+    if let lastUpdate, lastUpdate.entity == entity.index, lastUpdate.slots == changed {
+      return (lastUpdate.statement, lastUpdate.list)
+    }
+    let slots = entity.storedSlots.filter(changed.contains)
     var set = SlotSet()
     for slot in slots { set.insert(slot) }
     let statement = try connection.statement(.init(purpose: .update, place: entity.index, detail: set)) {
@@ -126,13 +152,8 @@ struct SaveRun {
         + (assignments + ["_version = _version + 1"]).joined(separator: ", ")
         + " WHERE _pk = ? AND _version = ?"
     }
-    writer.start(statement.handle)
-    for slot in slots { object._encode(slot, writer) }
-    try checkWriter(object)
-    statement.bind(object.key, at: writer.nextParameter)
-    statement.bind(object.version, at: writer.nextParameter + 1)
-    try statement.run()
-    try noteConflict(object)
+    lastUpdate = (entity.index, changed, statement, slots)
+    return (statement, slots)
   }
 
   /// Gives the unique columns of rows that stand in each other's way values that no row has, for the moment
@@ -164,9 +185,7 @@ struct SaveRun {
 
   private mutating func insert(_ object: ManagedObject) throws {
     let entity = object.scope.plan
-    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
-      entity.sql.insert
-    }
+    let statement = try insertStatement(entity)
     statement.bind(object.key, at: 1)
     writer.start(statement.handle, at: 2)
     for slot in entity.storedSlots { object._encode(slot, writer) }
@@ -176,6 +195,15 @@ struct SaveRun {
     } catch let error as StoreError where error.isUniquenessViolation {
       throw notUnique(object, error)
     }
+  }
+
+  private mutating func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
+    if let lastInsert, lastInsert.entity == entity.index { return lastInsert.statement }
+    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
+      entity.sql.insert
+    }
+    lastInsert = (entity.index, statement)
+    return statement
   }
 
   private func checkWriter(_ object: ManagedObject) throws {

@@ -1,18 +1,35 @@
 /// What an object is made from: an insertion, a row, or nothing but a name.
+///
+/// One word, for it goes through the initialisers of a class and all its parents. What it leads to is the
+/// context's and serves one object after another: between a seed's making and
+/// ``ManagedObject/init(_seed:)``, which reads it, stands nothing but generated code.
 @_spi(Generated) public struct ObjectSeed {
-  let scope: ObjectScope
-  let key: ObjectKey
-  let version: Int64
-  let flags: ObjectFlags
-  /// The context that registers the object when it has been made; nil where the maker does so.
-  let insertingContext: ManagedObjectContext?
+  let state: State
 
-  init(scope: ObjectScope, key: ObjectKey, version: Int64, flags: ObjectFlags) {
-    self.scope = scope
-    self.key = key
-    self.version = version
-    self.flags = flags
-    insertingContext = nil
+  final class State {
+    var scope: ObjectScope
+    var key: ObjectKey = 0
+    var version: Int64 = 0
+    var flags: ObjectFlags = []
+    /// Whether the object registers itself with its context; where it does not, its maker does so.
+    var isInsertion = false
+
+    init(scope: ObjectScope) { self.scope = scope }
+  }
+
+  /// The seed of an object whose maker registers it.
+  init(_ state: State, scope: ObjectScope, key: ObjectKey, version: Int64, flags: ObjectFlags) {
+    state.scope = scope
+    state.key = key
+    state.version = version
+    state.flags = flags
+    state.isInsertion = false
+    self.state = state
+  }
+
+  /// The seed of an object that belongs to no context.
+  init(detached scope: ObjectScope) {
+    self.init(State(scope: scope), scope: scope, key: 0, version: 0, flags: .inaccessible)
   }
 
   /// The seed of a new object.
@@ -23,18 +40,20 @@
   /// Where the context's model has no such entity, or an abstract one, the object belongs to no context and
   /// ``ManagedObjectContext/errors`` says why.
   public init(inserting entity: String, in context: ManagedObjectContext, isComplete: Bool = false) {
-    if let scope = context.scopeForInsertion(of: entity) {
-      self.scope = scope
-      key = context.nextKey(for: scope.plan)
-      version = 0
-      flags = isComplete || scope.plan.requiredSlots.isEmpty ? .inserted : [.inserted, .draft]
-      insertingContext = context
-    } else {
-      scope = ObjectScope(plan: EntityPlan.unknown(entity), context: nil)
-      key = 0
-      version = 0
-      flags = .inaccessible
-      insertingContext = nil
+    guard let scope = context.scopeForInsertion(of: entity) else {
+      self.init(detached: ObjectScope(plan: EntityPlan.unknown(entity), context: nil))
+      return
     }
+    self.init(inserting: scope, in: context, isComplete: isComplete)
+  }
+
+  init(inserting scope: ObjectScope, in context: ManagedObjectContext, isComplete: Bool) {
+    let key = context.nextKey(for: scope.plan)
+    state = context.seedState
+    state.scope = scope
+    state.key = key
+    state.version = 0
+    state.flags = isComplete || scope.plan.requiredSlots.isEmpty ? .inserted : [.inserted, .draft]
+    state.isInsertion = true
   }
 }

@@ -202,7 +202,13 @@ extension RowReader {
 }
 
 extension RowReader {
-  public func optionalString(_ column: Int) -> String? { isNull(column) ? nil : string(column) }
+  public func optionalString(_ column: Int) -> String? {
+    guard let statement else { return isNull(column) ? nil : string(column) }
+    let index = index(column)
+    guard let bytes = sqlite3_column_text(statement, index) else { return nil }
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
   public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
   public func optionalInt16(_ column: Int) -> Int16? { isNull(column) ? nil : int16(column) }
   public func optionalInt32(_ column: Int) -> Int32? { isNull(column) ? nil : int32(column) }

@@ -38,17 +38,23 @@ import GRDBSQLite
   /// Goes on with collecting values.
   func startCapture() {
     statement = nil
+    isKeyCapture = false
     captured.removeAll(keepingCapacity: true)
     failure = nil
   }
 
   var values: [AttributeValue] { captured }
 
-  /// The key that was captured alone; 0 for none.
-  var capturedKey: ObjectKey {
-    if case .int(let key)? = captured.first { return key }
-    return 0
+  /// Goes on with one key, which costs less than a list of values.
+  func startKeyCapture() {
+    statement = nil
+    isKeyCapture = true
+    capturedKey = 0
   }
+
+  /// The key that was captured; 0 for none.
+  private(set) var capturedKey: ObjectKey = 0
+  private var isKeyCapture = false
 
   @inline(__always) private func next() -> Int32 {
     let current = parameter
@@ -158,6 +164,10 @@ extension RowWriter {
     if let statement { bindText(statement, value.absoluteString) } else { captured.append(.url(value)) }
   }
   public func key(_ value: ObjectKey) {
+    if statement == nil, isKeyCapture {
+      capturedKey = value
+      return
+    }
     if value == 0 { null() } else { int64(value) }
   }
   public func codable<Value>(_ value: CodableStorage<Value>) {

@@ -72,8 +72,7 @@ extension ManagedObject {
   @_spi(Generated) public final func _missing(_ entity: String) -> ObjectSeed {
     report(.missingObject)
     let plan = scope.context?.model.entity(entity) ?? EntityPlan.unknown(entity)
-    return ObjectSeed(
-      scope: ObjectScope(plan: plan, context: nil), key: 0, version: 0, flags: .inaccessible)
+    return ObjectSeed(detached: ObjectScope(plan: plan, context: nil))
   }
 
   /// What an enumeration reads as that has no case for the stored raw value.

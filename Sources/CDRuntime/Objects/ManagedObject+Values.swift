@@ -15,8 +15,13 @@ extension ManagedObject {
 
   /// The key of a reference in the object's own table.
   final func referenceKey(_ slot: Int) -> ObjectKey {
-    if case .int(let key) = storedValue(slot) { return key }
-    return 0
+    guard scope.plan.factory != nil, let writer = scope.context?.captureWriter else {
+      if case .int(let key) = storedValue(slot) { return key }
+      return 0
+    }
+    writer.startKeyCapture()
+    _encode(slot, writer)
+    return writer.capturedKey
   }
 
   /// Sets values as they are kept, whatever the object's class. Nothing is noted.

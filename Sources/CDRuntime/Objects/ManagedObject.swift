@@ -15,8 +15,8 @@
 /// let title = try book.value(forKey: "title")
 /// ```
 open class ManagedObject {
-  final var scope: ObjectScope
-  final var key: ObjectKey
+  final let scope: ObjectScope
+  final let key: ObjectKey
   final var version: Int64
   final var flags: ObjectFlags
   final var extras: ObjectExtras?
@@ -25,11 +25,12 @@ open class ManagedObject {
   open class var entityName: String { "" }
 
   @_spi(Generated) public init(_seed seed: ObjectSeed) {
-    scope = seed.scope
-    key = seed.key
-    version = seed.version
-    flags = seed.flags
-    if let context = seed.insertingContext {
+    let state = seed.state
+    scope = state.scope
+    key = state.key
+    version = state.version
+    flags = state.flags
+    if state.isInsertion, let context = scope.context {
       if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()

@@ -32,6 +32,11 @@ final class EntityPlan: Sendable {
   /// Slots of stored attributes that a new object of a generated class must be given a value for; empty for an
   /// entity without such a class, whose objects have no value until they are given one.
   let requiredSlots: [Int]
+  /// Slots with a rule that a value may break: the only ones that a save looks at. What the class's type
+  /// guarantees is no rule.
+  let ruledSlots: [Int]
+  /// References that are optional, and so are cleared where their object has been deleted.
+  let clearableSlots: [Int]
   let sql: EntitySQL
 
   var name: String { description.name }
@@ -78,6 +83,11 @@ final class EntityPlan: Sendable {
         guard let attribute = slot.attribute, slot.isStored, attribute.derivation == nil else { return false }
         return !attribute.isOptional && attribute.defaultValue == nil
       }.map(\.number)
+    ruledSlots = slots.filter { $0.hasRules(isTyped: factory != nil) }.map(\.number)
+    clearableSlots = slots.filter { slot in
+      guard let relationship = slot.relationship, case .reference = relationship.storage else { return false }
+      return relationship.description.isOptional && relationship.isGuaranteed
+    }.map(\.number)
     sql = EntitySQL(
       table: table, entity: hasEntityColumn ? description.name : nil, columns: columns.map(\.name))
   }

@@ -170,7 +170,7 @@ struct ModelPlanBuilder {
       if !classes.isEmpty { throw ModelError.classMissing(entity: entity.name) }
       return nil
     }
-    let probe = factory(ObjectSeed(scope: .detached, key: 0, version: 0, flags: .inaccessible))
+    let probe = factory(ObjectSeed(detached: .detached))
     guard let type = type(of: probe) as? any EntityClass.Type, type.entityName == entity.name else {
       throw ModelError.wrongClass(entity: entity.name, found: "\(Swift.type(of: probe))")
     }

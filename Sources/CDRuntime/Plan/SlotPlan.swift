@@ -1,5 +1,6 @@
-/// A property of an entity, with what reading and writing it needs.
-struct SlotPlan: Sendable {
+/// A property of an entity, with what reading and writing it needs. A class, so that handing it about costs
+/// little.
+final class SlotPlan: Sendable {
   enum Kind: Sendable {
     case attribute(AttributeDescription, CellType)
     case composite(AttributeDescription, [FieldPlan])
@@ -14,6 +15,14 @@ struct SlotPlan: Sendable {
   /// The columns that hold the value; empty where the table has none.
   let columns: Range<Int>
 
+  init(number: Int, name: String, owner: String, kind: Kind, columns: Range<Int>) {
+    self.number = number
+    self.name = name
+    self.owner = owner
+    self.kind = kind
+    self.columns = columns
+  }
+
   var isStored: Bool { !columns.isEmpty }
 
   var attribute: AttributeDescription? {
@@ -26,6 +35,33 @@ struct SlotPlan: Sendable {
   var relationship: RelationshipPlan? {
     if case .relationship(let relationship) = kind { return relationship }
     return nil
+  }
+}
+
+extension SlotPlan {
+  /// Whether a value may break a rule of the schema.
+  ///
+  /// - Parameter isTyped: Whether the objects are of a generated class, which has no nil for a mandatory
+  ///   attribute.
+  func hasRules(isTyped: Bool) -> Bool {
+    switch kind {
+    case .attribute(let attribute, let cell):
+      if attribute.derivation != nil { return !attribute.isOptional }
+      if !isTyped, !attribute.isOptional { return true }
+      if attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil { return true }
+      if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
+      if case .enumeration = attribute.type { return true }
+      switch cell {
+      // These may be no number.
+      case .float, .double, .decimal, .date: return true
+      case .codable: return !attribute.isOptional
+      case .string, .bool, .int16, .int32, .int64, .data, .uuid, .url: return false
+      }
+    case .composite: return true
+    case .relationship(let relationship):
+      let description = relationship.description
+      return !description.isOptional || description.minimumCount != nil || description.maximumCount != nil
+    }
   }
 }
 

@@ -8,9 +8,13 @@ enum Probe {
     ]
   }
 
-  /// Does the work of a probe, `memory-NAME` or `open-NAME`, and prints what it found.
+  /// Does the work of a probe, `memory-NAME` or `open-NAME`, and prints what it found. `loop-TASK` does a task
+  /// of CDRuntime's twenty times on a filled store, for a profiler to look at.
   static func run(_ probe: String, store: String) throws {
     let parts = probe.split(separator: "-", maxSplits: 1).map(String.init)
+    if parts.count == 2, parts[0] == "loop", let task = GraphTask(rawValue: parts[1]) {
+      return try loop(task, store: store)
+    }
     guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
       throw BenchError("there is no probe '\(probe)'")
     }
@@ -26,6 +30,23 @@ enum Probe {
     case "open":
       try contender.run(.predicate)
     default: throw BenchError("there is no probe '\(probe)'")
+    }
+  }
+
+  private static func loop(_ task: GraphTask, store: String) throws {
+    let data = GraphData(count: 200_000, categories: 1000)
+    let filled = FileManager.default.fileExists(atPath: store)
+    if !filled { try RuntimeContender(path: store, data: data).run(.insert) }
+    for _ in 0..<20 {
+      var path = store
+      if task.writes {
+        path = store + ".copy"
+        for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
+        if task != .insert { try FileManager.default.copyItem(atPath: store, toPath: path) }
+      }
+      let contender = try RuntimeContender(path: path, data: data)
+      try contender.prepare(task)
+      print(try CPUTime.measure { try contender.run(task) } * 1000)
     }
   }
 
