@@ -117,7 +117,7 @@ extension ManagedObjectContext {
   func objects(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     let state = object.toManyState(relationship.slot)
     if let cache = state.cache { return cache }
-    if state.keys == nil { load(object, relationship, state) }
+    if state.keys == nil, let loaded = load(object, relationship, state) { return loaded }
     guard let keys = state.keys else { return [] }
     let plan = model.entities[relationship.destination]
     var objects: [ManagedObject] = []
@@ -147,7 +147,13 @@ extension ManagedObjectContext {
     objects(of: object, relationship).count
   }
 
-  private func load(_ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState) {
+  /// Reads which objects a relationship has.
+  ///
+  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  @discardableResult
+  private func load(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) -> [ManagedObject]? {
     var keys: [ObjectKey] = []
     var rows: [ManagedObject] = []
     if !object.flags.contains(.inserted) {
@@ -155,8 +161,16 @@ extension ManagedObjectContext {
         rows = try relatedRows(object, relationship, state)
       } catch {
         object.report(.readFailed("\(error)"), slot: relationship.slot)
-        return
+        return nil
       }
+    }
+    keys.reserveCapacity(rows.count)
+    if pending.isEmpty {
+      for member in rows { keys.append(member.key) }
+      state.keys = KeyList(keys)
+      state.cache = rows
+      cachingStates.append(state)
+      return rows
     }
     for member in rows where !member.isDeleted && !state.removed.contains(member.key) {
       keys.append(member.key)
@@ -164,6 +178,7 @@ extension ManagedObjectContext {
     var list = KeyList(keys)
     for key in state.added.keys where !list.contains(key) { list.append(key) }
     state.keys = list
+    return nil
   }
 
   /// The objects of a to-many relationship's rows, as the store has them; the positions go to the state.

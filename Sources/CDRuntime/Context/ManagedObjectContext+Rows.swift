@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     guard plan.index >= 0 else { return }
     do {
       let connection = try reader()
-      let statement = try connection.statement(.init(purpose: .fault, place: plan.index)) {
+      let statement = try connection.faultStatement(plan.index) {
         plan.sql.selectByKey
       }
       defer { statement.reset() }
@@ -136,13 +136,18 @@ extension ManagedObjectContext {
 
   /// The object of a row, with its values; nil where there is no row of the entity or one below it.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
+    guard let map = maps[plan.root] else { return nil }
     let select = model.selects[plan.index]
-    let connection = try reader()
-    let statement = try connection.statement(.init(purpose: .related, place: plan.index)) {
+    let statement = try reader().rowStatement(plan.index) {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
     }
     statement.bind(key, at: 1)
-    return try objects(from: statement, select, of: plan).first
+    guard select.entityColumn == nil else { return try objects(from: statement, select, of: plan).first }
+    defer { statement.reset() }
+    guard try statement.step() else { return nil }
+    sweepIfDue(map)
+    let row = RowReader(statement: statement.handle, map: nil, report: rowReport)
+    return object(from: row, statement.handle, scopes[plan.index], map)
   }
 
   // MARK: Objects by identifier
@@ -152,9 +157,7 @@ extension ManagedObjectContext {
   /// - Throws: ``FetchError/unknownObject(_:)`` where the identifier is of another store or of an entity
   ///   that the model has not.
   public func object(with id: ManagedObjectID) throws -> ManagedObject {
-    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else {
-      throw FetchError.unknownObject(id)
-    }
+    guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root) { return object }
     if plan.description.isAbstract { return try existingObject(with: id) }
     return makeFault(id.key, plan)
@@ -165,9 +168,7 @@ extension ManagedObjectContext {
   /// - Throws: ``FetchError/unknownObject(_:)`` where there is none, or none any more; ``StoreError`` where
   ///   the store cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else {
-      throw FetchError.unknownObject(id)
-    }
+    guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root) {
       object._willRead()
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
@@ -182,7 +183,7 @@ extension ManagedObjectContext {
 
   /// The object in memory of an identifier, if there is one.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
-    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else { return nil }
+    guard let plan = scope(of: id)?.plan else { return nil }
     return registered(id.key, root: plan.root)
   }
 }

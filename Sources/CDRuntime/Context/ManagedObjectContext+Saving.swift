@@ -76,6 +76,9 @@ extension ManagedObjectContext {
 }
 
 /// What a save writes.
+///
+/// In the order of the rows, table by table: SQLite then goes through its pages once, however the changes were
+/// made, and a statement serves many rows in turn.
 struct SavePlan {
   var inserted: [ManagedObject] = []
   var updated: [ManagedObject] = []
@@ -97,5 +100,25 @@ struct SavePlan {
       }
       if object.extras?.toMany.contains(where: { $0.state.isChanged }) == true { related.append(object) }
     }
+    inserted = Self.inOrderOfRows(inserted)
+    updated = Self.inOrderOfRows(updated)
+    deleted = Self.inOrderOfRows(deleted)
+  }
+
+  private static func inOrderOfRows(_ objects: [ManagedObject]) -> [ManagedObject] {
+    struct Row {
+      let table: Int
+      let key: ObjectKey
+      let place: Int
+
+      static func precedes(_ left: Row, _ right: Row) -> Bool {
+        (left.table, left.key) < (right.table, right.key)
+      }
+    }
+    let rows = objects.enumerated().map { place, object in
+      Row(table: object.scope.plan.root, key: object.key, place: place)
+    }
+    if !zip(rows, rows.dropFirst()).contains(where: { Row.precedes($1, $0) }) { return objects }
+    return rows.sorted(by: Row.precedes).map { objects[$0.place] }
   }
 }

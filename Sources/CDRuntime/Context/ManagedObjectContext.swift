@@ -33,6 +33,11 @@ public final class ManagedObjectContext {
   let reading = ReadScope()
   /// Serves the making of one object after another.
   let seedState: ObjectSeed.State
+  /// Lookups by a value, by the identity of their key paths, and the last one used.
+  var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
+  var lastMatch: ValueMatch?
+  /// The scope of the last object that was looked up by its identifier.
+  private var lookupScope: ObjectScope?
   /// The scope of the last new object: the next one is mostly of the same entity.
   private var insertionScope: ObjectScope?
 
@@ -51,6 +56,9 @@ public final class ManagedObjectContext {
 
   deinit {
     for scope in scopes { scope.context = nil }
+    // Statements go before their connection does.
+    lastMatch = nil
+    valueMatches.removeAll()
     for (root, range) in keys.enumerated() { store.giveBackKeys(range, of: root) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
@@ -171,6 +179,17 @@ public final class ManagedObjectContext {
   private func dropCaches() {
     for state in cachingStates { state.cache = nil }
     cachingStates.removeAll()
+  }
+
+  /// The scope of an identifier's entity; nil where it is of another store or of an entity that the model has
+  /// not.
+  func scope(of id: ManagedObjectID) -> ObjectScope? {
+    if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
+      return lookupScope
+    }
+    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else { return nil }
+    lookupScope = scopes[plan.index]
+    return lookupScope
   }
 
   func list(_ object: ManagedObject) { pending.append(object) }

@@ -8,7 +8,8 @@ extension EntityClass {
   public static func objects<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> [Self] {
-    try context.fetch(FetchRequest<Self>(where: (path == value).predicate))
+    if let found = try context.matches(path, value.attributeValue, isSingle: false) { return found }
+    return try context.fetch(FetchRequest<Self>(where: (path == value).predicate))
   }
 
   /// The object that has a value; nil where there is none.
@@ -17,7 +18,11 @@ extension EntityClass {
   public static func object<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> Self? {
-    try context.single(FetchRequest<Self>(where: (path == value).predicate))
+    if let found = try context.matches(path, value.attributeValue, isSingle: true) {
+      guard found.count < 2 else { throw FetchError.tooManyObjects(entity: entityName) }
+      return found.first
+    }
+    return try context.single(FetchRequest<Self>(where: (path == value).predicate))
   }
 
   /// The objects that have all of these values, or one of them. Of no values it gives all objects.

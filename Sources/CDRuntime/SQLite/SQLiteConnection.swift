@@ -18,10 +18,13 @@ final class SQLiteConnection {
   private var statements: [String: SQLiteStatement] = [:]
   /// Statements by the place of the entity or join that they serve, so that none is looked up by its text.
   private var numbered: [StatementKey: SQLiteStatement] = [:]
+  /// The same for those that need no more than an entity, by its place: what looks single rows up.
+  private var rowStatements: [SQLiteStatement?] = []
+  private var faultStatements: [SQLiteStatement?] = []
 
   /// A statement that serves a part of the model.
   struct StatementKey: Hashable {
-    enum Purpose { case fault, insert, update, delete, related }
+    enum Purpose { case insert, update, delete, related }
     let purpose: Purpose
     let place: Int
     var detail = SlotSet()
@@ -67,6 +70,26 @@ final class SQLiteConnection {
     if let statement = numbered[key] { return statement }
     let statement = try SQLiteStatement(sql(), on: handle)
     numbered[key] = statement
+    return statement
+  }
+
+  /// The statement that looks up a row of an entity or of those below it by its key.
+  func rowStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
+    try Self.statement(place, in: &rowStatements, on: handle, sql)
+  }
+
+  /// The statement that reads a row of just one entity by its key.
+  func faultStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
+    try Self.statement(place, in: &faultStatements, on: handle, sql)
+  }
+
+  private static func statement(
+    _ place: Int, in list: inout [SQLiteStatement?], on handle: OpaquePointer, _ sql: () -> String
+  ) throws -> SQLiteStatement {
+    if place < list.count, let statement = list[place] { return statement }
+    let statement = try SQLiteStatement(sql(), on: handle)
+    while list.count <= place { list.append(nil) }
+    list[place] = statement
     return statement
   }
 
