@@ -4,18 +4,20 @@
 /// table are then neighbours in memory. Keys in a pattern that this hash piles up, such as multiples of a
 /// power of two, are noticed by the length of a probe, and the table goes over to a hash that scatters.
 ///
-/// An entry has 12 bytes: a tag of the key's low bits, by which probing and growing get along without touching
-/// objects, and the object, which knows the whole key.
+/// An entry has the key beside the object, so that probing and growing get along without touching objects: for
+/// a lookup among many, what counts is how many places of memory it goes to.
 ///
 /// The map keeps its objects alive. When it has doubled it lets go of those that nobody else holds and that
 /// have no changes.
 final class IdentityMap {
-  /// A strong reference, counted by hand: entries move when the table grows, and need no counting then.
-  private typealias Entry = Unmanaged<ManagedObject>
+  private struct Entry {
+    /// 0 in an empty entry.
+    var key: ObjectKey
+    /// A strong reference, counted by hand: entries move when the table grows, and need no counting then.
+    var object: Unmanaged<ManagedObject>?
+  }
 
   private var entries: UnsafeMutablePointer<Entry>
-  /// The tags of the entries; 0 of an empty one.
-  private var tags: UnsafeMutablePointer<UInt32>
   private var capacity: Int
   private var mask: Int
   private(set) var count = 0
@@ -29,54 +31,37 @@ final class IdentityMap {
   init() {
     capacity = Self.smallest
     mask = capacity - 1
-    (entries, tags) = Self.allocate(capacity)
+    entries = Self.allocate(capacity)
   }
 
-  deinit { Self.release(entries, tags, capacity) }
+  deinit { Self.release(entries, capacity) }
 
-  private static func allocate(
-    _ capacity: Int
-  ) -> (UnsafeMutablePointer<Entry>, UnsafeMutablePointer<UInt32>) {
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
     let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-    let tags = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
-    // The entry of an empty tag is never read.
-    tags.initialize(repeating: 0, count: capacity)
-    return (entries, tags)
+    entries.initialize(repeating: Entry(key: 0, object: nil), count: capacity)
+    return entries
   }
 
-  private static func release(
-    _ entries: UnsafeMutablePointer<Entry>, _ tags: UnsafeMutablePointer<UInt32>, _ capacity: Int
-  ) {
-    for place in 0..<capacity where tags[place] != 0 { entries[place].release() }
+  private static func release(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
+    for place in 0..<capacity { entries[place].object?.release() }
     entries.deallocate()
-    tags.deallocate()
   }
 
-  @inline(__always) private static func tag(_ key: ObjectKey) -> UInt32 {
-    let tag = UInt32(truncatingIfNeeded: key)
-    return tag == 0 ? 1 << 31 : tag
-  }
-
-  @inline(__always) private func start(_ tag: UInt32) -> Int {
-    let bits = Int(tag)
+  @inline(__always) private func start(_ key: ObjectKey) -> Int {
+    let bits = Int(truncatingIfNeeded: key)
     if !isScattered { return bits & mask }
     let product = UInt(bitPattern: bits) &* 0x9E37_79B9_7F4A_7C15
     return Int(truncatingIfNeeded: product >> 20) & mask
   }
 
-  /// Whether the entry of a place is of a key, when the tag is.
-  @inline(__always) private func isEntry(_ place: Int, of key: ObjectKey) -> Bool {
-    entries[place]._withUnsafeGuaranteedRef { $0.key } == key
-  }
-
   @inline(__always) subscript(key: ObjectKey) -> ManagedObject? {
-    let tag = Self.tag(key)
-    var place = start(tag)
-    while tags[place] != 0 {
-      if tags[place] == tag, isEntry(place, of: key) { return entries[place].takeUnretainedValue() }
+    var place = start(key)
+    while true {
+      let found = entries[place].key
+      if found == key { return entries[place].object?.takeUnretainedValue() }
+      if found == 0 { return nil }
       place = (place &+ 1) & mask
     }
-    return nil
   }
 
   /// Whether so many objects have come since the last sweep that another one is due.
@@ -93,19 +78,18 @@ final class IdentityMap {
     if (count &+ 1) &* 4 > capacity &* 3, isScattered || (count &+ 1) &* 16 > capacity &* 15 {
       resize(to: capacity &* 2)
     }
-    place(Unmanaged.passRetained(object), Self.tag(object.key))
+    place(Entry(key: object.key, object: Unmanaged.passRetained(object)))
   }
 
   /// Puts a reference that is counted already into the table.
-  @inline(__always) private func place(_ entry: Entry, _ tag: UInt32) {
-    var place = start(tag)
+  @inline(__always) private func place(_ entry: Entry) {
+    var place = start(entry.key)
     var probes = 0
-    while tags[place] != 0 {
+    while entries[place].key != 0 {
       place = (place &+ 1) & mask
       probes &+= 1
     }
     entries[place] = entry
-    tags[place] = tag
     count &+= 1
     if probes > Self.longProbe, !isScattered { scatter() }
   }
@@ -116,46 +100,45 @@ final class IdentityMap {
   }
 
   private func resize(to newCapacity: Int) {
-    let (old, oldTags, oldCapacity) = (entries, tags, capacity)
+    let (old, oldCapacity) = (entries, capacity)
     capacity = newCapacity
     mask = newCapacity - 1
-    (entries, tags) = Self.allocate(newCapacity)
+    entries = Self.allocate(newCapacity)
     count = 0
-    for place in 0..<oldCapacity where oldTags[place] != 0 { self.place(old[place], oldTags[place]) }
+    for place in 0..<oldCapacity where old[place].key != 0 { self.place(old[place]) }
     old.deallocate()
-    oldTags.deallocate()
   }
 
   func remove(_ key: ObjectKey) {
-    let tag = Self.tag(key)
-    var hole = start(tag)
-    while tags[hole] != 0, tags[hole] != tag || !isEntry(hole, of: key) { hole = (hole &+ 1) & mask }
-    guard tags[hole] != 0 else { return }
-    let removed = entries[hole]
-    tags[hole] = 0
+    var hole = start(key)
+    while entries[hole].key != key {
+      if entries[hole].key == 0 { return }
+      hole = (hole &+ 1) & mask
+    }
+    let removed = entries[hole].object
+    entries[hole] = Entry(key: 0, object: nil)
     count &-= 1
     // What was pushed behind the hole moves up, so that probes need no marks for what was removed.
     var next = (hole &+ 1) & mask
-    while tags[next] != 0 {
-      let home = start(tags[next])
+    while entries[next].key != 0 {
+      let home = start(entries[next].key)
       if (next &- home) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
-        tags[hole] = tags[next]
-        tags[next] = 0
+        entries[next] = Entry(key: 0, object: nil)
         hole = next
       }
       next = (next &+ 1) & mask
     }
     // Last, for a deinit of the user's may use the context.
-    removed.release()
+    removed?.release()
   }
 
   /// Lets go of objects that are clean and that nobody else holds.
   func sweep() {
-    var dropped: [Entry] = []
-    for place in 0..<capacity where tags[place] != 0 && isUnused(place) {
-      dropped.append(entries[place])
-      tags[place] = 0
+    var dropped: [Unmanaged<ManagedObject>] = []
+    for place in 0..<capacity where isUnused(place) {
+      if let object = entries[place].object { dropped.append(object) }
+      entries[place] = Entry(key: 0, object: nil)
     }
     var needed = Self.smallest
     while (count - dropped.count) * 2 > needed { needed *= 2 }
@@ -163,14 +146,18 @@ final class IdentityMap {
     resize(to: needed)
     sweepCount = max(2048, count * 2)
     // Last, for a deinit of the user's may use the context.
-    for entry in dropped { entry.release() }
+    for object in dropped { object.release() }
   }
 
   /// Whether nobody else holds an entry's object, and it has no changes.
   private func isUnused(_ place: Int) -> Bool {
-    // The check looks at the reference count alone. An entry is a strong reference in all but its type.
-    (entries + place).withMemoryRebound(to: ManagedObject.self, capacity: 1) {
-      isKnownUniquelyReferenced(&$0.pointee) && !$0.pointee.isPending
+    guard entries[place].key != 0 else { return false }
+    // The check looks at the reference count alone. An entry's object is a strong reference in all but its
+    // type.
+    return withUnsafeMutablePointer(to: &entries[place].object) {
+      $0.withMemoryRebound(to: ManagedObject.self, capacity: 1) {
+        isKnownUniquelyReferenced(&$0.pointee) && !$0.pointee.isPending
+      }
     }
   }
 
@@ -178,17 +165,19 @@ final class IdentityMap {
   var objects: [ManagedObject] {
     var objects: [ManagedObject] = []
     objects.reserveCapacity(count)
-    for place in 0..<capacity where tags[place] != 0 { objects.append(entries[place].takeUnretainedValue()) }
+    for place in 0..<capacity {
+      if let object = entries[place].object { objects.append(object.takeUnretainedValue()) }
+    }
     return objects
   }
 
   func removeAll() {
-    let (old, oldTags, oldCapacity) = (entries, tags, capacity)
+    let (old, oldCapacity) = (entries, capacity)
     capacity = Self.smallest
     mask = capacity - 1
     count = 0
     isScattered = false
-    (entries, tags) = Self.allocate(capacity)
-    Self.release(old, oldTags, oldCapacity)
+    entries = Self.allocate(capacity)
+    Self.release(old, oldCapacity)
   }
 }

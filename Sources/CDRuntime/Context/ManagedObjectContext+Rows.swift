@@ -2,6 +2,56 @@ import GRDBSQLite
 
 // Objects from rows.
 extension ManagedObjectContext {
+  /// The objects of the rows that a text chooses.
+  ///
+  /// Where the objects of a sample of the last rows are still in memory, the keys and versions of the rows are
+  /// read first: what is in memory and current needs no more of its row. Where that guess turns out wrong,
+  /// everything is read.
+  func objects(
+    selecting select: EntitySelect, of plan: EntityPlan, _ rest: String, _ bindings: [AttributeValue]
+  ) throws -> [ManagedObject] {
+    let connection = try reader()
+    let statement = try connection.statement(select.sql + rest)
+    if let map = maps[plan.root], statement.sample.count > 4,
+      statement.sample.allSatisfy({ map[$0] != nil })
+    {
+      let keys = try connection.statement(select.keysSQL + rest)
+      keys.bind(bindings)
+      if let objects = try registeredObjects(from: keys, of: plan, map) { return objects }
+    }
+    statement.bind(bindings)
+    let objects = try objects(from: statement, select, of: plan)
+    let step = max(1, objects.count / 8)
+    statement.sample = stride(from: 0, to: objects.count, by: step).map { objects[$0].key }
+    return objects
+  }
+
+  /// The objects of rows of which a statement gives the keys and versions; nil where too many of them have to be
+  /// read.
+  private func registeredObjects(
+    from keys: SQLiteStatement, of plan: EntityPlan, _ map: IdentityMap
+  ) throws -> [ManagedObject]? {
+    // While the statement runs, all reads see one state.
+    defer { keys.reset() }
+    sweepIfDue(map)
+    var objects: [ManagedObject] = []
+    var missing = 0
+    while try keys.step() {
+      let key = keys.int64(0)
+      if let object = map[key], object.scope.plan.isKind(of: plan),
+        object.isPending || object.version == keys.int64(1), !object.flags.contains(.fault)
+      {
+        objects.append(object)
+        continue
+      }
+      missing += 1
+      if missing > 32 + objects.count / 8 { return nil }
+      if let object = try fetchObject(key, plan) { objects.append(object) }
+    }
+    map.expectHeld(objects.count)
+    return objects
+  }
+
   /// The objects of a statement's rows: new ones are made, registered ones are kept. One that has changes
   /// keeps its values; one that has none gets those of the row if the row is newer.
   func objects(from statement: SQLiteStatement, _ select: EntitySelect, of plan: EntityPlan) throws

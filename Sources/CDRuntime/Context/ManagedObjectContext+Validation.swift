@@ -60,10 +60,13 @@ extension ManagedObjectContext {
     let unassigned =
       isNew && object.flags.contains(.draft)
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
-    for slot in unassigned { add(.missingValue, plan.slots[slot].name) }
-    for slot in plan.ruledSlots where isNew || object.extras?.changed.contains(slot) == true {
-      if unassigned.contains(slot) { continue }
+    let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
+    for slot in ruled where isNew || object.extras?.changed.contains(slot) == true {
       let slot = plan.slots[slot]
+      if unassigned.contains(slot.number) {
+        add(.missingValue, slot.name)
+        continue
+      }
       switch slot.kind {
       case .attribute(let attribute, let cell):
         let value = object.storedValue(slot.number)

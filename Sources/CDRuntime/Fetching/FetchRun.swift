@@ -140,10 +140,9 @@ struct FetchRun {
   ) throws -> [ManagedObject] {
     let select = context.model.selects[plan.index]
     let terms = order.isEmpty ? "t0._pk" : order + ", t0._pk"
-    let sql = select.sql + restriction(condition) + " ORDER BY " + terms + window
-    let statement = try context.reader().statement(sql)
-    statement.bind(condition?.bindings ?? [])
-    return try context.objects(from: statement, select, of: plan)
+    let rest = restriction(condition) + " ORDER BY " + terms + window
+    let bindings = condition?.bindings ?? []
+    return try context.objects(selecting: select, of: plan, rest, bindings)
   }
 
   /// The WHERE of the wanted entities and a condition.

@@ -2,6 +2,8 @@
 struct EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
   let sql: String
+  /// The same of nothing but `_pk` and `_version`, for rows whose objects are in memory.
+  let keysSQL: String
   /// The statement's column with the name of the row's entity; nil where all rows are of one.
   let entityColumn: Int32?
   /// Where the statement has the columns of an entity, by its place; empty where they stand in order.
@@ -30,6 +32,7 @@ struct EntitySelect: Sendable {
     self.maps = maps
     var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLite.quoted($0) }
     if entityColumn != nil { columns.append("t0._entity") }
+    keysSQL = "SELECT t0._pk, t0._version FROM \(SQLite.quoted(plan.table)) AS t0"
     sql = "SELECT \(columns.joined(separator: ", ")) FROM \(SQLite.quoted(plan.table)) AS t0"
     condition =
       plan.root == plan.index

@@ -4,6 +4,9 @@ import GRDBSQLite
 final class SQLiteStatement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
+  /// Some keys of the rows that the last run gave, by which the next one guesses how many objects of its rows are
+  /// in memory.
+  var sample: [ObjectKey] = []
 
   init(_ sql: String, on connection: OpaquePointer) throws {
     var handle: OpaquePointer?
