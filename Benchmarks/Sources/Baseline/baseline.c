@@ -51,7 +51,7 @@ static void append(base_list *list, sqlite3_stmt *statement) {
     list->capacity = list->capacity ? list->capacity * 2 : 64;
     list->items = realloc(list->items, list->capacity * sizeof *list->items);
   }
-  base_todo *todo = &list->items[list->count++];
+  base_todo *todo = list->items[list->count++] = malloc(sizeof *todo);
   todo->id = sqlite3_column_int64(statement, 0);
   todo->title = copy_text(statement, 1);
   todo->notes = copy_text(statement, 2);
@@ -207,13 +207,13 @@ int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_
   return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-int base_to_one(base_store *store, const base_todo *todos, size_t count, int64_t *sum) {
+int base_to_one(base_store *store, base_todo *const *todos, size_t count, int64_t *sum) {
   sqlite3_stmt *statement = NULL;
   int64_t total = 0;
   int code = begin(store);
   if (code == SQLITE_OK) code = prepare(store, "SELECT name FROM category WHERE id = ?", &statement);
   for (size_t i = 0; code == SQLITE_OK && i < count; i++) {
-    sqlite3_bind_int64(statement, 1, todos[i].category);
+    sqlite3_bind_int64(statement, 1, todos[i]->category);
     if ((code = sqlite3_step(statement)) == SQLITE_ROW) {
       char *name = copy_text(statement, 0);
       total += (int64_t)strlen(name);
@@ -242,8 +242,9 @@ int base_to_many(base_store *store, size_t category_count, base_list *result) {
 
 void base_free(base_list *list) {
   for (size_t i = 0; i < list->count; i++) {
-    free(list->items[i].title);
-    free(list->items[i].notes);
+    free(list->items[i]->title);
+    free(list->items[i]->notes);
+    free(list->items[i]);
   }
   free(list->items);
   *list = (base_list){0};
@@ -252,7 +253,7 @@ void base_free(base_list *list) {
 int64_t base_checksum(const base_list *list) {
   uint64_t sum = 0;
   for (size_t i = 0; i < list->count; i++) {
-    const base_todo *todo = &list->items[i];
+    const base_todo *todo = list->items[i];
     sum += (uint64_t)todo->priority + (uint64_t)todo->due + (uint64_t)todo->done;
     sum += strlen(todo->title) + (todo->notes ? strlen(todo->notes) : 0) + (uint64_t)todo->category;
     sum += todo->uuid[0] + todo->uuid[15];

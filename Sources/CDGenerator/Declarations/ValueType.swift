@@ -41,6 +41,16 @@ struct ValueType {
     self.needsFoundation = needsFoundation
   }
 
+  /// The size of the storage in bytes; 8 stands for all that is a word or more.
+  var size: Int {
+    switch accessor {
+    case "bool": 1
+    case "int16": 2
+    case "int32", "float": 4
+    default: 8
+    }
+  }
+
   func accessor(isOptional: Bool) -> String { isOptional ? optionalAccessor : accessor }
 
   /// The type of a schema language's own name; nil for an enumeration, a composite and a codable.

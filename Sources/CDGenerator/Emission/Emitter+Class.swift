@@ -26,7 +26,9 @@ extension Emitter {
         out.line("private static let ", shared.name, ": ", type, " = ", shared.value)
       }
     }
-    for attribute in declaration.attributes {
+    // The smallest first: they fill up what the base class leaves of a word, and objects stay small.
+    let sizes = Dictionary(grouping: declaration.attributes) { $0.type.size }
+    for attribute in sizes.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
       let isOptional = attribute.isOptional && attribute.type.kind != .codable
       out.line(
         "private final var ", attribute.storage, ": ", attribute.type.storage, isOptional ? "?" : "", " = ",

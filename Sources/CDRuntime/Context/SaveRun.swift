@@ -149,7 +149,7 @@ struct SaveRun {
       let columns = slots.flatMap { entity.slots[$0].columns }
       let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
       return "UPDATE \(SQLite.quoted(entity.table)) SET "
-        + (assignments + ["_version = _version + 1"]).joined(separator: ", ")
+        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
         + " WHERE _pk = ? AND _version = ?"
     }
     lastUpdate = (entity.index, changed, statement, slots)

@@ -15,11 +15,19 @@
 /// let title = try book.value(forKey: "title")
 /// ```
 open class ManagedObject {
+  // 46 bytes with the header. Generated classes begin with their smallest properties, which then use up what is
+  // left of a word: whether an object fits the allocator's small sizes decides what making and freeing it cost.
   final let scope: ObjectScope
   final let key: ObjectKey
-  final var version: Int64
-  final var flags: ObjectFlags
   final var extras: ObjectExtras?
+  private final var revision: UInt32
+  final var flags: ObjectFlags
+
+  /// The row's `_version`, which goes back to 0 after 2^32 - 1 changes of the row.
+  final var version: Int64 {
+    get { Int64(revision) }
+    set { revision = UInt32(truncatingIfNeeded: newValue) }
+  }
 
   /// The name of the class's entity; empty for ``ManagedObject`` itself.
   open class var entityName: String { "" }
@@ -28,7 +36,7 @@ open class ManagedObject {
     let state = seed.state
     scope = state.scope
     key = state.key
-    version = state.version
+    revision = UInt32(truncatingIfNeeded: state.version)
     flags = state.flags
     if state.isInsertion, let context = scope.context {
       if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }

@@ -1,6 +1,6 @@
 /// The state of an object.
 struct ObjectFlags: OptionSet {
-  let rawValue: UInt32
+  let rawValue: UInt16
 
   /// The values have not been read.
   static let fault = ObjectFlags(rawValue: 1)

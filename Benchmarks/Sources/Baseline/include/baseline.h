@@ -18,8 +18,9 @@ typedef struct {
   int64_t category;
 } base_todo;
 
+// Objects of their own, as a fetch gives them: who holds one can let go of the others.
 typedef struct {
-  base_todo *items;
+  base_todo **items;
   size_t count;
   size_t capacity;
 } base_list;
@@ -42,7 +43,7 @@ int base_delete(base_store *store, const int64_t *ids, size_t count);
 /// The sum of the lengths of the categories' names of the first todos, fetched with the todos.
 int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_t *sum);
 /// The same for todos that were fetched before: one lookup each.
-int base_to_one(base_store *store, const base_todo *todos, size_t count, int64_t *sum);
+int base_to_one(base_store *store, base_todo *const *todos, size_t count, int64_t *sum);
 /// The todos of each category, one query each.
 int base_to_many(base_store *store, size_t category_count, base_list *result);
 

@@ -7,8 +7,8 @@
 public import Foundation
 
 nonisolated public class Sheet: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _title: Swift.String = ""
   private final var _draft: Swift.Bool = false
+  private final var _title: Swift.String = ""
   private final var _note: Swift.String? = nil
   private final var _session: Foundation.UUID = CDRuntime.EmptyValue.uuid
   private final var _lineCount: Swift.Int64 = 0

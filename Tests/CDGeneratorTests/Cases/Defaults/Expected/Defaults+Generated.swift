@@ -14,14 +14,14 @@ nonisolated public class Preset: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   private static let _defaultBytes: Foundation.Data = Foundation.Data(base64Encoded: "AAEC/w==") ?? CDRuntime.EmptyValue.data
   private static let _defaultLink: Foundation.URL = Foundation.URL(string: "https://example.org/a?b=c&d=%20#e") ?? CDRuntime.EmptyValue.url
   private static let _defaultMaybeAmount: Foundation.Decimal = Foundation.Decimal(sign: .plus, exponent: -1, significand: 15)
-  private final var _text: Swift.String = "He said \"\\(no)\"\nand left\t\u{1F600} é \u{7}"
-  private final var _empty: Swift.String = ""
   private final var _flag: Swift.Bool = true
   private final var _lowest16: Swift.Int16 = -32768
   private final var _lowest32: Swift.Int32 = -2147483648
+  private final var _single: Swift.Float = 0.1
+  private final var _text: Swift.String = "He said \"\\(no)\"\nand left\t\u{1F600} é \u{7}"
+  private final var _empty: Swift.String = ""
   private final var _lowest64: Swift.Int64 = -9223372036854775808
   private final var _highest64: Swift.Int64 = 9223372036854775807
-  private final var _single: Swift.Float = 0.1
   private final var _precise: Swift.Double = 1e+300
   private final var _tiny: Swift.Double = Swift.Double(bitPattern: 1)
   private final var _amount: Foundation.Decimal = Preset._defaultAmount

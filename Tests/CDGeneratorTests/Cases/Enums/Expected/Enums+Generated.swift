@@ -38,10 +38,10 @@ nonisolated public enum Word: Swift.String, CDRuntime.EnumAttribute {
 }
 
 nonisolated public class Painting: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _shade: Swift.String = "light"
   private final var _priority: Swift.Int16 = 1
   private final var _code: Swift.Int32? = nil
   private final var _maybeCode: Swift.Int32? = -1
+  private final var _shade: Swift.String = "light"
   private final var _huge: Swift.Int64 = 9223372036854775807
   private final var _word: Swift.String = "a"
   private final var _lastWord: Swift.String = "i"

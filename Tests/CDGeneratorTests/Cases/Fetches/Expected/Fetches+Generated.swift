@@ -42,13 +42,13 @@ nonisolated extension CDRuntime.CompositeField where Value == Spot? {
 }
 
 nonisolated public class Ticket: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _in: Swift.Int16 = 0
   private final var _code: Swift.String = ""
   private final var _serial: Swift.Int64 = 0
   private final var _kind: Swift.String = "plain"
   private final var _price: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _sold: Foundation.Date? = nil
   private final var _spot: Spot = Spot._empty
-  private final var _in: Swift.Int16 = 0
   private final var _event: CDRuntime.ObjectKey = 0
   private final var _holder: CDRuntime.ObjectKey = 0
 

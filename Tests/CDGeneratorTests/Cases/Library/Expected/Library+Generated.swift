@@ -280,10 +280,10 @@ nonisolated extension CDRuntime.EntityClass where Self: Publication {
 /// A book of one volume.
 nonisolated public class Book: Publication {
   private static let _defaultPrice: Foundation.Decimal = Foundation.Decimal(sign: .plus, exponent: -2, significand: 999)
-  private final var _isbn: Swift.String = ""
-  private final var _salesRank: Swift.Int32? = nil
-  private final var _price: Foundation.Decimal = Book._defaultPrice
   private final var _pages: Swift.Int16? = nil
+  private final var _salesRank: Swift.Int32? = nil
+  private final var _isbn: Swift.String = ""
+  private final var _price: Foundation.Decimal = Book._defaultPrice
   private final var _cover: Foundation.Data? = nil
   private final var _subjects: CDRuntime.CodableStorage<[String]> = CDRuntime.CodableStorage<[String]>()
   private final var _firstSold: Foundation.Date? = nil
@@ -646,8 +646,8 @@ nonisolated extension CDRuntime.EntityClass where Self: Publisher {
 }
 
 nonisolated public class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _text: Swift.String = ""
   private final var _rating: Swift.Int32 = 3
+  private final var _text: Swift.String = ""
   private final var _weight: Swift.Double = 0.1
   private final var _publication: CDRuntime.ObjectKey = 0
   private final var _reader: CDRuntime.ObjectKey = 0
@@ -730,10 +730,10 @@ nonisolated extension CDRuntime.AttributeKey where Root: Review {
 
 /// Somebody with a card.
 nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _default: Swift.Bool = false
   private final var _name: Swift.String = ""
   private final var _cardNumber: Swift.Int64 = 0
   private final var _joined: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: 730857600.0)
-  private final var _default: Swift.Bool = false
   private final var _address: Address? = nil
   private final var _guardian: CDRuntime.ObjectKey = 0
 
@@ -861,8 +861,8 @@ nonisolated extension CDRuntime.EntityClass where Self: LibraryReader {
 
 /// One physical exemplar of a publication.
 nonisolated public class Copy: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _barcode: Swift.String = ""
   private final var _condition: Swift.Int16 = 0
+  private final var _barcode: Swift.String = ""
   private final var _publication: CDRuntime.ObjectKey = 0
 
   public final var barcode: Swift.String {
@@ -937,9 +937,9 @@ nonisolated extension CDRuntime.EntityClass where Self: Copy {
 }
 
 nonisolated public class Loan: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _renewals: Swift.Int16 = 0
   private final var _since: Foundation.Date = CDRuntime.EmptyValue.date
   private final var _due: Foundation.Date = CDRuntime.EmptyValue.date
-  private final var _renewals: Swift.Int16 = 0
   private final var _copy: CDRuntime.ObjectKey = 0
   private final var _reader: CDRuntime.ObjectKey = 0
 

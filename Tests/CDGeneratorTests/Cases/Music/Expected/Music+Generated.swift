@@ -257,13 +257,13 @@ nonisolated extension CDRuntime.EntityClass where Self: Album {
 
 nonisolated public class Track: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   private static let _defaultUnitPrice: Foundation.Decimal = Foundation.Decimal(sign: .plus, exponent: -2, significand: 99)
+  private final var _playing: Swift.Bool = false
+  private final var _milliseconds: Swift.Int32 = 0
+  private final var _gain: Swift.Float = 0.0
   private final var _name: Swift.String = ""
   private final var _composer: Swift.String? = nil
-  private final var _milliseconds: Swift.Int32 = 0
   private final var _bytes: Swift.Int64? = nil
-  private final var _gain: Swift.Float = 0.0
   private final var _unitPrice: Foundation.Decimal = Track._defaultUnitPrice
-  private final var _playing: Swift.Bool = false
   private final var _album: CDRuntime.ObjectKey = 0
   private final var _mediaType: CDRuntime.ObjectKey = 0
   private final var _genre: CDRuntime.ObjectKey = 0
@@ -540,9 +540,9 @@ nonisolated extension CDRuntime.EntityClass where Self: Genre {
 }
 
 nonisolated public class Playlist: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _isSmart: Swift.Bool = false
   private final var _name: Swift.String = ""
   private final var _created: Foundation.Date = CDRuntime.EmptyValue.date
-  private final var _isSmart: Swift.Bool = false
   private final var _rule: Swift.String? = nil
 
   public final var name: Swift.String {
@@ -883,9 +883,9 @@ nonisolated extension CDRuntime.AttributeKey where Root: Employee {
 }
 
 nonisolated public class Invoice: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var _state: Swift.Int16 = 0
   private final var _number: Foundation.UUID = CDRuntime.EmptyValue.uuid
   private final var _date: Foundation.Date = CDRuntime.EmptyValue.date
-  private final var _state: Swift.Int16 = 0
   private final var _billedTo: PostalAddress = PostalAddress._empty
   private final var _total: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _customer: CDRuntime.ObjectKey = 0
@@ -1000,8 +1000,8 @@ nonisolated extension CDRuntime.EntityClass where Self: Invoice {
 }
 
 nonisolated public class InvoiceLine: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _unitPrice: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _quantity: Swift.Int16 = 1
+  private final var _unitPrice: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _amount: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _invoice: CDRuntime.ObjectKey = 0
   private final var _track: CDRuntime.ObjectKey = 0

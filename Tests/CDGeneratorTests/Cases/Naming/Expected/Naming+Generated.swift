@@ -15,11 +15,14 @@ nonisolated public enum Mood: Swift.String, CDRuntime.EnumAttribute {
 }
 
 nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _in: Swift.Int64 = 0
   private final var _default: Swift.Bool = false
+  private final var _slot: Swift.Int16 = 0
+  private final var _writer: Swift.Int16 = 0
+  private final var _key: Swift.Int16 = 0
+  private final var _await: Swift.Int32 = 0
+  private final var _in: Swift.Int64 = 0
   private final var _class: Swift.String = ""
   private final var _func: Swift.String? = nil
-  private final var _await: Swift.Int32 = 0
   private final var _get: Swift.String = ""
   private final var _set: Swift.String? = nil
   private final var _newValue: Swift.String = ""
@@ -31,9 +34,6 @@ nonisolated public class WordList: CDRuntime.ManagedObject, CDRuntime.EntityClas
   private final var __remove: Swift.String = ""
   private final var _error: Swift.String? = nil
   private final var _row: Swift.String = ""
-  private final var _slot: Swift.Int16 = 0
-  private final var _writer: Swift.Int16 = 0
-  private final var _key: Swift.Int16 = 0
   private final var __object: Swift.String = ""
   private final var _objects: Swift.String? = nil
   private final var _repeat: CDRuntime.ObjectKey = 0
@@ -313,9 +313,9 @@ nonisolated extension CDRuntime.EntityClass where Self: WordList {
 }
 
 nonisolated public class Storage: CDRuntime.ManagedObject, CDRuntime.EntityClass {
+  private final var __missing: Swift.Bool = false
   private final var __decode: Swift.String = ""
   private final var __encode: Swift.String? = nil
-  private final var __missing: Swift.Bool = false
   private final var __unknown: Swift.String = "happy"
   private final var __willRead: Swift.Int64 = 0
   private final var __willWrite: Swift.Int64 = 0

@@ -7,12 +7,12 @@
 public import Foundation
 
 nonisolated public class Sample: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _text: Swift.String = ""
   private final var _flag: Swift.Bool = false
   private final var _small: Swift.Int16 = 0
   private final var _medium: Swift.Int32 = 0
-  private final var _large: Swift.Int64 = 0
   private final var _single: Swift.Float = 0
+  private final var _text: Swift.String = ""
+  private final var _large: Swift.Int64 = 0
   private final var _precise: Swift.Double = 0
   private final var _amount: Foundation.Decimal = CDRuntime.EmptyValue.decimal
   private final var _moment: Foundation.Date = CDRuntime.EmptyValue.date
@@ -166,12 +166,12 @@ nonisolated extension CDRuntime.AttributeKey where Root: Sample {
 }
 
 nonisolated public class OptionalSample: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _text: Swift.String? = nil
   private final var _flag: Swift.Bool? = nil
   private final var _small: Swift.Int16? = nil
   private final var _medium: Swift.Int32? = nil
-  private final var _large: Swift.Int64? = nil
   private final var _single: Swift.Float? = nil
+  private final var _text: Swift.String? = nil
+  private final var _large: Swift.Int64? = nil
   private final var _precise: Swift.Double? = nil
   private final var _amount: Foundation.Decimal? = nil
   private final var _moment: Foundation.Date? = nil

@@ -8,10 +8,10 @@ public import Foundation
 
 /// Something to be done by a date.
 nonisolated public class ToDo: CDRuntime.ManagedObject, CDRuntime.EntityClass {
-  private final var _name: Swift.String = ""
-  private final var _dueDate: Foundation.Date = CDRuntime.EmptyValue.date
   private final var _completed: Swift.Bool = false
   private final var _doNotAlert: Swift.Bool = false
+  private final var _name: Swift.String = ""
+  private final var _dueDate: Foundation.Date = CDRuntime.EmptyValue.date
   private final var _lastAlertDate: Foundation.Date? = nil
   private final var _category: CDRuntime.ObjectKey = 0
 
