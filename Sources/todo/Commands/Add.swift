@@ -25,6 +25,7 @@ struct Add: AsyncParsableCommand {
 
   func validate() throws {
     if name.isEmpty { throw ValidationError("What is to be done needs a name.") }
+    if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
   }
 
   @MainActor

@@ -19,6 +19,7 @@ struct CategoryCommands: AsyncParsableCommand {
 
     func validate() throws {
       if name.isEmpty { throw ValidationError("A category needs a name.") }
+      if !Table.isPlain(name) { throw ValidationError("A name is one line without control characters.") }
     }
 
     @MainActor

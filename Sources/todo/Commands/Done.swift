@@ -10,7 +10,7 @@ struct Done: AsyncParsableCommand {
       todo done 3
       """)
 
-  @Argument(help: "Its name, or its number in the list.")
+  @Argument(help: "Its number in the list, or its name.")
   var toDo: String
 
   @OptionGroup var store: StoreOptions

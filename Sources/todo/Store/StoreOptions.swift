@@ -25,6 +25,9 @@ struct StoreOptions: ParsableArguments {
       print(text)
     } catch let problem as Problem {
       throw problem
+    } catch let error as StoreError {
+      // Says itself which file it is.
+      throw Problem("\(error)")
     } catch {
       throw Problem("\(url.path): \(error)")
     }

@@ -7,17 +7,18 @@ extension ToDo {
     String(objectID.uriRepresentation.lastPathComponent.drop { !$0.isNumber })
   }
 
-  /// The one with a name, or else with a number.
+  /// The one with a number, or else with a name: a to-do whose name is a number hides nobody, for it has a
+  /// number of its own.
   ///
   /// - Throws: ``Problem`` where there is none, or where several have the name.
   static func find(_ text: String, in context: ManagedObjectContext) throws -> ToDo {
+    if let numbered = try ToDo.objects(in: context).first(where: { $0.number == text }) { return numbered }
     let named = try ToDo.objects(matching: \.name, text, in: context)
     if let only = named.first, named.count == 1 { return only }
     if named.count > 1 {
       let numbers = named.map(\.number).joined(separator: ", ")
       throw Problem("\(named.count) to-dos are named '\(text)'; say which by its number: \(numbers)")
     }
-    if let numbered = try ToDo.objects(in: context).first(where: { $0.number == text }) { return numbered }
     throw Problem("there is no to-do '\(text)'; 'todo list --all' shows all")
   }
 }

@@ -5,7 +5,23 @@ struct Table {
 
   init(_ header: String..., rows: [[String]]) {
     self.header = header
-    self.rows = rows
+    // Other programs may have written to the store.
+    self.rows = rows.map { $0.map(Self.plain) }
+  }
+
+  /// Whether a text fits into a line and leaves a terminal alone.
+  static func isPlain(_ text: String) -> Bool { text.unicodeScalars.allSatisfy { !isControl($0) } }
+
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+  }
+
+  private static func plain(_ text: String) -> String {
+    isPlain(text)
+      ? text : String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
   }
 
   /// The table, a line a row, without blanks at the ends of lines. A table without rows says so.

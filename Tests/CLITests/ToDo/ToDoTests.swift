@@ -75,9 +75,9 @@ import Testing
       "done", "Nothing", status: 1,
       errors: "Error: there is no to-do 'Nothing'; 'todo list --all' shows all\n")
     for _ in 1...2 { #expect(try todo("add", "Twin", "--due", "1d").status == 0) }
-    let ambiguous = try todo("done", "Twin")
-    #expect(ambiguous.status == 1)
-    #expect(ambiguous.errors.hasPrefix("Error: 2 to-dos are named 'Twin'; say which by its number: "))
+    try expect(
+      "done", "Twin", status: 1,
+      errors: "Error: 2 to-dos are named 'Twin'; say which by its number: 2, 3\n")
     #expect(try todo("add", "X", "--due", "yesterdayish").status == 64)
     #expect(try todo("add", "").status == 64)
     #expect(try todo("category", "add", "").status == 64)
@@ -87,9 +87,11 @@ import Testing
 
   @Test func whatIsNoStoreIsLeftAlone() throws {
     try folder.write("some text, and no store\n", to: "list.store")
-    let result = try todo("list")
-    #expect(result.status == 1 && result.output == "")
-    #expect(result.errors.contains("list.store is no SQLite database; it was left as it is."))
+    let path = folder.url.appending(path: "list.store").path
+    try expect(
+      "list", status: 1,
+      errors:
+        "Error: \(path) is no SQLite database; it was left as it is. Choose another file for the store\n")
     #expect(try folder.text(of: "list.store") == "some text, and no store\n")
   }
 
@@ -115,20 +117,101 @@ import Testing
     #expect(Set(lines.map { $0.split(separator: " ")[0] }).count == 40)
   }
 
+  @Test func aNumberMeansTheNumberEvenWhereItIsAName() throws {
+    try expect("add", "2", "--due", "2030-06-01", output: "1  2, due 2030-06-01 00:00\n")
+    try expect("add", "Sleep", "--due", "2030-05-01", output: "2  Sleep, due 2030-05-01 00:00\n")
+    try expect("done", "2", output: "2  Sleep, done\n")
+    try expect("done", "1", output: "1  2, done\n")
+  }
+
+  @Test(arguments: ["Two\nlines", "A\u{1B}[31mcolour", "A\ttab", "Two\u{2028}lines"])
+  func aNameIsOneLine(name: String) throws {
+    let message = "Error: A name is one line without control characters.\n"
+    let added = try todo("add", name)
+    #expect(added.status == 64 && added.output == "" && added.errors.hasPrefix(message))
+    let category = try todo("category", "add", name)
+    #expect(category.status == 64 && category.output == "" && category.errors.hasPrefix(message))
+    try expect("list", "--all", output: "(none)\n")
+  }
+
+  @Test func theStoreIsMadeByWhoeverComesFirst() async throws {
+    let url = folder.url
+    for round in 0..<5 {
+      let results = try await withThrowingTaskGroup(of: BuiltTool.Result.self) { group in
+        for writer in 0..<3 {
+          group.addTask {
+            try BuiltTool.todo.run(
+              "add", "w\(writer)", "--due", "2030-06-01", "--store", "new-\(round).store", in: url)
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(results.allSatisfy { $0.status == 0 && $0.errors == "" }, "\(results)")
+      let list = try BuiltTool.todo.run("list", "--store", "new-\(round).store", in: folder.url).output
+      let lines = list.split(separator: "\n").dropFirst(2).map { $0.split(separator: " ") }
+      #expect(Set(lines.compactMap(\.last)) == ["w0", "w1", "w2"])
+      #expect(Set(lines.compactMap(\.first)).count == 3)
+    }
+  }
+
   @Test func theDemoShowsEachFetch() throws {
-    let result = try BuiltTool.todo.run("demo", in: folder.url)
-    #expect(result.status == 0 && result.errors == "")
-    let headings = result.output.split(separator: "\n").filter { $0.first?.isLetter == true }.map(String.init)
+    let expected = """
+      ToDo.objects(in: context)
+
+        Name               Due       Category  State
+        -----------------  --------  --------  -----
+        Call Grace         in 3 min  Work
+        Review the schema  in 2 h    Work
+        Send the report    1 d ago   Work      done
+        Water the plants   in 4 min  Home
+        Fetch the tea      in 4 min  Home
+        Put out the bins   in 5 min  Home      muted
+        Learn to juggle    in 30 d
+
+      ToDo.objects(matching: \\.completed, true, in: context)
+
+        Name             Due      Category  State
+        ---------------  -------  --------  -----
+        Send the report  1 d ago  Work      done
+
+      ToDo.object(matching: \\.name, "Call Grace", in: context)
+
+        Name        Due       Category  State
+        ----------  --------  --------  -----
+        Call Grace  in 3 min  Work
+
+      ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
+
+        Name              Due       Category  State
+        ----------------  --------  --------  -----
+        Send the report   1 d ago   Work      done
+        Put out the bins  in 5 min  Home      muted
+
+      Category.object(name: "Home", in: context)?.toDos
+
+        Name              Due       Category  State
+        ----------------  --------  --------  -----
+        Fetch the tea     in 4 min  Home
+        Water the plants  in 4 min  Home
+        Put out the bins  in 5 min  Home      muted
+
+      ToDo.fetch(where: \\.category.name == "Work" && \\.completed == false, sortedBy: \\.dueDate, limit: 20, in: context)
+
+        Name               Due       Category  State
+        -----------------  --------  --------  -----
+        Call Grace         in 3 min  Work
+        Review the schema  in 2 h    Work
+
+      ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)
+
+        Name              Due       Category  State
+        ----------------  --------  --------  -----
+        Call Grace        in 3 min  Work
+        Water the plants  in 4 min  Home
+
+      """
     #expect(
-      headings == [
-        "ToDo.objects(in: context)",
-        "ToDo.objects(matching: \\.completed, true, in: context)",
-        "ToDo.object(matching: \\.name, \"Call Grace\", in: context)",
-        "ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)",
-        "Category.object(name: \"Home\", in: context)?.toDos",
-        "ToDo.fetch(where: \\.category.name == \"Work\" && \\.completed == false, sortedBy: \\.dueDate, limit: 20, "
-          + "in: context)",
-        "ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)",
-      ])
+      try BuiltTool.todo.run("demo", in: folder.url)
+        == BuiltTool.Result(status: 0, output: expected + "\n", errors: ""))
   }
 }
