@@ -1,0 +1,63 @@
+import CDModel
+import CDSchema
+import Foundation
+import Testing
+
+/// What the README shows is true: its schema loads, its code stands in a file that is compiled and run.
+@Suite struct ReadmeTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The fenced blocks of a language.
+  private func blocks(_ language: String) throws -> [String] {
+    let text = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    return text.components(separatedBy: "```\(language)\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```").first
+    }
+  }
+
+  @Test func theSchemaIsTheExamples() throws {
+    let yaml = try #require(blocks("yaml").first)
+    let files = ["model.yaml": SampleModel.head, "1.yaml": yaml].mapValues { Array($0.utf8) }
+    let shown = ModelLoader.load(name: "ToDo", files: files)
+    #expect(shown.diagnostics == [])
+    var entities = try #require(
+      ModelLoader.load(folder: Self.root.appending(path: "Schemas/ToDo.cdmodel").path).model?.currentVersion?
+        .entities)
+    // The README leaves these out, and says that it shows the beginning.
+    for place in entities.indices {
+      entities[place].indexes = []
+      if entities[place].name == "ToDo" { entities[place].fetchTemplates[0].doc = nil }
+    }
+    #expect(shown.model?.currentVersion?.entities == entities)
+  }
+
+  @Test func theSwiftStandsInTheProgramThatShowsIt() throws {
+    let code = try #require(blocks("swift").first)
+    let compiled = try String(
+      contentsOf: Self.root.appending(path: "Tests/GeneratedCodeTests/ReadmeTests.swift"), encoding: .utf8)
+    func statements(_ text: String) -> [String] {
+      text.split(separator: "\n").map { line in
+        let code = line.components(separatedBy: "  // ")[0]
+        return code.trimmingCharacters(in: .whitespaces)
+      }.filter { !$0.isEmpty }
+    }
+    let shown = statements(code)
+    #expect(shown.count == 10)
+    for statement in shown {
+      #expect(
+        statements(compiled).contains { $0 == statement || $0 == "_ = " + statement },
+        "the README shows what is compiled nowhere: \(statement)")
+    }
+  }
+
+  @Test func theCommandsExist() throws {
+    let shell = try blocks("sh").flatMap { $0.split(separator: "\n") }
+    #expect(
+      shell == [
+        ".ci/install && swift run todo demo", ".ci/install && swift test",
+        "swift package --allow-writing-to-package-directory cdgen init MyModel --directory Sources/MyApp",
+        "swift build",
+      ])
+  }
+}
