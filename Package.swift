@@ -71,7 +71,14 @@ let package = Package(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
-    .testTarget(name: "GeneratedCodeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
+    .testTarget(
+      name: "GeneratedCodeTests",
+      dependencies: ["CDRuntime", "ShadowedNames", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: settings),
+    // The one whose types have the names of the runtime's: a module of its own, used by the tests above.
+    .target(
+      name: "ShadowedNames", dependencies: ["CDRuntime"], path: "Tests/ShadowedNames",
+      swiftSettings: settings),
     .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["cdgen", "todo", "CDSchema", "CDModel"], swiftSettings: settings),

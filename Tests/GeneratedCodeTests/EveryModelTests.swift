@@ -1,33 +1,55 @@
 import CDRuntime
+import ShadowedNames
 import Testing
 
-/// Each reference makes a store that takes an object of each of its entities and gives it back.
+/// Each reference makes a store that takes an object of each of its entities, gives it back and lets it go.
 @Suite struct EveryModelTests {
   static let models: [any GeneratedModel.Type] = [
     CodablesModel.self, CompositesModel.self, ComputedModel.self, DefaultsModel.self,
     DocumentationModel.self, EmptyModel.self, EnumsModel.self, FetchesModel.self, InheritanceModel.self,
-    LibraryModel.self, MusicModel.self, NamingModel.self, PerEntityModel.self, RelationshipsModel.self,
-    ScalarsModel.self, ToDoModel.self, VersionsModel.self, WideModel.self,
+    InternalModel.self, LibraryModel.self, MusicModel.self, NamingModel.self, PackageModel.self,
+    PerEntityModel.self, RelationshipsModel.self, ScalarsModel.self, ShadowingModel.self, ToDoModel.self,
+    VersionsModel.self, WideModel.self,
   ]
 
-  @Test(arguments: models.indices)
-  func everyEntityHasObjectsOfItsClass(place: Int) throws {
-    let type = Self.models[place]
-    let version = try #require(type.model.currentVersion)
-    let container = try PersistentContainer(inMemoryFor: type)
-    let context = container.newContext()
-    for entity in version.entities where !entity.isAbstract {
-      let object = try context.insert(entityNamed: entity.name)
-      #expect("\(Swift.type(of: object))" == entity.swiftName)
-      for attribute in entity.attributes { _ = try object.value(forKey: attribute.name) }
-      for relationship in entity.relationships where relationship.isToMany {
-        #expect(try object.value(forKey: relationship.name) == .objects([]))
-      }
-      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+  @Test(arguments: models.indices, StorePlace.allCases)
+  func everyEntityIsSavedReadAndDeleted(index: Int, place: StorePlace) throws {
+    let type = Self.models[index]
+    let graph = EntityGraph(try #require(type.model.currentVersion))
+    let store = try TestStore(place, type)
+    defer { store.remove() }
+    let context = store.container.newContext()
+    let samples = try SampleObjects(graph, in: context)
+    try context.save()
+
+    let other = try store.reopened().newContext()
+    var read: [ManagedObject] = []
+    for (name, object) in samples.objects {
+      var request = FetchRequest<ManagedObject>(entityName: name)
       request.includesSubentities = false
-      #expect(try context.fetch(request) == [object])
-      context.delete(object)
+      let found = try other.fetch(request)
+      #expect(found.map(\.objectID) == [object.objectID], "\(name)")
+      let copy = try #require(found.first)
+      #expect("\(Swift.type(of: copy))" == graph.entity(name)?.swiftName)
+      let contents = try SampleObjects.contents(of: copy, name, graph)
+      let saved = try SampleObjects.contents(of: object, name, graph)
+      for (key, content) in contents {
+        #expect(content == saved[key], "\(name).\(key)")
+        if let value = samples.given[name]?[key] { #expect(content == .attribute(value), "\(name).\(key)") }
+      }
+      for relationship in graph.relationships(of: name) where !relationship.isOptional {
+        #expect(![.object(nil), .list([]), .set([])].contains(contents[relationship.name]), "\(name)")
+      }
+      read.append(copy)
     }
-    #expect(!context.hasChanges)
+    #expect(other.recentErrors.isEmpty && !other.hasChanges)
+
+    for object in read where !object.isDeleted { other.delete(object) }
+    try other.save()
+    let last = try store.reopened().newContext()
+    for entity in graph.version.entities {
+      #expect(
+        try last.count(for: FetchRequest<ManagedObject>(entityName: entity.name)) == 0, "\(entity.name)")
+    }
   }
 }

@@ -4,8 +4,11 @@ import Testing
 
 /// Relationships of every kind, deep inheritance and fetch templates.
 @Suite struct GraphTests {
-  @Test func selfRelationshipsKeepTheirInverses() throws {
-    let container = try PersistentContainer(inMemoryFor: RelationshipsModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func selfRelationshipsKeepTheirInverses(place: StorePlace) throws {
+    let store = try TestStore(place, RelationshipsModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let owner = Owner(passport: Passport(number: 1, in: context), in: context)
     let nodes = (0..<4).map { Node(name: "n\($0)", owner: owner, in: context) }
@@ -19,7 +22,7 @@ import Testing
     nodes[1].addToLabels(label)
     nodes[2].addToMarks(label)
     try context.save()
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     let read = try Node.fetch(sortedBy: \.name, in: other)
     #expect(read[0].children.map(\.name) == ["n1", "n3", "n2"] && read[3].parent === read[0])
     #expect(read[1].previous === read[0] && read[2].partner === read[1])
@@ -32,14 +35,17 @@ import Testing
     #expect(read[0].next == nil && read[1].previous === read[2])
   }
 
-  @Test func initialisersAreInheritedBySignature() throws {
-    let container = try PersistentContainer(inMemoryFor: InheritanceModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func initialisersAreInheritedBySignature(place: StorePlace) throws {
+    let store = try TestStore(place, InheritanceModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let dog = Dog(name: "Rex", weight: 30, in: context)
     let kitten = Kitten(name: "Tom", weight: 1, age: 2, mother: dog, in: context)
     _ = Creature(name: "Eel", weight: 3, in: context)
     try context.save()
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     #expect(try Thing.fetch(sortedBy: \.name, in: other).map(\.name) == ["Eel", "Rex", "Tom"])
     #expect(try Cat.objects(in: other).map(\.name) == ["Tom"])
     #expect(try Pet.tameOnes(name: "Rex", in: other).map(\.weight) == [30])
@@ -48,8 +54,11 @@ import Testing
     #expect(kitten.legs == 4 && kitten.tame)
   }
 
-  @Test func templatesTakeTypedVariables() throws {
-    let container = try PersistentContainer(inMemoryFor: FetchesModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func templatesTakeTypedVariables(place: StorePlace) throws {
+    let store = try TestStore(place, FetchesModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let event = Event(title: "Opening", in: context)
     let visitor = Visitor(in: context)

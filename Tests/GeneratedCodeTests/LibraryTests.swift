@@ -3,28 +3,11 @@ import Foundation
 import Testing
 
 @Suite struct LibraryTests {
-  private let container: PersistentContainer
-  private let context: ManagedObjectContext
-
-  init() throws {
-    container = try PersistentContainer(inMemoryFor: LibraryModel.self)
-    context = container.newContext()
-    let press = Publisher(name: "Ticknor", in: context)
-    let thoreau = Author(name: "Thoreau", in: context)
-    let ellery = Author(name: "Ellery", in: context)
-    for (number, title) in ["Walden", "Excursions", "Cape Cod"].enumerated() {
-      let book = Book(title: title, isbn: "000000000\(number)", in: context)
-      book.salesRank = Int32(number)
-      book.publisher = press
-      book.addToAuthors([thoreau, ellery])
-    }
-    let magazine = Magazine(title: "The Dial", issue: 4, in: context)
-    magazine.series = "Essays"
-    magazine.addToAuthors(thoreau)
-    try context.save()
-  }
-
-  @Test func everyHelperFindsWhatItShould() throws {
+  @Test(arguments: StorePlace.allCases)
+  func everyHelperFindsWhatItShould(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     #expect(try Book.objects(in: context).map(\.title) == ["Walden", "Excursions", "Cape Cod"])
     #expect(try Book.objects(matching: \.title, "Walden", in: context).map(\.isbn) == ["0000000000"])
     #expect(try Book.object(matching: \.isbn, "0000000001", in: context)?.title == "Excursions")
@@ -48,18 +31,26 @@ import Testing
     #expect(try Book.titled(beginning: "wAL", in: context).map(\.title) == ["Walden"])
   }
 
-  @Test func fetchesOfAParentGiveObjectsOfItsSubentities() throws {
+  @Test(arguments: StorePlace.allCases)
+  func fetchesOfAParentGiveObjectsOfItsSubentities(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let all = try Publication.fetch(sortedBy: \.title, in: context)
     #expect(all.map(\.title) == ["Cape Cod", "Excursions", "The Dial", "Walden"])
     #expect((all[2] as? Magazine)?.series == "Essays")
     #expect(try Magazine.inLanguage(language: .english, in: context).map(\.issue) == [4])
   }
 
-  @Test func aSecondContextReadsWhatTheFirstHasSaved() throws {
+  @Test(arguments: StorePlace.allCases)
+  func aSecondContextReadsWhatTheFirstHasSaved(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let walden = try #require(try Book.object(isbn: "0000000000", in: context))
     walden.shelve()
     try context.save()
-    let other = container.newContext()
+    let other = try library.store.reopened().newContext()
     let copy = try #require(try Book.object(isbn: "0000000000", in: other))
     #expect(copy.objectID == walden.objectID && copy !== walden)
     #expect(copy.authors.map(\.name) == ["Thoreau", "Ellery"])
@@ -72,7 +63,11 @@ import Testing
     #expect(copy.publisher?.publications.count == 3)
   }
 
-  @Test func inversesFollowAndDeletionsCascade() throws {
+  @Test(arguments: StorePlace.allCases)
+  func inversesFollowAndDeletionsCascade(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let walden = try #require(try Book.object(isbn: "0000000000", in: context))
     let thoreau = try #require(try Author.object(matching: \.name, "Thoreau", in: context))
     walden.removeFromAuthors(thoreau)
@@ -83,17 +78,25 @@ import Testing
     try context.save()
     context.delete(walden)
     try context.save()
-    #expect(try Review.objects(in: container.newContext()).isEmpty)
-    #expect(try Author.objects(in: container.newContext()).count == 2)
+    #expect(try Review.objects(in: library.store.container.newContext()).isEmpty)
+    #expect(try Author.objects(in: library.store.container.newContext()).count == 2)
   }
 
-  @Test func fetchedPropertiesSeeTheirSource() throws {
+  @Test(arguments: StorePlace.allCases)
+  func fetchedPropertiesSeeTheirSource(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let walden = try #require(try Book.object(isbn: "0000000000", in: context))
     let twin = Book(title: "Walden", isbn: "0000000009", in: context)
     #expect(walden.sameTitle == [twin])
   }
 
-  @Test func aDraftIsSavedOnceItHasWhatItMustHave() throws {
+  @Test(arguments: StorePlace.allCases)
+  func aDraftIsSavedOnceItHasWhatItMustHave(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let draft = Book(in: context)
     draft.title = "Maine Woods"
     let missing = context.validationErrors(of: draft).map { [$0.property ?? "", "\($0.reason)"] }
@@ -101,20 +104,51 @@ import Testing
     #expect(throws: SaveError.self) { try context.save() }
     draft.isbn = "0000000008"
     try context.save()
-    #expect(try Book.object(isbn: "0000000008", in: container.newContext())?.title == "Maine Woods")
+    #expect(
+      try Book.object(isbn: "0000000008", in: library.store.container.newContext())?.title == "Maine Woods")
     // Saved, it is an object like any other.
     draft.title = "The Maine Woods"
     try context.save()
-    #expect(try Book.object(isbn: "0000000008", in: container.newContext())?.title == "The Maine Woods")
+    #expect(
+      try Book.object(isbn: "0000000008", in: library.store.container.newContext())?.title
+        == "The Maine Woods")
   }
 
-  @Test func whatBreaksARuleIsNotSaved() throws {
+  @Test(arguments: StorePlace.allCases)
+  func whatBreaksARuleIsNotSaved(place: StorePlace) throws {
+    let library = try FilledLibrary(place)
+    defer { library.store.remove() }
+    let context = library.context
     let book = try #require(try Book.object(isbn: "0000000000", in: context))
     book.title = ""
     book.price = -1
     book.isbn = "not an ISBN"
     #expect(throws: SaveError.self) { try context.save() }
-    #expect(try Book.object(isbn: "0000000000", in: container.newContext())?.title == "Walden")
+    #expect(try Book.object(isbn: "0000000000", in: library.store.container.newContext())?.title == "Walden")
+  }
+}
+
+/// Three books by the same two authors, and a magazine by one of them, saved.
+private struct FilledLibrary {
+  let store: TestStore
+  let context: ManagedObjectContext
+
+  init(_ place: StorePlace) throws {
+    store = try TestStore(place, LibraryModel.self)
+    context = store.container.newContext()
+    let press = Publisher(name: "Ticknor", in: context)
+    let thoreau = Author(name: "Thoreau", in: context)
+    let ellery = Author(name: "Ellery", in: context)
+    for (number, title) in ["Walden", "Excursions", "Cape Cod"].enumerated() {
+      let book = Book(title: title, isbn: "000000000\(number)", in: context)
+      book.salesRank = Int32(number)
+      book.publisher = press
+      book.addToAuthors([thoreau, ellery])
+    }
+    let magazine = Magazine(title: "The Dial", issue: 4, in: context)
+    magazine.series = "Essays"
+    magazine.addToAuthors(thoreau)
+    try context.save()
   }
 }
 

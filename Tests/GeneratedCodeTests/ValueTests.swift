@@ -4,8 +4,11 @@ import Testing
 
 /// Every type and default, there and back through a store.
 @Suite struct ValueTests {
-  @Test func everyScalarComesBackAsItWas() throws {
-    let container = try PersistentContainer(inMemoryFor: ScalarsModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func everyScalarComesBackAsItWas(place: StorePlace) throws {
+    let store = try TestStore(place, ScalarsModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let moment = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
     let token = UUID()
@@ -16,7 +19,7 @@ import Testing
       bytes: Data([0, 255]), token: token, link: link, in: context)
     let empty = OptionalSample(in: context)
     try context.save()
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     let sample = try #require(try Sample.objects(in: other).first)
     #expect(sample.text == "naïve\u{0}😀" && sample.flag && sample.small == .min && sample.medium == .max)
     #expect(sample.large == .min && sample.single == 0.1 && sample.precise == 0)
@@ -50,23 +53,72 @@ import Testing
     }
   }
 
-  @Test func enumerationsKeepTheirRawValues() throws {
-    let container = try PersistentContainer(inMemoryFor: EnumsModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func enumerationsKeepTheirRawValues(place: StorePlace) throws {
+    let store = try TestStore(place, EnumsModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let painting = Painting(shade: .dark, in: context)
     #expect(painting.priority == .normal && painting.maybeCode == Code.none && painting.huge == .bigger)
     painting.code = .some
     painting.word = .in
     try context.save()
-    let copy = try #require(try Painting.objects(in: container.newContext()).first)
-    withExtendedLifetime(copy) {}
+    let other = try store.reopened().newContext()
+    let copy = try #require(try Painting.objects(in: other).first)
+    #expect(copy.shade == .dark && copy.priority == .normal && copy.code == .some && copy.word == .in)
+    #expect(copy.maybeCode == Code.none && copy.huge == .bigger && copy.lastWord == .where)
+    #expect(other.recentErrors.isEmpty)
     #expect(try Painting.objects(matching: \.word, .in, in: context) == [painting])
     #expect(try Painting.objects(matching: \.shade, .light, in: context).isEmpty)
     #expect(Word.in.rawValue == "b\"c" && Word.case.rawValue == "d\\e")
   }
 
-  @Test func compositesAreAColumnAField() throws {
-    let container = try PersistentContainer(inMemoryFor: CompositesModel.self)
+  @Test func anUnknownRawValueReadsAsTheDefaultAndStaysInTheStore() async throws {
+    let store = try TestStore(.file, EnumsModel.self)
+    defer { store.remove() }
+    let query = "SELECT shade, priority, code, word, huge FROM Painting"
+    let first = store.container.newContext()
+    let original = Painting(shade: .dark, in: first)
+    (original.priority, original.code, original.word) = (.high, .some, .in)
+    try first.save()
+    try store.execute("UPDATE Painting SET shade = 'sepia', priority = 9, code = 7, word = 'zz'")
+
+    let context = try store.reopened().newContext()
+    var errors = context.errors.makeAsyncIterator()
+    let painting = try #require(try Painting.objects(in: context).first)
+    #expect(context.recentErrors.isEmpty)
+    // The first case, or the default; of an optional one too.
+    #expect(painting.shade == .light && painting.priority == .normal)
+    #expect(painting.code == Code.none && painting.word == .default)
+    let reports = context.recentErrors
+    #expect(reports.map(\.property) == ["shade", "priority", "code", "word"])
+    #expect(reports.allSatisfy { $0.reason == .unknownCase && $0.entity == "Painting" })
+    #expect(reports.allSatisfy { $0.objectID == painting.objectID })
+    #expect(await errors.next() == reports[0])
+    #expect(!context.hasChanges)
+
+    // What is not overwritten stays, though the object is saved.
+    painting.huge = .big
+    painting.priority = .low
+    try context.save()
+    #expect(
+      try store.row(query) == [
+        "shade": "sepia", "priority": "0", "code": "7", "word": "zz", "huge": "5000000000",
+      ])
+    (painting.shade, painting.code, painting.word) = (.dark, nil, .class)
+    try context.save()
+    #expect(
+      try store.row(query) == [
+        "shade": "dark", "priority": "0", "code": nil, "word": "f", "huge": "5000000000",
+      ])
+  }
+
+  @Test(arguments: StorePlace.allCases)
+  func compositesAreAColumnAField(place: StorePlace) throws {
+    let store = try TestStore(place, CompositesModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let span = Span(
       from: Date(timeIntervalSinceReferenceDate: 1), to: Date(timeIntervalSinceReferenceDate: 2),
@@ -75,7 +127,7 @@ import Testing
     #expect(shop.home.street == "A \"quoted\" street" && shop.home.region == .north && shop.delivery == nil)
     shop.delivery = Place(street: "Side", city: "Concord")
     try context.save()
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     let copy = try #require(try Shop.objects(in: other).first)
     #expect(copy.place == Place(street: "Main") && copy.delivery?.city == "Concord" && copy.hours == span)
     #expect(copy.opened == nil)
@@ -83,27 +135,33 @@ import Testing
     #expect(try Shop.fetch(where: \.place.city == nil, in: other) == [copy])
   }
 
-  @Test func codablesAreJSON() throws {
-    let container = try PersistentContainer(inMemoryFor: CodablesModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func codablesAreJSON(place: StorePlace) throws {
+    let store = try TestStore(place, CodablesModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let profile = Profile(tags: ["a", "b"], others: [UUID()], in: context)
     profile.scores = ["x": 1]
     try context.save()
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     let copy = try #require(try Profile.objects(in: other).first)
     #expect(copy.tags == ["a", "b"] && copy.scores == ["x": 1] && copy.others?.count == 1)
     #expect(copy.dates == nil && copy.parts == nil && copy.cached == nil)
   }
 
-  @Test func derivedAttributesFollowAtASave() throws {
-    let container = try PersistentContainer(inMemoryFor: ComputedModel.self)
+  @Test(arguments: StorePlace.allCases)
+  func derivedAttributesFollowAtASave(place: StorePlace) throws {
+    let store = try TestStore(place, ComputedModel.self)
+    defer { store.remove() }
+    let container = store.container
     let context = container.newContext()
     let sheet = Sheet(title: "List", session: UUID(), in: context)
     let line = Line(sheet: sheet, in: context)
     sheet.draft = true
     try context.save()
     #expect(sheet.lineCount == 1 && sheet.shout == "List!" && sheet.last == line.added && sheet.draft)
-    let other = container.newContext()
+    let other = try store.reopened().newContext()
     let copy = try #require(try Sheet.objects(in: other).first)
     #expect(copy.lineCount == 1 && copy.shout == "List!" && !copy.draft)
   }

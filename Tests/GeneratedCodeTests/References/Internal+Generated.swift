@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Internal/Expected/Internal+Generated.swift

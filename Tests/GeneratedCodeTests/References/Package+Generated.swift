@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Package/Expected/Package+Generated.swift

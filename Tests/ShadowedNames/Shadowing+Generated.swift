@@ -1,0 +1,1 @@
+../CDGeneratorTests/Cases/Shadowing/Expected/Shadowing+Generated.swift
