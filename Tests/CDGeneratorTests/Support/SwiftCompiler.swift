@@ -7,6 +7,19 @@ struct SwiftCompiler {
   struct Outcome {
     let isSuccess: Bool
     let messages: String
+
+    /// The texts of the errors, in order, without their places and without the compiler's group.
+    var errors: [String] {
+      messages.split(separator: "\n").compactMap { line in
+        // The compiler repeats each beneath the line of the source that it shows.
+        guard let range = line.range(of: #"^/[^ ]+:\d+:\d+: error: "#, options: .regularExpression) else {
+          return nil
+        }
+        let text = line[range.upperBound...]
+        return String(
+          text.range(of: #" \[#\w+\]$"#, options: .regularExpression).map { text[..<$0.lowerBound] } ?? text)
+      }
+    }
   }
 
   private let modules: URL
@@ -39,12 +52,12 @@ struct SwiftCompiler {
   }
 
   /// Writes a module that other files can import.
-  func emitModule(_ files: [URL], module: String, to folder: URL) throws -> Outcome {
+  func emitModule(_ files: [URL], module: String, to folder: URL, _ options: [String]) throws -> Outcome {
     try run(
       [
         "-wmo", "-parse-as-library", "-emit-module", "-module-name", module, "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path,
-      ], files)
+      ] + options, files)
   }
 
   private func run(_ options: [String], _ files: [URL]) throws -> Outcome {
