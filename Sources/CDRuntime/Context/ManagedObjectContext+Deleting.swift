@@ -14,6 +14,11 @@ extension ManagedObjectContext {
     guard !object.isDeleted else { return }
     object._willRead()
     guard !object.isInaccessible else { return }
+    if let lifecycle = object.lifecycle {
+      lifecycle.prepareForDeletion()
+      // It may have deleted the object itself.
+      guard !object.isDeleted else { return }
+    }
     for case let relationship? in object.scope.plan.relationships {
       switch relationship.description.deleteRule {
       case .noAction, .deny: break

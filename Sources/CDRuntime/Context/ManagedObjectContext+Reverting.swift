@@ -73,6 +73,8 @@ extension ManagedObjectContext {
   public func reset() {
     for scope in scopes { scope.context = nil }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
+    insertionScope = nil
+    lookupScope = nil
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()

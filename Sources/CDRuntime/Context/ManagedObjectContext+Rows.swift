@@ -58,7 +58,10 @@ extension ManagedObjectContext {
     -> [ManagedObject]
   {
     var objects: [ManagedObject] = []
-    defer { statement.reset() }
+    defer {
+      statement.reset()
+      if !fetched.isEmpty { awakeFetched() }
+    }
     // Here and not on the way: what the statement gives is held anyhow until its end.
     guard let map = maps[plan.root] else { return [] }
     sweepIfDue(map)
@@ -111,7 +114,8 @@ extension ManagedObjectContext {
 
   @inline(__always) func decode(_ object: ManagedObject, _ row: RowReader) {
     object._decode(row)
-    if !rowReport.columns.isEmpty { reportColumns(of: object) }
+    if object.scope.plan.hasLifecycle { fetched.append(object) }
+    if !rowReport.isEmpty { reportColumns(of: object) }
   }
 
   private func reportColumns(of object: ManagedObject) {
@@ -119,13 +123,20 @@ extension ManagedObjectContext {
     for column in rowReport.columns {
       object.report(.wrongType, slot: column < plan.columns.count ? plan.columns[column].slot : nil)
     }
+    for (column, reason) in rowReport.unreadable {
+      object.report(
+        .unreadableFile(reason), slot: column < plan.columns.count ? plan.columns[column].slot : nil)
+    }
     rowReport.columns.removeAll()
+    rowReport.unreadable.removeAll()
   }
 
   /// Reads the row of an object that is a fault. Its flag has been cleared.
   func fire(_ object: ManagedObject) {
     let plan = object.scope.plan
     guard plan.index >= 0 else { return }
+    // The statement is done with when the object is told of its values.
+    defer { if !fetched.isEmpty { awakeFetched() } }
     do {
       let connection = try reader()
       let statement = try connection.faultStatement(plan.index) {
@@ -193,7 +204,10 @@ extension ManagedObjectContext {
     }
     statement.bind(key, at: 1)
     guard select.entityColumn == nil else { return try objects(from: statement, select, of: plan).first }
-    defer { statement.reset() }
+    defer {
+      statement.reset()
+      if !fetched.isEmpty { awakeFetched() }
+    }
     guard try statement.step() else { return nil }
     sweepIfDue(map)
     let row = RowReader(statement: statement.handle, map: nil, report: rowReport)

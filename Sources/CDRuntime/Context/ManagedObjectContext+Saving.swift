@@ -12,16 +12,19 @@ extension ManagedObjectContext {
   public func save() throws {
     if let error = insertionErrors.first { throw error }
     guard hasChanges else { return forgetPending() }
+    try prepareForSave()
     try deriveAttributes()
     try validate()
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endReading()
     try store.writer.use { connection in
-      var run = SaveRun(context: self, connection: connection, plan: plan)
+      var run = try SaveRun(context: self, connection: connection, plan: plan)
       try run.write()
     }
+    let saved = savedObjects(plan)
     finish(plan)
+    for object in saved { object.didSave() }
   }
 
   private func finish(_ plan: SavePlan) {

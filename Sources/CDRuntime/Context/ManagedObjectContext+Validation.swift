@@ -14,9 +14,12 @@ extension ManagedObjectContext {
     if pending.contains(where: { $0.flags.contains(.deleted) }) { clearDeleted() }
     for object in pending {
       if object.flags.contains(.deleted) {
-        if !object.flags.contains(.inserted) { checkDenials(of: object, &errors) }
+        guard !object.flags.contains(.inserted) else { continue }
+        checkDenials(of: object, &errors)
+        errors += refusals(of: object)
       } else if object.isPending {
         errors += mistakes(of: object)
+        errors += refusals(of: object)
       }
     }
     if !errors.isEmpty { throw SaveError.validation(errors) }
@@ -24,7 +27,7 @@ extension ManagedObjectContext {
 
   /// The rules that an object breaks; none where it could be saved.
   public func validationErrors(of object: ManagedObject) -> [ValidationError] {
-    object.scope.context === self ? mistakes(of: object) : []
+    object.scope.context === self ? mistakes(of: object) + refusals(of: object) : []
   }
 
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {

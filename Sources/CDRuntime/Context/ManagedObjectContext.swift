@@ -25,21 +25,25 @@ public final class ManagedObjectContext {
   var cachingStates: [ToManyState] = []
   /// Collects single values.
   let captureWriter = RowWriter()
-  let rowReport = RowReport()
+  let rowReport: RowReport
   private var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
   private var connection: SQLiteConnection?
   private let observers = ErrorObservers()
   let reading = ReadScope()
+  /// Whether an object is told that its values have been read: what it sets is no change.
+  var isAwakening = false
+  /// Objects whose values have been read and that have not been told.
+  var fetched: [ManagedObject] = []
   /// Serves the making of one object after another.
   let seedState: ObjectSeed.State
   /// Lookups by a value, by the identity of their key paths, and the last one used.
   var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
   var lastMatch: ValueMatch?
   /// The scope of the last object that was looked up by its identifier.
-  private var lookupScope: ObjectScope?
+  var lookupScope: ObjectScope?
   /// The scope of the last new object: the next one is mostly of the same entity.
-  private var insertionScope: ObjectScope?
+  var insertionScope: ObjectScope?
 
   init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
@@ -48,6 +52,7 @@ public final class ManagedObjectContext {
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
+    rowReport = RowReport(files: coordinator.store.files)
     seedState = ObjectSeed.State(scope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.

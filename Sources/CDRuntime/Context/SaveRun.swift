@@ -21,12 +21,20 @@ struct SaveRun {
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
   private var lastDelete: (root: Int, statement: SQLiteStatement)?
+  /// The large values; nil where the model or the store has none.
+  private let external: ExternalValues?
   private var model: ModelPlan { context.model }
 
-  init(context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan) {
+  /// - Throws: ``StoreError`` where a large value cannot be written.
+  init(context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan) throws {
     self.context = context
     self.connection = connection
     self.plan = plan
+    if let files = context.store.files, context.model.hasExternalSlots {
+      external = try ExternalValues(of: plan, files: files, connection: connection)
+    } else {
+      external = nil
+    }
   }
 
   mutating func write() throws {
@@ -38,9 +46,11 @@ struct SaveRun {
       for object in plan.inserted { try insert(object) }
       for object in plan.related { try writeRelationships(of: object) }
       try writeHistory()
+      try external?.keep()
       try commit()
     } catch {
       if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
+      external?.discard()
       throw error
     }
   }
@@ -65,6 +75,7 @@ struct SaveRun {
   // MARK: Rows
 
   private mutating func delete(_ object: ManagedObject) throws {
+    try external?.replace(object, slots: object.scope.plan.externalSlots)
     let statement = try deleteStatement(object.scope.plan)
     statement.bind(object.key, at: 1)
     statement.bind(object.version, at: 2)
@@ -126,8 +137,11 @@ struct SaveRun {
   private mutating func update(_ object: ManagedObject) throws {
     guard let extras = object.extras else { return }
     let (statement, slots) = try updateStatement(object.scope.plan, changed: extras.changed)
+    if let external {
+      try external.replace(object, slots: object.scope.plan.externalSlots.filter(slots.contains))
+    }
     writer.start(statement.handle)
-    for slot in slots { object._encode(slot, writer) }
+    encode(object, slots)
     try checkWriter(object)
     statement.bind(object.key, at: writer.nextParameter)
     statement.bind(object.version, at: writer.nextParameter + 1)
@@ -188,7 +202,7 @@ struct SaveRun {
     let statement = try insertStatement(entity)
     statement.bind(object.key, at: 1)
     writer.start(statement.handle, at: 2)
-    for slot in entity.storedSlots { object._encode(slot, writer) }
+    encode(object, entity.storedSlots)
     try checkWriter(object)
     do {
       try statement.run()
@@ -204,6 +218,20 @@ struct SaveRun {
     }
     lastInsert = (entity.index, statement)
     return statement
+  }
+
+  @inline(__always) private func encode(_ object: ManagedObject, _ slots: [Int]) {
+    if let external, !object.scope.plan.externalSlots.isEmpty {
+      for slot in slots {
+        if let name = external.name(object, slot) {
+          writer.string(name)
+        } else {
+          object._encode(slot, writer)
+        }
+      }
+    } else {
+      for slot in slots { object._encode(slot, writer) }
+    }
   }
 
   private func checkWriter(_ object: ManagedObject) throws {

@@ -14,6 +14,9 @@ public struct ObservedError: Error, Hashable, Sendable {
     case undecodableValue
     /// The stored value is not of the attribute's type. The attribute reads as the type's empty value.
     case wrongType
+    /// The file with an external attribute's value cannot be read. The attribute reads as nil or no bytes, and its
+    /// file is kept until the attribute is set.
+    case unreadableFile(String)
     /// A mandatory relationship has no object.
     case missingObject
     /// An object of an entity that the context's model has not, or that is abstract, was to be inserted.
@@ -41,6 +44,7 @@ extension ObservedError: CustomStringConvertible {
     case .unknownCase: "\(subject) has a stored raw value that no case has; it reads as its default"
     case .undecodableValue: "\(subject) has stored JSON that does not decode as its type; it reads as nil"
     case .wrongType: "\(subject) has a stored value of a wrong type; it reads as the type's empty value"
+    case .unreadableFile(let text): "\(subject) has a file that cannot be read: \(text)"
     case .missingObject: "mandatory relationship \(subject) has no object; set it before saving"
     case .uninsertableEntity:
       "'\(entity)' cannot be inserted: it is abstract or no entity of the context's model"

@@ -7,6 +7,8 @@ public enum SaveError: Error, Hashable, Sendable {
   /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
   /// say which.
   case notUnique(entity: String, properties: [String], objectID: ManagedObjectID)
+  /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
+  case unsettled([ManagedObjectID])
   /// Objects refer to rows that are not there.
   case danglingReferences([ManagedObjectID])
 }
@@ -38,6 +40,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     case deleteDenied
     /// The object's row is gone.
     case inaccessible
+    /// The object's own validation threw; its error's text.
+    case refused(String)
     /// The derivation of a derived attribute fails.
     case notDerivable(String)
   }
@@ -87,6 +91,7 @@ extension ValidationError: CustomStringConvertible {
         "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
       case .deleteDenied: "denies the deletion while it has objects"
       case .inaccessible: "has changes but no row any more; refresh or roll back"
+      case .refused(let text): "was refused: \(text)"
       case .notDerivable(let text): "cannot be derived: \(text)"
       }
     return "\(subject) of \(objectID) \(rule)"
@@ -109,6 +114,9 @@ extension SaveError: CustomStringConvertible {
     case .conflict(let conflicts): conflicts.map(\.description).joined(separator: "\n")
     case .notUnique(let entity, let properties, let objectID):
       "another object of '\(entity)' has the same \(properties.joined(separator: ", ")) as \(objectID)"
+    case .unsettled(let objects):
+      "willSave brings more and more objects to the save, the last of them "
+        + "\(objects.map(\.description).joined(separator: ", "))"
     case .danglingReferences(let objects):
       "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
     }

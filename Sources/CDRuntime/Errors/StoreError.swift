@@ -22,6 +22,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case needsMigration(URL, model: String, from: Int, to: Int)
   /// The folder of the store does not exist or cannot be written to.
   case cannotCreate(URL, reason: String)
+  /// A file with the value of an `external:` attribute cannot be written, or is not there.
+  case externalData(URL, reason: String)
   /// SQLite reports an error. The code is its extended result code.
   case sqlite(code: Int32, message: String, during: String)
 
@@ -67,6 +69,8 @@ extension StoreError: CustomStringConvertible {
         + "to version \(to)"
     case .cannotCreate(let url, let reason):
       "no store can be made at \(url.path()): \(reason)"
+    case .externalData(let url, let reason):
+      "the file \(url.path()), which holds the value of an external attribute: \(reason)"
     case .sqlite(let code, let message, let operation):
       "SQLite error \(code) while \(operation): \(message)"
     }

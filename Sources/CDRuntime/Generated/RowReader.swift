@@ -74,9 +74,18 @@ final class ValueRow {
   func isNull(_ column: Int) -> Bool { self[column] == .null && composites[column] == nil }
 }
 
-/// The columns of a row in which a value of a wrong type was found.
+/// What was found wrong in a row, by its columns.
 final class RowReport {
+  /// Columns with values of a wrong type.
   var columns: [Int] = []
+  /// Columns whose files could not be read.
+  var unreadable: [(column: Int, reason: String)] = []
+  /// Where the values are that are too large for a row; nil for a store that has no such place.
+  let files: ExternalFiles?
+
+  var isEmpty: Bool { columns.isEmpty && unreadable.isEmpty }
+
+  init(files: ExternalFiles?) { self.files = files }
 }
 
 extension RowReader {
@@ -146,12 +155,27 @@ extension RowReader {
   public func data(_ column: Int) -> Data {
     if let statement {
       let index = index(column)
+      if sqlite3_column_type(statement, index) == SQLITE_TEXT { return external(column) }
       guard let bytes = sqlite3_column_blob(statement, index) else { return Data() }
       return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, index)))
     }
     if case .data(let value)? = values?[column] { return value }
     wrongType(column)
     return EmptyValue.data
+  }
+
+  /// The value of a file whose name stands in the column.
+  private func external(_ column: Int) -> Data {
+    guard let files = report?.files else {
+      wrongType(column)
+      return EmptyValue.data
+    }
+    do {
+      return try files.read(string(column))
+    } catch {
+      report?.unreadable.append((column, "\(error)"))
+      return EmptyValue.data
+    }
   }
 
   public func uuid(_ column: Int) -> UUID {

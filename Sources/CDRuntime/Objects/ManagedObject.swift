@@ -42,6 +42,7 @@ open class ManagedObject {
       if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()
+      lifecycle?.awakeFromInsert()
     }
   }
 
@@ -157,7 +158,9 @@ extension ManagedObject {
   final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
-    guard let context = scope.context, flags.isDisjoint(with: [.inaccessible, .inserted]) else { return }
+    guard let context = scope.context, flags.isDisjoint(with: [.inaccessible, .inserted]),
+      !context.isAwakening
+    else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
     extras.changed.insert(slot)

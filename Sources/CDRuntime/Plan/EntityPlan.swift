@@ -21,6 +21,8 @@ final class EntityPlan: Sendable {
   let factory: (@Sendable (ObjectSeed) -> ManagedObject)?
   /// The generated class; nil for an entity without one.
   let objectType: (any EntityClass.Type)?
+  /// Whether the class is asked at the turns of its objects' lives.
+  let hasLifecycle: Bool
   /// What an object without a generated class starts with, by slot.
   let initialValues: [AttributeValue]
   /// Slots whose default is made at each insertion.
@@ -29,6 +31,8 @@ final class EntityPlan: Sendable {
   let storedSlots: [Int]
   let transientSlots: [Int]
   let derivedSlots: [Int]
+  /// Slots whose large values are files beside the store.
+  let externalSlots: [Int]
   /// Slots of stored attributes that a new object of a generated class must be given a value for; empty for an
   /// entity without such a class, whose objects have no value until they are given one.
   let requiredSlots: [Int]
@@ -62,6 +66,7 @@ final class EntityPlan: Sendable {
     self.hasEntityColumn = hasEntityColumn
     self.factory = factory
     self.objectType = objectType
+    hasLifecycle = objectType is any ManagedObjectLifecycle.Type
     initialValues = slots.map { slot in
       if case .value(let value)? = slot.attribute?.defaultValue { return value }
       return .null
@@ -76,6 +81,7 @@ final class EntityPlan: Sendable {
     storedSlots = slots.filter(\.isStored).map(\.number)
     transientSlots = slots.filter { $0.attribute?.isTransient == true }.map(\.number)
     derivedSlots = slots.filter { $0.attribute?.derivation != nil }.map(\.number)
+    externalSlots = slots.filter { $0.isStored && $0.attribute?.storesExternally == true }.map(\.number)
     requiredSlots =
       factory == nil
       ? []

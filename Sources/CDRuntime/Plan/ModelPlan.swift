@@ -9,6 +9,10 @@ final class ModelPlan: Sendable {
   /// How the rows of each entity are selected.
   let selects: [EntitySelect]
   let hashes: ModelHashes
+  /// Whether an entity has values that may be files.
+  let hasExternalSlots: Bool
+  /// Whether a class is asked at the turns of its objects' lives.
+  let hasLifecycle: Bool
 
   /// Resolves the model's current version.
   ///
@@ -28,6 +32,8 @@ final class ModelPlan: Sendable {
     let (entities, joins) = try builder.build()
     self.entities = entities
     self.joins = joins
+    hasLifecycle = entities.contains(where: \.hasLifecycle)
+    hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
     selects = entities.map { EntitySelect($0, entities: entities) }
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })

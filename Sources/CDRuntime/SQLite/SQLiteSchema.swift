@@ -18,6 +18,8 @@ struct SQLiteSchema {
       + "STRICT, WITHOUT ROWID",
     "CREATE TABLE \"_cdgen_history\" (\"id\" INTEGER PRIMARY KEY AUTOINCREMENT, \"time\" REAL NOT NULL, "
       + "\"origin\" TEXT NOT NULL, \"author\" TEXT, \"changes\" TEXT NOT NULL) STRICT",
+    "CREATE TABLE \"_cdgen_files\" (\"name\" TEXT NOT NULL PRIMARY KEY, \"time\" REAL NOT NULL) "
+      + "STRICT, WITHOUT ROWID",
   ]
 
   init(_ model: ModelPlan) {

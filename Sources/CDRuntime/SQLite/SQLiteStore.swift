@@ -12,6 +12,8 @@ final class SQLiteStore: Sendable {
   let storeID: UUID
   let isInMemory: Bool
   let writer: SQLiteWriter
+  /// Where large values are; nil for a store in memory, whose rows hold them all.
+  let files: ExternalFiles?
   /// Tells the saves of this process's coordinator from those of others in the history.
   let origin: String
   private let path: String
@@ -26,6 +28,8 @@ final class SQLiteStore: Sendable {
     path = url.path(percentEncoded: false)
     isInMemory = false
     origin = UUID().uuidString
+    let files = ExternalFiles(store: url)
+    self.files = files
     try Self.checkHeader(of: url, path: path)
     writer = try Self.openWriter(path: path, url: url)
     storeID = try writer.use { connection in
@@ -33,6 +37,9 @@ final class SQLiteStore: Sendable {
       // The journal of a store that is not ours, or not yet, is left alone until here.
       _ = try connection.scalar("PRAGMA journal_mode = WAL")
       try connection.execute("PRAGMA synchronous = NORMAL")
+      if model.hasExternalSlots {
+        try ExternalValues.collect(files, connection)
+      }
       return id
     }
   }
@@ -44,6 +51,7 @@ final class SQLiteStore: Sendable {
     let url = URL(string: "memory:\(name)") ?? EmptyValue.url
     self.url = url
     isInMemory = true
+    files = nil
     origin = name
     writer = try SQLiteWriter(path: path)
     storeID = try writer.use { connection in

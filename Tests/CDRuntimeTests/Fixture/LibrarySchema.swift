@@ -34,6 +34,8 @@ enum LibrarySchema {
     STRICT, WITHOUT ROWID
     CREATE TABLE "Tag" ("_pk" INTEGER PRIMARY KEY, "_version" INTEGER NOT NULL, "name" TEXT NOT NULL) \
     STRICT
+    CREATE TABLE "_cdgen_files" ("name" TEXT NOT NULL PRIMARY KEY, "time" REAL NOT NULL) STRICT, WITHOUT \
+    ROWID
     CREATE TABLE "_cdgen_history" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "time" REAL NOT NULL, \
     "origin" TEXT NOT NULL, "author" TEXT, "changes" TEXT NOT NULL) STRICT
     CREATE TABLE "_cdgen_keys" ("entity" TEXT NOT NULL PRIMARY KEY, "next" INTEGER NOT NULL) STRICT, \

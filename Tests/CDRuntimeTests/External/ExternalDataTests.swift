@@ -1,0 +1,194 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Values of `external:` attributes: small ones stand in the row, large ones in files beside the store.
+@Suite struct ExternalDataTests {
+  private let folder: URL
+  private let url: URL
+  private let files: URL
+
+  private static let model = ManagedObjectModel(
+    name: "Albums", id: UUID(uuidString: "0D5B1C0E-2B7A-4C58-9E7B-1E2D3C4B5A69") ?? UUID(),
+    versions: [
+      ModelVersion(
+        number: 1,
+        entities: [
+          EntityDescription(
+            name: "Photo",
+            attributes: [
+              AttributeDescription(name: "title", type: .string),
+              AttributeDescription(name: "pixels", type: .data, isOptional: true, storesExternally: true),
+            ])
+        ])
+    ], currentVersionNumber: 1)
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appending(path: "albums.sqlite")
+    files = folder.appending(path: "albums.sqlite-external")
+  }
+
+  private func removeFiles() { try? FileManager.default.removeItem(at: folder) }
+
+  private func container() throws -> PersistentContainer {
+    try PersistentContainer(model: Self.model, at: url)
+  }
+
+  private func names() -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: files.path)) ?? []).sorted()
+  }
+
+  private func bytes(_ count: Int, _ value: UInt8) -> Data { Data(repeating: value, count: count) }
+
+  private func pixels(_ photo: ManagedObject) throws -> Data? {
+    if case .attribute(.data(let data)) = try photo.value(forKey: "pixels") { return data }
+    return nil
+  }
+
+  private func addPhoto(_ title: String, _ pixels: Data?, _ context: ManagedObjectContext) throws
+    -> ManagedObject
+  {
+    let photo = try context.insert(entityNamed: "Photo")
+    try photo.setValue(title, forKey: "title")
+    try photo.setValue(pixels, forKey: "pixels")
+    return photo
+  }
+
+  @Test(arguments: [(0, 0), (1, 0), (65_536, 0), (65_537, 1), (3_000_000, 1)])
+  func largeValuesAreFiles(size: Int, fileCount: Int) throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(size, 7), context).objectID
+    try context.save()
+    #expect(names().count == fileCount)
+    let other = try container().newContext()
+    #expect(try pixels(try other.existingObject(with: id)) == bytes(size, 7))
+  }
+
+  @Test func aStoreInMemoryHasNoFiles() throws {
+    defer { removeFiles() }
+    let context = try PersistentContainer(inMemoryModel: Self.model).newContext()
+    let photo = try addPhoto("a", bytes(200_000, 7), context)
+    try context.save()
+    context.refresh(photo, mergeChanges: false)
+    #expect(try pixels(photo) == bytes(200_000, 7))
+  }
+
+  @Test func aChangedValueIsANewFileAndTheOldOneStaysForReaders() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let first = names()
+    // Whoever reads an older state still finds what belongs to it.
+    let reader = try container().newContext()
+    try reader.perform {
+      #expect(try reader.fetch(FetchRequest<ManagedObject>(entityName: "Photo")).count == 1)
+      try photo.setValue(bytes(100_000, 2), forKey: "pixels")
+      try context.save()
+      let seen = try reader.existingObject(with: photo.objectID)
+      #expect(try pixels(seen) == bytes(100_000, 1))
+    }
+    #expect(names().count == 2 && Set(names()).isSuperset(of: first))
+    let fresh = try container().newContext()
+    #expect(try pixels(try fresh.existingObject(with: photo.objectID)) == bytes(100_000, 2))
+    // Another attribute's change leaves the file alone.
+    try photo.setValue("b", forKey: "title")
+    try context.save()
+    #expect(names().count == 2)
+  }
+
+  @Test func aFailedSaveLeavesNoFile() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let photo = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let before = names()
+    let other = try container().newContext()
+    let same = try other.existingObject(with: photo.objectID)
+    try same.setValue("changed elsewhere", forKey: "title")
+    try other.save()
+    try photo.setValue(bytes(100_000, 2), forKey: "pixels")
+    #expect(throws: SaveError.conflict([SaveConflict(reason: .changed, objectID: photo.objectID)])) {
+      try context.save()
+    }
+    #expect(names() == before)
+    context.rollback()
+    context.refresh(photo, mergeChanges: false)
+    #expect(try pixels(photo) == bytes(100_000, 1))
+  }
+
+  @Test func whatIsNotReferredToIsRemovedOnceItIsOldEnough() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let kept = try addPhoto("kept", bytes(100_000, 1), context)
+    let changed = try addPhoto("changed", bytes(100_000, 2), context)
+    let deleted = try addPhoto("deleted", bytes(100_000, 3), context)
+    try context.save()
+    try changed.setValue(bytes(100_000, 4), forKey: "pixels")
+    context.delete(deleted)
+    try context.save()
+    #expect(names().count == 4)
+    // Opened again at once, nothing is old enough.
+    _ = try container()
+    #expect(names().count == 4)
+    try PlainSQL.run("UPDATE _cdgen_files SET time = time - 7200", at: url)
+    let fresh = try container().newContext()
+    #expect(names().count == 2)
+    #expect(try pixels(try fresh.existingObject(with: kept.objectID)) == bytes(100_000, 1))
+    #expect(try pixels(try fresh.existingObject(with: changed.objectID)) == bytes(100_000, 4))
+  }
+
+  @Test func aMissingFileIsReportedAndNothingElseIsLost() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let id = try addPhoto("a", bytes(100_000, 1), context).objectID
+    try context.save()
+    let name = try #require(names().first)
+    let file = files.appending(path: name)
+    let aside = folder.appending(path: "aside")
+    try FileManager.default.moveItem(at: file, to: aside)
+    let other = try container().newContext()
+    let photo = try other.existingObject(with: id)
+    #expect(try pixels(photo) == Data())
+    let error = try #require(other.recentErrors.first)
+    guard case .unreadableFile = error.reason else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(error.entity == "Photo" && error.property == "pixels" && error.objectID == id)
+    // A save of another attribute keeps the row's file.
+    try photo.setValue("b", forKey: "title")
+    try other.save()
+    try FileManager.default.moveItem(at: aside, to: file)
+    let again = try container().newContext()
+    let found = try again.existingObject(with: id)
+    #expect(try pixels(found) == bytes(100_000, 1))
+    #expect(try found.value(forKey: "title") == .attribute(.string("b")))
+  }
+
+  @Test func predicatesCompareTheValueAndNotTheName() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    let large = try addPhoto("large", bytes(100_000, 1), context)
+    _ = try addPhoto("small", bytes(10, 1), context)
+    _ = try addPhoto("none", nil, context)
+    try context.save()
+    let fresh = try container().newContext()
+    func titles(_ predicate: FetchPredicate) throws -> [String] {
+      try fresh.fetch(FetchRequest<ManagedObject>(entityName: "Photo", where: predicate)).compactMap {
+        if case .attribute(.string(let title)) = try $0.value(forKey: "title") { return title }
+        return nil
+      }
+    }
+    let value = try #require(try pixels(large))
+    func pixels(_ operation: ComparisonOperator, _ value: AttributeValue) -> FetchPredicate {
+      FetchPredicate(.keyPath("pixels"), operation, .constant(value))
+    }
+    #expect(try titles(pixels(.equalTo, .data(value))) == ["large"])
+    #expect(try titles(pixels(.equalTo, .null)) == ["none"])
+    #expect(try titles(pixels(.notEqualTo, .null)) == ["large", "small"])
+  }
+}

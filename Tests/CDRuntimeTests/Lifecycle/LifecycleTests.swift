@@ -1,0 +1,161 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// What the fixture's tags do at the turns of their lives, in contexts that ask for it by their author's name.
+extension Tag: ManagedObjectLifecycle {
+  private var isAsked: Bool { managedObjectContext?.transactionAuthor?.hasPrefix("hooks") == true }
+
+  private func note(_ text: String) {
+    if isAsked, let context = managedObjectContext { context.transactionAuthor?.append(" \(text)") }
+  }
+
+  func awakeFromInsert() { note("insert") }
+
+  func awakeFromFetch() {
+    note("fetch")
+    if isAsked { name += "*" }
+  }
+
+  func willSave() {
+    note("will")
+    guard isAsked, let context = managedObjectContext else { return }
+    switch name {
+    case "lower": name = "LOWER"
+    case "chain": _ = Tag(name: "chained", in: context)
+    case "endless": _ = Tag(name: "endless", in: context)
+    case "delete others":
+      for other in context.registeredObjects where other is Shelf { context.delete(other) }
+    default: break
+    }
+    if name == "chain" { name = "chain done" }
+  }
+
+  func didSave() { note(isDeleted ? "did delete" : "did") }
+  func prepareForDeletion() { note("prepare \(books.count)") }
+
+  struct Refusal: Error, CustomStringConvertible { var description: String }
+
+  func validateForInsert() throws { if name == "no insert" { throw Refusal(description: "not inserted") } }
+  func validateForUpdate() throws { if name == "no update" { throw Refusal(description: "not updated") } }
+  func validateForDelete() throws { if name == "no delete" { throw Refusal(description: "not deleted") } }
+}
+
+@Suite struct LifecycleTests {
+  let store: TemporaryStore
+  let container: PersistentContainer
+
+  init() throws {
+    store = try TemporaryStore()
+    container = try store.container()
+  }
+
+  private func context(_ author: String? = "hooks") -> ManagedObjectContext {
+    let context = container.newContext()
+    context.transactionAuthor = author
+    return context
+  }
+
+  /// What the tags of a context have noted since the last call.
+  private func notes(_ context: ManagedObjectContext) -> String {
+    defer { context.transactionAuthor = "hooks" }
+    return context.transactionAuthor.map { String($0.dropFirst(6)) } ?? ""
+  }
+
+  @Test func anObjectIsAskedAtEachTurn() throws {
+    let context = context()
+    let tag = Tag(name: "a", in: context)
+    #expect(notes(context) == "insert")
+    try context.save()
+    #expect(notes(context) == "will did")
+    tag.name = "b"
+    try context.save()
+    #expect(notes(context) == "will did")
+    context.delete(tag)
+    #expect(notes(context) == "prepare 0")
+    try context.save()
+    #expect(notes(context) == "will did delete")
+    try context.save()
+    #expect(notes(context) == "")
+  }
+
+  @Test func whatAwakingSetsIsNoChange() throws {
+    let first = context(nil)
+    let tag = Tag(name: "a", in: first)
+    try first.save()
+    let context = context()
+    let found = try #require(Tag.objects(in: context).first)
+    #expect(notes(context) == "fetch")
+    #expect(found.name == "a*")
+    #expect(!context.hasChanges && found.changedValues.isEmpty)
+    context.refresh(found, mergeChanges: false)
+    #expect(found.name == "a*")
+    #expect(notes(context) == "fetch")
+    let fault = try context.existingObject(with: tag.objectID)
+    #expect(fault === found && notes(context) == "")
+  }
+
+  @Test func willSaveMayChangeTheObjectAndOthers() throws {
+    let context = context()
+    let lower = Tag(name: "lower", in: context)
+    _ = Tag(name: "chain", in: context)
+    let shelf = Shelf(in: context)
+    _ = Tag(name: "delete others", in: context)
+    try context.save()
+    #expect(lower.name == "LOWER")
+    #expect(shelf.isDeleted)
+    let names = try Tag.objects(in: store.freshContext()).map(\.name).sorted()
+    #expect(names == ["LOWER", "chain done", "chained", "delete others"])
+    #expect(try Shelf.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test func willSaveThatNeverEndsIsRefused() throws {
+    let context = context()
+    _ = Tag(name: "endless", in: context)
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .unsettled(let objects)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(objects.count == 1)
+    #expect(context.insertedObjects.count == 1001)
+    #expect(try Tag.objects(in: store.freshContext()).isEmpty)
+    context.rollback()
+    #expect(!context.hasChanges)
+  }
+
+  @Test func itsOwnValidationIsAmongTheErrors() throws {
+    let context = context(nil)
+    let update = Tag(name: "u", in: context)
+    let delete = Tag(name: "no delete", in: context)
+    try context.save()
+    let insert = Tag(name: "no insert", in: context)
+    update.name = "no update"
+    context.delete(delete)
+    func refusal(_ text: String, _ tag: Tag) -> ValidationError {
+      ValidationError(reason: .refused(text), entity: "Tag", property: nil, objectID: tag.objectID)
+    }
+    #expect(
+      throws: SaveError.validation([
+        refusal("not inserted", insert), refusal("not updated", update), refusal("not deleted", delete),
+      ])
+    ) { try context.save() }
+    #expect(context.validationErrors(of: update) == [refusal("not updated", update)])
+    context.rollback()
+    #expect(update.name == "u")
+  }
+
+  @Test func anObjectMadeAfterAResetBelongsToTheContext() throws {
+    let context = context(nil)
+    let before = Tag(name: "before", in: context)
+    try context.save()
+    let id = before.objectID
+    _ = try context.existingObject(with: id)
+    context.reset()
+    let after = Tag(name: "after", in: context)
+    #expect(after.managedObjectContext === context)
+    #expect(try context.existingObject(with: id).managedObjectContext === context)
+    try context.save()
+    #expect(try Tag.objects(in: store.freshContext()).count == 2)
+  }
+}
