@@ -47,6 +47,13 @@ public struct ModelHashes: Hashable, Sendable {
   }
 }
 
+extension ModelHashes {
+  /// The data hash of some of the version's entities, as of a configuration that lists them.
+  public func data(of entities: [String]) -> Digest {
+    ModelHasher.data(of: entities, in: self.entities)
+  }
+}
+
 /// The hashes of one entity.
 public struct EntityHashes: Hashable, Sendable {
   /// What affects the stored data of the entity's objects: what it inherits and the enumerations and

@@ -2,7 +2,7 @@
 ///
 /// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
 enum HistoryText {
-  static func changes(_ plan: SavePlan) -> String {
+  static func changes(_ plan: SavePlan, ofStore place: Int) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
     for (kind, objects) in [
       ("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", plan.updated),
@@ -10,7 +10,7 @@ enum HistoryText {
       var keys: [(entity: String, keys: [ObjectKey])] = []
       var places: [Int: Int] = [:]
       var last = (entity: -1, place: 0)
-      for object in objects {
+      for object in objects where object.scope.plan.home == place {
         let entity = object.scope.plan.index
         if entity != last.entity {
           last = (entity, places[entity] ?? keys.count)

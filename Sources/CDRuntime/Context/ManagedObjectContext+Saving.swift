@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endReading()
-    try store.writer.use { connection in
+    try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)
       try run.write()
     }
@@ -106,6 +106,16 @@ struct SavePlan {
     inserted = Self.inOrderOfRows(inserted)
     updated = Self.inOrderOfRows(updated)
     deleted = Self.inOrderOfRows(deleted)
+  }
+
+  /// The stores whose rows are written.
+  func stores(in database: SQLiteDatabase) -> [SQLiteStore] {
+    if database.stores.count == 1 { return database.stores }
+    var places: Set<Int> = []
+    for object in inserted + updated + deleted + related {
+      if let home = object.scope.plan.home { places.insert(home) }
+    }
+    return database.stores.filter { places.contains($0.place) }
   }
 
   private static func inOrderOfRows(_ objects: [ManagedObject]) -> [ManagedObject] {

@@ -12,7 +12,7 @@ public final class ManagedObjectContext {
   public var transactionAuthor: String?
 
   let model: ModelPlan
-  let store: SQLiteStore
+  let database: SQLiteDatabase
   /// By the place of the entity.
   var scopes: [ObjectScope] = []
   /// By the place of the root entity; empty for the others.
@@ -48,15 +48,15 @@ public final class ManagedObjectContext {
   init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
-    store = coordinator.store
+    database = coordinator.database
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
-    rowReport = RowReport(files: coordinator.store.files)
+    rowReport = RowReport(files: coordinator.database.stores.map(\.files))
     seedState = ObjectSeed.State(scope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !store.isInMemory
+    reading.isEnabled = !database.isInMemory
   }
 
   deinit {
@@ -64,7 +64,7 @@ public final class ManagedObjectContext {
     // Statements go before their connection does.
     lastMatch = nil
     valueMatches.removeAll()
-    for (root, range) in keys.enumerated() { store.giveBackKeys(range, of: root) }
+    for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -88,7 +88,7 @@ public final class ManagedObjectContext {
       try reading.willRead(connection)
       return connection
     }
-    let connection = try store.makeReader()
+    let connection = try database.makeReader()
     self.connection = connection
     try reading.willRead(connection)
     return connection
@@ -103,11 +103,13 @@ public final class ManagedObjectContext {
 
   /// Makes a new object of an entity.
   ///
-  /// - Throws: ``FetchError/unknownEntity(_:)`` or ``FetchError/abstractEntity(_:)``.
+  /// - Throws: ``FetchError/unknownEntity(_:)`` or ``FetchError/abstractEntity(_:)``;
+  ///   ``StoreError/noStore(entity:)`` where none of the coordinator's stores holds the entity.
   @discardableResult
   public func insert(entityNamed name: String) throws -> ManagedObject {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
+    guard plan.home != nil else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     guard seed.state.key != 0 else {
       let reason = insertionErrors.popLast().map { "\($0)" } ?? ""
@@ -138,7 +140,7 @@ public final class ManagedObjectContext {
     }
     do {
       let block = keyBlocks[plan.root]
-      let range = try store.reserveKeys(of: model.entities[plan.root], count: block)
+      let range = try database.reserveKeys(of: model.entities[plan.root], count: block)
       keyBlocks[plan.root] = min(4096, block * 2)
       keys[plan.root] = range.lowerBound + 1..<range.upperBound
       return range.lowerBound
@@ -192,7 +194,7 @@ public final class ManagedObjectContext {
     if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
       return lookupScope
     }
-    guard id.storeID == store.storeID, let plan = model.entity(id.entityName) else { return nil }
+    guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID else { return nil }
     lookupScope = scopes[plan.index]
     return lookupScope
   }

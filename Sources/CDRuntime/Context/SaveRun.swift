@@ -21,6 +21,8 @@ struct SaveRun {
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
   private var lastDelete: (root: Int, statement: SQLiteStatement)?
+  /// The stores whose rows are written.
+  private let touched: [SQLiteStore]
   /// The large values; nil where the model or the store has none.
   private let external: ExternalValues?
   private var model: ModelPlan { context.model }
@@ -30,11 +32,14 @@ struct SaveRun {
     self.context = context
     self.connection = connection
     self.plan = plan
-    if let files = context.store.files, context.model.hasExternalSlots {
-      external = try ExternalValues(of: plan, files: files, connection: connection)
-    } else {
-      external = nil
+    touched = plan.stores(in: context.database)
+    for store in touched {
+      try store.checkIdentity()
+      if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
+    external =
+      context.model.hasExternalSlots
+      ? try ExternalValues(of: plan, database: context.database, connection: connection) : nil
   }
 
   mutating func write() throws {
@@ -65,9 +70,11 @@ struct SaveRun {
 
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
-    for row in try connection.rows("PRAGMA foreign_key_check").prefix(100) {
-      guard let table = row[0], let text = row[1], let key = Int64(text) else { continue }
-      result.append(ManagedObjectID(storeID: context.store.storeID, entityName: table, key: key))
+    for store in touched {
+      for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check").prefix(100) {
+        guard let table = row[0], let text = row[1], let key = Int64(text) else { continue }
+        result.append(ManagedObjectID(storeID: store.storeID, entityName: table, key: key))
+      }
     }
     return result
   }
@@ -321,13 +328,16 @@ struct SaveRun {
   // MARK: History
 
   private func writeHistory() throws {
-    let statement = try connection.statement(
-      "INSERT INTO \"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") VALUES (?, ?, ?, ?)")
-    writer.start(statement.handle)
-    writer.date(Date())
-    writer.string(context.store.origin)
-    writer.optionalString(context.transactionAuthor)
-    writer.string(HistoryText.changes(plan))
-    try statement.run()
+    for store in touched {
+      let statement = try connection.statement(
+        "INSERT INTO \(store.schema).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
+          + "VALUES (?, ?, ?, ?)")
+      writer.start(statement.handle)
+      writer.date(Date())
+      writer.string(context.database.origin)
+      writer.optionalString(context.transactionAuthor)
+      writer.string(HistoryText.changes(plan, ofStore: store.place))
+      try statement.run()
+    }
   }
 }

@@ -34,6 +34,15 @@ public final class PersistentContainer: Sendable {
     self.init(try PersistentStoreCoordinator(model: model, at: .sqlite(url)))
   }
 
+  /// Opens several stores, each for a configuration of the model.
+  ///
+  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  public convenience init(
+    for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
+  ) throws {
+    self.init(try PersistentStoreCoordinator(for: model, stores: stores))
+  }
+
   /// Makes a store in memory, for tests and previews.
   public convenience init(inMemoryFor model: any GeneratedModel.Type) throws {
     self.init(try PersistentStoreCoordinator(for: model, at: .inMemory))

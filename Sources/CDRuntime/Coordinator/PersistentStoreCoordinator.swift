@@ -14,22 +14,28 @@ public final class PersistentStoreCoordinator: Sendable {
     case inMemory
   }
 
-  /// The stores, which are all of the coordinator's life. There is one now.
-  let stores: [SQLiteStore]
+  let database: SQLiteDatabase
   let plan: ModelPlan
-
-  var store: SQLiteStore { stores[0] }
 
   /// The model.
   public var managedObjectModel: ManagedObjectModel { plan.model }
 
   /// The UUIDs of the stores, which they keep for good.
-  public var storeIDs: [UUID] { stores.map(\.storeID) }
+  public var storeIDs: [UUID] { database.stores.map(\.storeID) }
 
   /// Opens a store for a model of generated code.
   ///
   /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
   public convenience init(for model: any GeneratedModel.Type, at location: StoreLocation) throws {
+    try self.init(for: model, stores: [PersistentStoreDescription(location)])
+  }
+
+  /// Opens several stores, each for a configuration of a generated code's model.
+  ///
+  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  public convenience init(
+    for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
+  ) throws {
     let definition = model._definition
     let parsed: ManagedObjectModel
     do {
@@ -37,22 +43,27 @@ public final class PersistentStoreCoordinator: Sendable {
     } catch {
       throw ModelError.unreadable(model: "\(model)", reason: "\(error)")
     }
-    try self.init(plan: ModelPlan(parsed, classes: definition.classes), at: location)
+    try self.init(
+      plan: ModelPlan(parsed, classes: definition.classes, stores: stores), stores: stores)
   }
 
   /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.
   ///
   /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
   public convenience init(model: ManagedObjectModel, at location: StoreLocation) throws {
-    try self.init(plan: ModelPlan(model), at: location)
+    try self.init(model: model, stores: [PersistentStoreDescription(location)])
   }
 
-  init(plan: ModelPlan, at location: StoreLocation) throws {
+  /// Opens several stores, each for a configuration of a model without generated classes.
+  ///
+  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
+    try self.init(plan: ModelPlan(model, stores: stores), stores: stores)
+  }
+
+  init(plan: ModelPlan, stores: [PersistentStoreDescription]) throws {
     self.plan = plan
-    switch location {
-    case .sqlite(let url): stores = [try SQLiteStore(at: url, model: plan)]
-    case .inMemory: stores = [try SQLiteStore(inMemory: plan)]
-    }
+    database = try SQLiteDatabase(stores, model: plan)
   }
 
   /// The identifier of a URI that an identifier of one of the stores gave; nil for any other.

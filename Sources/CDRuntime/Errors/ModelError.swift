@@ -8,6 +8,10 @@ public enum ModelError: Error, Hashable, Sendable {
   case unknownType(entity: String, property: String, type: String)
   /// An inverse that does not lead back.
   case wrongInverse(entity: String, property: String, inverse: String)
+  /// A store asks for a configuration that the version has not.
+  case unknownConfiguration(String)
+  /// Two stores of one coordinator would hold the objects of one entity.
+  case entityInTwoStores(String)
   /// Generated code has classes, but none for this entity.
   case classMissing(entity: String)
   /// The class of an entity is not the one generated for it.
@@ -28,6 +32,10 @@ extension ModelError: CustomStringConvertible {
     case .wrongInverse(let entity, let property, let inverse):
       "inverse '\(inverse)' of relationship '\(entity).\(property)' does not lead back to it; "
         + "let each of the two name the other"
+    case .unknownConfiguration(let name):
+      "the model's version has no configuration '\(name)'; declare it under `configurations:`"
+    case .entityInTwoStores(let entity):
+      "two stores would hold '\(entity)'; let the configuration of one alone list it and what it inherits from"
     case .classMissing(let entity):
       "entity '\(entity)' has no generated class though others have; generate the code again"
     case .wrongClass(let entity, let found):

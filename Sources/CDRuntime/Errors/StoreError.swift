@@ -24,6 +24,18 @@ public enum StoreError: Error, Hashable, Sendable {
   case cannotCreate(URL, reason: String)
   /// A file with the value of an `external:` attribute cannot be written, or is not there.
   case externalData(URL, reason: String)
+  /// The store was opened to be read alone.
+  case readOnly(URL)
+  /// The file has been removed, or another one has taken its place, since it was opened.
+  case replaced(URL)
+  /// Somebody has the store open, in this process or in another.
+  case inUse(URL)
+  /// Files of a store cannot be removed.
+  case cannotRemove(URL, reason: String)
+  /// Two stores of one coordinator are the same file.
+  case openedTwice(URL)
+  /// None of the coordinator's stores holds the entity.
+  case noStore(entity: String)
   /// SQLite reports an error. The code is its extended result code.
   case sqlite(code: Int32, message: String, during: String)
 
@@ -71,6 +83,19 @@ extension StoreError: CustomStringConvertible {
       "no store can be made at \(url.path()): \(reason)"
     case .externalData(let url, let reason):
       "the file \(url.path()), which holds the value of an external attribute: \(reason)"
+    case .readOnly(let url):
+      "the store \(url.path()) was opened to be read alone; open it without `isReadOnly` to change it"
+    case .replaced(let url):
+      "the file \(url.path()) has been removed or replaced since it was opened; nothing was written. "
+        + "Make a new coordinator"
+    case .inUse(let url):
+      "the store \(url.path()) is in use; let go of its containers and contexts, and close other programs"
+    case .cannotRemove(let url, let reason):
+      "the store \(url.path()) cannot be removed: \(reason)"
+    case .openedTwice(let url):
+      "the file \(url.path()) is another store of the coordinator already; give each store a file of its own"
+    case .noStore(let entity):
+      "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
     case .sqlite(let code, let message, let operation):
       "SQLite error \(code) while \(operation): \(message)"
     }

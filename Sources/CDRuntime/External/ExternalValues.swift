@@ -18,39 +18,47 @@ struct ExternalValues {
   /// How long, in seconds, a listed file is kept.
   static let grace: Double = 3600
 
-  private let files: ExternalFiles
+  private let database: SQLiteDatabase
   private let connection: SQLiteConnection
-  /// The names of the values that became files, by object and slot.
-  private var names: [Place: String] = [:]
+  /// The values that became files, by object and slot.
+  private var written: [Place: File] = [:]
 
   private struct Place: Hashable {
     let object: ObjectIdentifier
     let slot: Int
   }
 
+  private struct File {
+    let name: String
+    let store: SQLiteStore
+    let files: ExternalFiles
+  }
+
   /// Writes the files of all objects that a save inserts or updates.
-  init(of plan: SavePlan, files: ExternalFiles, connection: SQLiteConnection) throws {
-    self.files = files
+  init(of plan: SavePlan, database: SQLiteDatabase, connection: SQLiteConnection) throws {
+    self.database = database
     self.connection = connection
-    var values: [(name: String, value: Data)] = []
+    var values: [(file: File, value: Data)] = []
     for (objects, isNew) in [(plan.inserted, true), (plan.updated, false)] {
-      for object in objects {
+      for object in objects where !object.scope.plan.externalSlots.isEmpty {
+        guard let store = database.home(of: object.scope.plan), let files = store.files else { continue }
         for slot in object.scope.plan.externalSlots
         where isNew || object.extras?.changed.contains(slot) == true {
           guard case .data(let value) = object.storedValue(slot),
             value.count > ExternalFiles.largestInlineSize
           else { continue }
-          let name = UUID().uuidString
-          names[Place(object: ObjectIdentifier(object), slot: slot)] = name
-          values.append((name, value))
+          let file = File(name: UUID().uuidString, store: store, files: files)
+          written[Place(object: ObjectIdentifier(object), slot: slot)] = file
+          values.append((file, value))
         }
       }
     }
     guard !values.isEmpty else { return }
     do {
-      try connection.write { for value in values { try list(value.name) } }
-      for value in values { try files.write(value.value, name: value.name) }
-      try files.syncFolder()
+      try connection.write { for value in values { try list(value.file.name, in: value.file.store) } }
+      for value in values { try value.file.files.write(value.value, name: value.file.name) }
+      let folders = Dictionary(values.map { ($0.file.store.place, $0.file.files) }) { first, _ in first }
+      for files in folders.values { try files.syncFolder() }
     } catch {
       discard()
       throw error
@@ -59,12 +67,13 @@ struct ExternalValues {
 
   /// The file's name where the value of a slot is one.
   func name(_ object: ManagedObject, _ slot: Int) -> String? {
-    names[Place(object: ObjectIdentifier(object), slot: slot)]
+    written[Place(object: ObjectIdentifier(object), slot: slot)]?.name
   }
 
   /// Lists the files that a row refers to, which is about to be changed or deleted.
   func replace(_ object: ManagedObject, slots: [Int]) throws {
     let plan = object.scope.plan
+    guard !slots.isEmpty, let store = database.home(of: plan), store.files != nil else { return }
     for slot in slots {
       guard let column = plan.slots[slot].columns.first.map({ SQLite.quoted(plan.columns[$0].name) }) else {
         continue
@@ -73,43 +82,43 @@ struct ExternalValues {
         "SELECT \(column) FROM \(SQLite.quoted(plan.table)) WHERE _pk = ?1 AND typeof(\(column)) = 'text'")
       defer { statement.reset() }
       statement.bind(object.key, at: 1)
-      if try statement.step(), let name = statement.string(0) { try list(name) }
+      if try statement.step(), let name = statement.string(0) { try list(name, in: store) }
     }
   }
 
   /// Takes the save's own files off the list. To be called last in its transaction.
   func keep() throws {
-    let statement = try connection.statement("DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1")
-    for name in names.values {
-      statement.bind(name, at: 1)
-      try statement.run()
+    for file in written.values {
+      try unlist(file)
       // A save that took longer than any may have lost its files to a collection.
-      guard sqlite3_changes(connection.handle) == 1, files.exists(name) else {
+      guard sqlite3_changes(connection.handle) == 1, file.files.exists(file.name) else {
         throw StoreError.externalData(
-          files.folder.appending(path: name), reason: "it was removed while the save was running; save again")
+          file.files.folder.appending(path: file.name),
+          reason: "it was removed while the save was running; save again")
       }
     }
   }
 
   /// Removes the files of a save that failed.
   func discard() {
-    guard !names.isEmpty else { return }
-    for name in names.values { files.remove(name) }
+    guard !written.isEmpty else { return }
+    for file in written.values { file.files.remove(file.name) }
     // What stays listed is removed by a later collection.
-    try? connection.write {
-      let statement = try connection.statement("DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1")
-      for name in names.values {
-        statement.bind(name, at: 1)
-        try statement.run()
-      }
-    }
+    try? connection.write { for file in written.values { try unlist(file) } }
   }
 
-  private func list(_ name: String) throws {
+  private func list(_ name: String, in store: SQLiteStore) throws {
     let statement = try connection.statement(
-      "INSERT OR REPLACE INTO \"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)")
+      "INSERT OR REPLACE INTO \(store.schema).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)")
     statement.bind(name, at: 1)
     sqlite3_bind_double(statement.handle, 2, Date().timeIntervalSinceReferenceDate)
+    try statement.run()
+  }
+
+  private func unlist(_ file: File) throws {
+    let statement = try connection.statement(
+      "DELETE FROM \(file.store.schema).\"_cdgen_files\" WHERE \"name\" = ?1")
+    statement.bind(file.name, at: 1)
     try statement.run()
   }
 

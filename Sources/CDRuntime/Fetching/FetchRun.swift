@@ -18,12 +18,13 @@ struct FetchRun {
   private let evaluator: PredicateEvaluator
 
   /// - Throws: ``FetchError`` where the predicate or the order does not fit the model, or a variable has no
-  ///   value.
+  ///   value; ``StoreError/noStore(entity:)``.
   init(
     context: ManagedObjectContext, plan: EntityPlan, predicate: FetchPredicate?,
     variables: [String: ExpressionConstant], sortKeys: [SortKey], limit: Int?, offset: Int,
     includesSubentities: Bool, fetchSource: ManagedObject? = nil
   ) throws {
+    guard plan.home != nil else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
     self.sortKeys = sortKeys

@@ -80,12 +80,24 @@ final class RowReport {
   var columns: [Int] = []
   /// Columns whose files could not be read.
   var unreadable: [(column: Int, reason: String)] = []
-  /// Where the values are that are too large for a row; nil for a store that has no such place.
-  let files: ExternalFiles?
+  /// Where the values are that are too large for a row, by the place of the store; nil for one that has no such
+  /// place.
+  private let files: [ExternalFiles?]
 
   var isEmpty: Bool { columns.isEmpty && unreadable.isEmpty }
 
-  init(files: ExternalFiles?) { self.files = files }
+  init(files: [ExternalFiles?]) { self.files = files }
+
+  /// The value of a file. Its name is no other's, in whichever store's folder.
+  func read(_ name: String) throws -> Data? {
+    var failure: (any Error)?
+    for files in files {
+      guard let files else { continue }
+      do { return try files.read(name) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+    return nil
+  }
 }
 
 extension RowReader {
@@ -166,12 +178,10 @@ extension RowReader {
 
   /// The value of a file whose name stands in the column.
   private func external(_ column: Int) -> Data {
-    guard let files = report?.files else {
+    do {
+      if let value = try report?.read(string(column)) { return value }
       wrongType(column)
       return EmptyValue.data
-    }
-    do {
-      return try files.read(string(column))
     } catch {
       report?.unreadable.append((column, "\(error)"))
       return EmptyValue.data

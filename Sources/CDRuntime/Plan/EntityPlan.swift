@@ -6,6 +6,8 @@ final class EntityPlan: Sendable {
   /// The place of the root entity, whose table the objects are in.
   let root: Int
   let table: String
+  /// The place of the store that holds the objects; nil where none of the coordinator's does.
+  let home: Int?
   let slots: [SlotPlan]
   let slotNumbers: [String: Int]
   /// The relationships by slot; nil where a slot is an attribute's.
@@ -47,7 +49,7 @@ final class EntityPlan: Sendable {
   var isPolymorphic: Bool { kinds.count > 1 }
 
   init(
-    index: Int, description: EntityDescription, root: Int, table: String, slots: [SlotPlan],
+    index: Int, description: EntityDescription, root: Int, table: String, home: Int?, slots: [SlotPlan],
     columns: [ColumnPlan], kinds: [Int], lineage: [Int], lineageNames: Set<String>,
     hasEntityColumn: Bool,
     factory: (@Sendable (ObjectSeed) -> ManagedObject)?, objectType: (any EntityClass.Type)?
@@ -56,6 +58,7 @@ final class EntityPlan: Sendable {
     self.description = description
     self.root = root
     self.table = table
+    self.home = home
     self.slots = slots
     slotNumbers = Dictionary(slots.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
     relationships = slots.map(\.relationship)
@@ -105,7 +108,8 @@ final class EntityPlan: Sendable {
   /// A plan for an object that a wrong name was given for: it has no properties and no table.
   static func unknown(_ name: String) -> EntityPlan {
     EntityPlan(
-      index: -1, description: EntityDescription(name: name), root: -1, table: "", slots: [], columns: [],
+      index: -1, description: EntityDescription(name: name), root: -1, table: "", home: nil, slots: [],
+      columns: [],
       kinds: [], lineage: [], lineageNames: [], hasEntityColumn: false, factory: nil, objectType: nil)
   }
 }

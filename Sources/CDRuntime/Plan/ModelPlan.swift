@@ -9,6 +9,8 @@ final class ModelPlan: Sendable {
   /// How the rows of each entity are selected.
   let selects: [EntitySelect]
   let hashes: ModelHashes
+  /// Which store holds which entities.
+  let assignment: StoreAssignment
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
   /// Whether a class is asked at the turns of its objects' lives.
@@ -19,7 +21,8 @@ final class ModelPlan: Sendable {
   /// - Throws: ``ModelError`` where there is none, where it does not hold together, or where the generated
   ///   classes are not those of the model.
   init(
-    _ model: ManagedObjectModel, classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
+    _ model: ManagedObjectModel, classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:],
+    stores: [PersistentStoreDescription] = []
   ) throws {
     guard let version = model.currentVersion else {
       throw ModelError.noCurrentVersion(model: model.name, number: model.currentVersionNumber)
@@ -28,7 +31,8 @@ final class ModelPlan: Sendable {
     self.version = version
     graph = EntityGraph(version)
     hashes = ModelHashes(graph)
-    var builder = ModelPlanBuilder(graph: graph, classes: classes)
+    assignment = stores.isEmpty ? .single(graph) : try StoreAssignment(graph, stores)
+    var builder = ModelPlanBuilder(graph: graph, classes: classes, assignment: assignment)
     let (entities, joins) = try builder.build()
     self.entities = entities
     self.joins = joins
@@ -37,6 +41,12 @@ final class ModelPlan: Sendable {
     selects = entities.map { EntitySelect($0, entities: entities) }
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The data hash of the entities that a store holds: the whole version's where it holds all.
+  func dataHash(ofStore place: Int) -> Digest {
+    let names = entities.filter { $0.home == place }.map(\.name)
+    return names.count == entities.count ? hashes.data : hashes.data(of: names)
   }
 
   func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }

@@ -2,12 +2,17 @@
 struct ModelPlanBuilder {
   let graph: EntityGraph
   let classes: [String: @Sendable (ObjectSeed) -> ManagedObject]
+  private let assignment: StoreAssignment
   private var places: [String: Int] = [:]
   private var joins: [JoinPlan] = []
   private var joinPlaces: [String: Int] = [:]
 
-  init(graph: EntityGraph, classes: [String: @Sendable (ObjectSeed) -> ManagedObject]) {
+  init(
+    graph: EntityGraph, classes: [String: @Sendable (ObjectSeed) -> ManagedObject],
+    assignment: StoreAssignment
+  ) {
     self.graph = graph
+    self.assignment = assignment
     self.classes = classes
   }
 
@@ -25,6 +30,7 @@ struct ModelPlanBuilder {
       plans.append(
         EntityPlan(
           index: index, description: entity, root: places[root.name] ?? index, table: root.name,
+          home: assignment.places[root.name],
           slots: slots,
           columns: try columns.map { column in
             ColumnPlan(
@@ -112,7 +118,12 @@ struct ModelPlanBuilder {
     }
     return RelationshipPlan(
       description: relationship, slot: slot.number, owner: slot.entity, destination: destination,
-      inverseSlot: inverseSlot, inverse: inverse, storage: storage)
+      inverseSlot: inverseSlot, inverse: inverse, storage: storage,
+      isWithinStore: home(of: slot.entity) == home(of: relationship.destination))
+  }
+
+  private func home(of entity: String) -> Int? {
+    graph.root(of: entity).flatMap { assignment.places[$0.name] }
   }
 
   private mutating func join(

@@ -94,10 +94,12 @@ final class RelationshipPlan: Sendable {
   let inverseSlot: Int?
   let inverse: RelationshipDescription?
   let storage: Storage
+  /// Whether one store holds the objects of both sides.
+  let isWithinStore: Bool
 
   init(
     description: RelationshipDescription, slot: Int, owner: String, destination: Int, inverseSlot: Int?,
-    inverse: RelationshipDescription?, storage: Storage
+    inverse: RelationshipDescription?, storage: Storage, isWithinStore: Bool
   ) {
     self.description = description
     self.slot = slot
@@ -106,6 +108,7 @@ final class RelationshipPlan: Sendable {
     self.inverseSlot = inverseSlot
     self.inverse = inverse
     self.storage = storage
+    self.isWithinStore = isWithinStore
   }
 
   var name: String { description.name }
@@ -113,7 +116,7 @@ final class RelationshipPlan: Sendable {
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 
   /// Whether the store guarantees that the object of a reference exists.
-  var isGuaranteed: Bool { inverse?.deleteRule != .noAction }
+  var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
 
   /// Whether the relationship is its own inverse.
   var isSymmetric: Bool { inverse != nil && inverseSlot == slot && inverse == description }

@@ -30,9 +30,10 @@ final class SQLiteConnection {
     var detail = SlotSet()
   }
 
-  init(path: String) throws {
+  /// - Parameter busyTimeout: How many seconds to wait for others who write.
+  init(path: String, busyTimeout: Double = 10) throws {
     var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
+    configuration.busyMode = .timeout(busyTimeout)
     configuration.foreignKeysEnabled = true
     configuration.acceptsDoubleQuotedStringLiterals = false
     do {
@@ -53,6 +54,7 @@ final class SQLiteConnection {
     sqlite3_commit_hook(handle, nil, nil)
     sqlite3_rollback_hook(handle, nil, nil)
     sqlite3_set_authorizer(handle, nil, nil)
+    SQLLog.install(on: handle)
   }
 
   /// A statement that is kept for the next use of the same text.

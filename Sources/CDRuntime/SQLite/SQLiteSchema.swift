@@ -22,10 +22,11 @@ struct SQLiteSchema {
       + "STRICT, WITHOUT ROWID",
   ]
 
-  init(_ model: ModelPlan) {
+  /// - Parameter store: The place of the store whose tables are asked for.
+  init(_ model: ModelPlan, store: Int) {
     self.model = model
-    for plan in model.entities where plan.root == plan.index { addTable(plan) }
-    for join in model.joins { addJoin(join) }
+    for plan in model.entities where plan.root == plan.index && plan.home == store { addTable(plan) }
+    for join in model.joins where model.entities[join.source].home == store { addJoin(join) }
   }
 
   // MARK: Tables
@@ -127,9 +128,11 @@ struct SQLiteSchema {
     let source = SQLite.quoted(model.entities[join.source].table)
     let target = SQLite.quoted(model.entities[join.target].table)
     let reference = "(\"_pk\") ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"
+    // No foreign key leads to another store.
+    let isWithin = model.entities[join.source].home == model.entities[join.target].home
     var lines = [
       "\"_source\" INTEGER NOT NULL REFERENCES \(source) \(reference)",
-      "\"_target\" INTEGER NOT NULL REFERENCES \(target) \(reference)",
+      "\"_target\" INTEGER NOT NULL" + (isWithin ? " REFERENCES \(target) \(reference)" : ""),
     ]
     if join.isOrdered { lines.append("\"_position\" INTEGER") }
     if join.isInverseOrdered { lines.append("\"_inverse_position\" INTEGER") }

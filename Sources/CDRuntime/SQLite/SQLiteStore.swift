@@ -1,100 +1,92 @@
-import Synchronization
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
 #endif
 
-/// An open SQLite store: shared by all contexts of a coordinator.
+/// One store of a ``SQLiteDatabase``: a file, or memory.
 final class SQLiteStore: Sendable {
+  /// The place among the coordinator's stores.
+  let place: Int
   let url: URL
   let storeID: UUID
+  let isReadOnly: Bool
   let isInMemory: Bool
-  let writer: SQLiteWriter
+  /// What SQLite is to open: a path, or a URI.
+  let path: String
   /// Where large values are; nil for a store in memory, whose rows hold them all.
   let files: ExternalFiles?
-  /// Tells the saves of this process's coordinator from those of others in the history.
-  let origin: String
-  private let path: String
-  /// Keys that contexts have given back, by the place of the root entity.
-  private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
+  /// The file that was opened, to notice when another has taken its name.
+  private let identity: FileIdentity?
+
+  /// The name by which the database's connections know the store.
+  var schema: String { place == 0 ? "main" : "store\(place)" }
 
   /// Opens a store, and makes it where there is none.
   ///
+  /// - Parameter connection: Set to a connection that keeps a store in memory until another one is open.
   /// - Throws: ``StoreError``; an existing store is then as it was.
-  init(at url: URL, model: ModelPlan) throws {
-    self.url = url
-    path = url.path(percentEncoded: false)
-    isInMemory = false
-    origin = UUID().uuidString
-    let files = ExternalFiles(store: url)
-    self.files = files
-    try Self.checkHeader(of: url, path: path)
-    writer = try Self.openWriter(path: path, url: url)
-    storeID = try writer.use { connection in
-      let id = try StoreOpening(connection: connection, url: url, model: model).open()
-      // The journal of a store that is not ours, or not yet, is left alone until here.
-      _ = try connection.scalar("PRAGMA journal_mode = WAL")
-      try connection.execute("PRAGMA synchronous = NORMAL")
-      if model.hasExternalSlots {
-        try ExternalValues.collect(files, connection)
+  init(
+    _ description: PersistentStoreDescription, place: Int, model: ModelPlan,
+    keeping connection: inout SQLiteConnection?
+  ) throws {
+    self.place = place
+    isReadOnly = description.isReadOnly
+    switch description.location {
+    case .inMemory:
+      let name = UUID().uuidString
+      url = URL(string: "memory:\(name)") ?? EmptyValue.url
+      path = "file:/cdgen-\(name)?vfs=memdb"
+      isInMemory = true
+      files = nil
+      let own = try SQLiteConnection(path: path)
+      connection = own
+      storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+      identity = nil
+    case .sqlite(let url):
+      self.url = url
+      isInMemory = false
+      let files = ExternalFiles(store: url)
+      self.files = files
+      let plain = url.path(percentEncoded: false)
+      try Self.checkHeader(of: url, path: plain)
+      if description.isReadOnly {
+        let (own, path) = try Self.openToRead(url)
+        self.path = path
+        storeID = try StoreOpening(
+          connection: own, url: url, model: model, place: place, isReadOnly: true
+        ).open()
+      } else {
+        path = plain
+        let own = try Self.open(plain, url: url)
+        storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+        // The journal of a store that is not ours, or not yet, is left alone until here.
+        _ = try own.scalar("PRAGMA journal_mode = WAL")
+        if model.entities.contains(where: { $0.home == place && !$0.externalSlots.isEmpty }) {
+          try ExternalValues.collect(files, own)
+        }
       }
-      return id
+      identity = FileIdentity(plain)
     }
   }
 
-  /// Makes a store that lives in memory as long as this object and its contexts do.
-  init(inMemory model: ModelPlan) throws {
-    let name = UUID().uuidString
-    path = "file:/cdgen-\(name)?vfs=memdb"
-    let url = URL(string: "memory:\(name)") ?? EmptyValue.url
-    self.url = url
-    isInMemory = true
-    files = nil
-    origin = name
-    writer = try SQLiteWriter(path: path)
-    storeID = try writer.use { connection in
-      try StoreOpening(connection: connection, url: url, model: model).open()
-    }
+  /// Refuses to go on where the file has been removed, or another one has taken its place: what is written would
+  /// be lost, or would hit what was never read.
+  func checkIdentity() throws(StoreError) {
+    guard let identity else { return }
+    if FileIdentity(url.path(percentEncoded: false)) != identity { throw .replaced(url) }
   }
 
-  /// A connection for a context to read by.
-  func makeReader() throws -> SQLiteConnection {
-    let connection = try SQLiteConnection(path: path)
-    try connection.execute("PRAGMA query_only = ON")
-    return connection
-  }
-
-  // MARK: Keys
-
-  /// Reserves keys for new objects: never any that was reserved before, by whichever process.
-  func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
-    if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
-    return try writer.use { connection in
-      let statement = try connection.statement(
-        "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, 1 + ?2) "
-          + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = \"next\" + ?2 RETURNING \"next\"")
-      defer { statement.reset() }
-      statement.bind(root.name, at: 1)
-      statement.bind(count, at: 2)
-      var next: Int64 = 0
-      while try statement.step() { next = statement.int64(0) }
-      return next - count..<next
-    }
-  }
-
-  /// Takes back keys that no object has had.
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {
-    guard !keys.isEmpty else { return }
-    spareKeys.withLock { $0[root, default: []].append(keys) }
+  /// Whether a URL leads to the store's file, by whatever name.
+  func isFile(at url: URL) -> Bool {
+    identity != nil && identity == FileIdentity(url.path(percentEncoded: false))
   }
 
   // MARK: Opening
 
-  private static func openWriter(path: String, url: URL) throws -> SQLiteWriter {
+  private static func open(_ path: String, url: URL) throws -> SQLiteConnection {
     do {
-      return try SQLiteWriter(path: path)
+      return try SQLiteConnection(path: path)
     } catch StoreError.sqlite(let code, let message, _) where code & 0xFF == 14 {
       throw StoreError.cannotCreate(url, reason: message)
     } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
@@ -102,8 +94,25 @@ final class SQLiteStore: Sendable {
     }
   }
 
+  static func openToRead(_ url: URL) throws -> (SQLiteConnection, path: String) {
+    let path = url.path(percentEncoded: false)
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
+    }
+    let uri = url.absoluteURL.absoluteString
+    do {
+      let connection = try SQLiteConnection(path: uri + "?mode=ro")
+      // The first read is what finds out whether the folder lets SQLite do its bookkeeping.
+      _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
+      return (connection, uri + "?mode=ro")
+    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 14 || code & 0xFF == 8 {
+      // Where nothing can be written beside the file, nobody else writes to it either.
+      return (try SQLiteConnection(path: uri + "?immutable=1"), uri + "?immutable=1")
+    }
+  }
+
   /// Refuses a file that is no database before SQLite touches it. An empty file becomes a store.
-  private static func checkHeader(of url: URL, path: String) throws {
+  static func checkHeader(of url: URL, path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     let header: Data
     do {

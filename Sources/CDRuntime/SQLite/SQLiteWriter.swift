@@ -1,15 +1,14 @@
 import Synchronization
 
-/// The one connection by which a process writes to a store.
+/// The one connection by which a coordinator writes to its stores.
 ///
 /// Unchecked: the lock lets one caller at a time use the connection, and nobody keeps it beyond the call.
 final class SQLiteWriter: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private let connection: SQLiteConnection
 
-  init(path: String) throws {
-    connection = try SQLiteConnection(path: path)
-  }
+  /// - Parameter connection: One that nobody else has.
+  init(_ connection: SQLiteConnection) { self.connection = connection }
 
   /// Calls a body with the connection. A body never calls what may use the writer again.
   func use<R>(_ body: (SQLiteConnection) throws -> R) throws -> R {

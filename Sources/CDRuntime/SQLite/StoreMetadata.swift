@@ -19,16 +19,20 @@ struct StoreMetadata {
   /// JSON: entity name → its data hash.
   var entityHashes: String
   var createdBy: String
+  /// The app's own, without the prefix that they have in the table.
+  var values: [String: String] = [:]
+
+  private static let valuePrefix = "app."
 
   /// The metadata of a new store.
-  init(_ model: ModelPlan, storeID: UUID) {
+  init(_ model: ModelPlan, storeID: UUID, store: Int) {
     formatVersion = SQLiteSchema.formatVersion
     self.storeID = storeID
     modelID = model.model.id
     modelName = model.model.name
     versionNumber = model.version.number
     version = model.version.canonicalJSON
-    dataHash = model.hashes.data.description
+    dataHash = model.dataHash(ofStore: store).description
     layoutHash = model.hashes.layout.description
     definitionHash = model.hashes.definition.description
     entityHashes =
@@ -40,9 +44,9 @@ struct StoreMetadata {
   }
 
   /// Reads the metadata of a store.
-  init(_ connection: SQLiteConnection, url: URL) throws {
+  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
     var values: [String: String] = [:]
-    for row in try connection.rows("SELECT \"key\", \"value\" FROM \"_cdgen_metadata\"") {
+    for row in try connection.rows("SELECT \"key\", \"value\" FROM \(schema).\"_cdgen_metadata\"") {
       if let key = row[0], let value = row[1] { values[key] = value }
     }
     func text(_ key: String) throws -> String {
@@ -74,6 +78,23 @@ struct StoreMetadata {
     definitionHash = try text("definitionHash")
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
+    for (key, value) in values where key.hasPrefix(Self.valuePrefix) {
+      self.values[String(key.dropFirst(Self.valuePrefix.count))] = value
+    }
+  }
+
+  /// Replaces the app's own values.
+  static func write(_ values: [String: String], to connection: SQLiteConnection, schema: String) throws {
+    let prefix = SQLite.literal(valuePrefix)
+    try connection.execute(
+      "DELETE FROM \(schema).\"_cdgen_metadata\" WHERE substr(\"key\", 1, length(\(prefix))) = \(prefix)")
+    let statement = try connection.statement(
+      "INSERT INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
+    for (key, value) in values {
+      statement.bind(valuePrefix + key, at: 1)
+      statement.bind(value, at: 2)
+      try statement.run()
+    }
   }
 
   func write(to connection: SQLiteConnection) throws {

@@ -9,11 +9,15 @@ struct StoreOpening {
   let connection: SQLiteConnection
   let url: URL
   let model: ModelPlan
+  /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
+  let place: Int
+  var isReadOnly = false
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
     do {
       if try isEmpty() {
+        if isReadOnly { throw StoreError.foreignDatabase(url) }
         return try connection.write {
           // Another process may have been faster.
           try isEmpty() ? create() : check(inTransaction: true)
@@ -31,11 +35,11 @@ struct StoreOpening {
 
   private func create() throws -> UUID {
     let storeID = UUID()
-    let schema = SQLiteSchema(model)
+    let schema = SQLiteSchema(model, store: place)
     for sql in SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
     }
-    try StoreMetadata(model, storeID: storeID).write(to: connection)
+    try StoreMetadata(model, storeID: storeID, store: place).write(to: connection)
     return storeID
   }
 
@@ -47,11 +51,12 @@ struct StoreOpening {
     guard found.modelID == model.model.id else {
       throw StoreError.otherModel(url, found: found.modelName, expected: model.model.name)
     }
-    let wanted = StoreMetadata(model, storeID: found.storeID)
+    let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash else {
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: model.version.number)
     }
+    if isReadOnly { return found.storeID }
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash {
       if inTransaction {
         try update(to: wanted)
@@ -64,8 +69,9 @@ struct StoreOpening {
 
   /// Makes the indexes those of the model, and lets the metadata say so.
   private func update(to metadata: StoreMetadata) throws {
+    let schema = SQLiteSchema(model, store: place)
     let wanted = Dictionary(
-      SQLiteSchema(model).indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+      schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     var present: Set<String> = []
     let rows = try connection.rows(
       "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
@@ -77,7 +83,7 @@ struct StoreOpening {
         try connection.execute("DROP INDEX \(SQLite.quoted(name))")
       }
     }
-    for index in SQLiteSchema(model).indexes where !present.contains(index.name) {
+    for index in schema.indexes where !present.contains(index.name) {
       try connection.execute(index.sql)
     }
     var metadata = metadata

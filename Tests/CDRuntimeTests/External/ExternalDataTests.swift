@@ -184,11 +184,11 @@ import Testing
       }
     }
     let value = try #require(try pixels(large))
-    func pixels(_ operation: ComparisonOperator, _ value: AttributeValue) -> FetchPredicate {
+    func compared(_ operation: ComparisonOperator, _ value: AttributeValue) -> FetchPredicate {
       FetchPredicate(.keyPath("pixels"), operation, .constant(value))
     }
-    #expect(try titles(pixels(.equalTo, .data(value))) == ["large"])
-    #expect(try titles(pixels(.equalTo, .null)) == ["none"])
-    #expect(try titles(pixels(.notEqualTo, .null)) == ["large", "small"])
+    #expect(try titles(compared(.equalTo, .data(value))) == ["large"])
+    #expect(try titles(compared(.equalTo, .null)) == ["none"])
+    #expect(try titles(compared(.notEqualTo, .null)) == ["large", "small"])
   }
 }

@@ -8,3 +8,10 @@ enum PlainSQL {
     try SQLiteConnection(path: url.path(percentEncoded: false)).execute(sql)
   }
 }
+
+extension PlainSQL {
+  /// The first column of a query's rows.
+  static func rows(_ sql: String, at url: URL) throws -> [String] {
+    try SQLiteConnection(path: url.path(percentEncoded: false)).rows(sql).map { $0[0] ?? "NULL" }
+  }
+}

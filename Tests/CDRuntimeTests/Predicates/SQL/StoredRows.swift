@@ -5,12 +5,12 @@ import Foundation
 /// A store in memory, with rows that a test wrote by hand in the layout of the runtime.
 struct StoredRows {
   let plan: ModelPlan
-  private let store: SQLiteStore
+  private let store: SQLiteDatabase
 
   init(_ version: ModelVersion) throws {
     plan = try ModelPlan(
       ManagedObjectModel(name: "Test", id: UUID(), versions: [version], currentVersionNumber: version.number))
-    store = try SQLiteStore(inMemory: plan)
+    store = try SQLiteDatabase([PersistentStoreDescription(.inMemory)], model: plan)
   }
 
   /// Writes rows: a table's columns and their values, in one transaction.

@@ -1,0 +1,32 @@
+/// A store that a coordinator is to open: where it is, and which of the model's entities it holds.
+///
+/// ```swift
+/// let container = try PersistentContainer(
+///   for: AppModel.self,
+///   stores: [
+///     PersistentStoreDescription(.sqlite(documents), configuration: "Documents"),
+///     PersistentStoreDescription(.inMemory, configuration: "Session"),
+///   ])
+/// ```
+///
+/// An entity, with all that inherit from its root, is in one store. A store without a configuration holds what
+/// no other store's configuration names. Relationships may lead from one store to another: such a one has no
+/// foreign key, so that its object may turn out to be missing, as with a delete rule of `noAction`.
+public struct PersistentStoreDescription: Hashable, Sendable {
+  /// Where the store is.
+  public var location: PersistentStoreCoordinator.StoreLocation
+  /// The configuration of the model's version whose entities the store holds.
+  public var configuration: String?
+  /// Whether the store is opened to be read alone. It has to be there then; a save that would change it throws
+  /// ``StoreError/readOnly(_:)``.
+  public var isReadOnly: Bool
+
+  public init(
+    _ location: PersistentStoreCoordinator.StoreLocation, configuration: String? = nil,
+    isReadOnly: Bool = false
+  ) {
+    self.location = location
+    self.configuration = configuration
+    self.isReadOnly = isReadOnly
+  }
+}

@@ -1,0 +1,39 @@
+/// Which of several stores holds the objects of which entities, by the configurations that the stores name.
+struct StoreAssignment: Sendable {
+  /// The place of the store, by the name of a hierarchy's root.
+  private(set) var places: [String: Int] = [:]
+
+  /// All entities in one store.
+  static func single(_ graph: EntityGraph) -> StoreAssignment {
+    var result = StoreAssignment()
+    for entity in graph.version.entities where graph.root(of: entity.name)?.name == entity.name {
+      result.places[entity.name] = 0
+    }
+    return result
+  }
+
+  private init() {}
+
+  /// - Throws: ``ModelError`` where a configuration is not there, or where two stores would hold one entity.
+  init(_ graph: EntityGraph, _ stores: [PersistentStoreDescription]) throws(ModelError) {
+    for (place, store) in stores.enumerated() {
+      guard let name = store.configuration else { continue }
+      guard let configuration = graph.version.configurations.first(where: { $0.name == name }) else {
+        throw .unknownConfiguration(name)
+      }
+      for entity in configuration.entities {
+        guard let root = graph.root(of: entity)?.name else { continue }
+        if let other = places[root], other != place { throw .entityInTwoStores(entity) }
+        places[root] = place
+      }
+    }
+    let rests = stores.indices.filter { stores[$0].configuration == nil }
+    for entity in graph.version.entities {
+      guard let root = graph.root(of: entity.name)?.name, places[root].map(rests.contains) ?? true,
+        let place = rests.first
+      else { continue }
+      if rests.count > 1 { throw .entityInTwoStores(entity.name) }
+      places[root] = place
+    }
+  }
+}

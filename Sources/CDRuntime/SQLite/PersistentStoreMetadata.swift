@@ -1,0 +1,125 @@
+public import CDModel
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// What a store says of itself: which store it is, and the model that it was written with.
+public struct PersistentStoreMetadata: Hashable, Sendable {
+  /// The store's UUID, which is part of its objects' identifiers.
+  public let storeID: UUID
+  /// The version of the store's layout.
+  public let formatVersion: Int
+  /// The identity and the name of the model.
+  public let modelID: UUID
+  public let modelName: String
+  /// The version of the model that the store was written with, whole: a store describes itself.
+  public let modelVersion: ModelVersion
+  /// The data hash of the entities that the store holds.
+  public let dataHash: String
+  /// The data hashes of the version's entities, by name.
+  public let entityHashes: [String: String]
+  /// What the app keeps here: see ``PersistentStoreCoordinator/setMetadata(_:forStore:)``.
+  public let values: [String: String]
+
+  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
+    let metadata = try StoreMetadata(connection, schema: schema, url: url)
+    storeID = metadata.storeID
+    formatVersion = metadata.formatVersion
+    modelID = metadata.modelID
+    modelName = metadata.modelName
+    dataHash = metadata.dataHash
+    values = metadata.values
+    do {
+      modelVersion = try ModelVersion(canonicalJSON: metadata.version)
+    } catch {
+      throw StoreError.damagedMetadata(url, key: "version")
+    }
+    guard case .object(let members)? = try? JSONValue(parsing: metadata.entityHashes) else {
+      throw StoreError.damagedMetadata(url, key: "entityHashes")
+    }
+    entityHashes = Dictionary(
+      members.compactMap { member in
+        if case .string(let hash) = member.value { return (member.key, hash) }
+        return nil
+      }, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+extension PersistentStoreMetadata {
+  /// The model of the store's version, to open the store with where nothing else is known of it.
+  public var managedObjectModel: ManagedObjectModel {
+    ManagedObjectModel(
+      name: modelName, id: modelID, versions: [modelVersion], currentVersionNumber: modelVersion.number)
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
+  ///
+  /// - Throws: ``StoreError`` where there is no store that this release can read.
+  public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
+    try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
+    let (connection, _) = try SQLiteStore.openToRead(url)
+    do {
+      guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
+        throw StoreError.foreignDatabase(url)
+      }
+    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
+      throw StoreError.notADatabase(url)
+    }
+    return try PersistentStoreMetadata(connection, url: url)
+  }
+
+  /// What one of the coordinator's stores says of itself; nil for another store's UUID.
+  public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
+    guard let store = database.stores.first(where: { $0.storeID == id }) else { return nil }
+    return try database.writer.use {
+      try PersistentStoreMetadata($0, schema: store.schema, url: store.url)
+    }
+  }
+
+  /// Keeps values of the app's own in a store, at once: those of before are replaced.
+  ///
+  /// - Throws: ``StoreError``.
+  public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
+    guard let store = database.stores.first(where: { $0.storeID == id }) else { return }
+    if store.isReadOnly { throw StoreError.readOnly(store.url) }
+    try store.checkIdentity()
+    try database.writer.use { connection in
+      try connection.write { try StoreMetadata.write(values, to: connection, schema: store.schema) }
+    }
+  }
+
+  /// Removes a store: its file, what SQLite keeps beside it, and the folder of its large values.
+  ///
+  /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` for a file that is no store, and
+  ///   ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then. Nothing is done where there is
+  ///   no file.
+  public static func destroyPersistentStore(at url: URL) throws {
+    let path = url.path(percentEncoded: false)
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    _ = try metadata(forStoreAt: url)
+    // This needs the file for itself: it fails while another connection is open, in any process.
+    do {
+      let connection = try SQLiteConnection(path: path, busyTimeout: 0)
+      let mode = try connection.scalar("PRAGMA journal_mode = DELETE")
+      guard mode == "delete" else { throw StoreError.inUse(url) }
+      try connection.execute("BEGIN EXCLUSIVE; ROLLBACK")
+    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 5 || code & 0xFF == 6 {
+      throw StoreError.inUse(url)
+    }
+    do {
+      try FileManager.default.removeItem(atPath: path)
+      for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
+        try FileManager.default.removeItem(atPath: path + end)
+      }
+      let folder = ExternalFiles(store: url).folder.path(percentEncoded: false)
+      if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
+    } catch {
+      throw StoreError.cannotRemove(url, reason: "\(error)")
+    }
+  }
+}

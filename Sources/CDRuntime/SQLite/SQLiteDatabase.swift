@@ -1,0 +1,95 @@
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The stores of a coordinator as SQLite sees them: each connection has the first one open and the others
+/// attached, so that one statement reads, and one transaction writes, whatever store an object is in.
+///
+/// A table's name stands in one store alone, and needs no store before it. In a crash, or a power failure, each
+/// file has the whole of a save or nothing of it; that several files of one save have the same is what SQLite does
+/// not promise where the journal is a WAL.
+final class SQLiteDatabase: Sendable {
+  let stores: [SQLiteStore]
+  let writer: SQLiteWriter
+  /// Tells the saves of this coordinator from those of others in the history.
+  let origin = UUID().uuidString
+  /// Keys that contexts have given back, by the place of the root entity.
+  private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
+
+  /// Whether no other process can see any of the stores: one in memory has no snapshots to read from.
+  var isInMemory: Bool { stores.contains(where: \.isInMemory) }
+
+  /// Opens stores, and makes those that are not there.
+  ///
+  /// - Throws: ``StoreError``; existing stores are then as they were.
+  init(_ descriptions: [PersistentStoreDescription], model: ModelPlan) throws {
+    // Those in memory live as long as a connection to them is open: until the writer has them all.
+    var kept: [SQLiteConnection] = []
+    var stores: [SQLiteStore] = []
+    for (place, description) in descriptions.enumerated() {
+      if case .sqlite(let url) = description.location, stores.contains(where: { $0.isFile(at: url) }) {
+        throw StoreError.openedTwice(url)
+      }
+      var connection: SQLiteConnection?
+      let store = try SQLiteStore(description, place: place, model: model, keeping: &connection)
+      if let connection { kept.append(connection) }
+      stores.append(store)
+    }
+    self.stores = stores
+    writer = SQLiteWriter(try Self.connect(stores))
+    try writer.use { connection in
+      for store in stores { try connection.execute("PRAGMA \(store.schema).synchronous = NORMAL") }
+    }
+    withExtendedLifetime(kept) {}
+  }
+
+  private static func connect(_ stores: [SQLiteStore]) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: stores.first?.path ?? ":memory:")
+    for store in stores.dropFirst() {
+      try connection.execute("ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(store.schema))")
+    }
+    return connection
+  }
+
+  /// A connection for a context to read by.
+  func makeReader() throws -> SQLiteConnection {
+    let connection = try Self.connect(stores)
+    try connection.execute("PRAGMA query_only = ON")
+    return connection
+  }
+
+  /// The store that holds an entity's objects; nil where none of the coordinator's does.
+  func home(of plan: EntityPlan) -> SQLiteStore? {
+    plan.home.flatMap { stores.indices.contains($0) ? stores[$0] : nil }
+  }
+
+  // MARK: Keys
+
+  /// Reserves keys for new objects: never any that was reserved before, by whichever process.
+  func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
+    if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
+    guard let store = home(of: root) else { throw StoreError.noStore(entity: root.name) }
+    if store.isReadOnly { throw StoreError.readOnly(store.url) }
+    return try writer.use { connection in
+      let statement = try connection.statement(
+        "INSERT INTO \(store.schema).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, 1 + ?2) "
+          + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = \"next\" + ?2 RETURNING \"next\"")
+      defer { statement.reset() }
+      statement.bind(root.name, at: 1)
+      statement.bind(count, at: 2)
+      var next: Int64 = 0
+      while try statement.step() { next = statement.int64(0) }
+      return next - count..<next
+    }
+  }
+
+  /// Takes back keys that no object has had.
+  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {
+    guard !keys.isEmpty else { return }
+    spareKeys.withLock { $0[root, default: []].append(keys) }
+  }
+}
