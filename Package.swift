@@ -17,12 +17,13 @@ let package = Package(
     // For tools that make Swift of models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
+    .executable(name: "cdstore", targets: ["cdstore"]),
     .executable(name: "todo", targets: ["todo"]),
     .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),
     .plugin(name: "CDGenCommand", targets: ["CDGenCommand"]),
   ],
   dependencies: [
-    // The command lines of cdgen and todo.
+    // The command lines of cdgen, cdstore and todo.
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     // SQLite: connections, configuration, typed errors.
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -45,6 +46,12 @@ let package = Package(
       name: "cdgen",
       dependencies: [
         "CDGenerator", "CDSchema", "CDModel",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "cdstore",
+      dependencies: [
+        "CDRuntime", "CDSchema", "CDModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -81,7 +88,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["cdgen", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
     .testTarget(name: "PluginTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

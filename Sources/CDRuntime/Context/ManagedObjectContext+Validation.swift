@@ -46,7 +46,10 @@ extension ManagedObjectContext {
     }
   }
 
-  private func mistakes(of object: ManagedObject) -> [ValidationError] {
+  /// All rules that an object breaks, changed or not.
+  func ruleErrors(of object: ManagedObject) -> [ValidationError] { mistakes(of: object, isWhole: true) }
+
+  private func mistakes(of object: ManagedObject, isWhole: Bool = false) -> [ValidationError] {
     object._willRead()
     let plan = object.scope.plan
     var errors = object.extras?.faults ?? []
@@ -64,7 +67,7 @@ extension ManagedObjectContext {
       isNew && object.flags.contains(.draft)
       ? plan.requiredSlots.filter { object.extras?.assigned.contains($0) != true } : []
     let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
-    for slot in ruled where isNew || object.extras?.changed.contains(slot) == true {
+    for slot in ruled where isNew || isWhole || object.extras?.changed.contains(slot) == true {
       let slot = plan.slots[slot]
       if unassigned.contains(slot.number) {
         add(.missingValue, slot.name)

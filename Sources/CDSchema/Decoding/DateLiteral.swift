@@ -1,17 +1,18 @@
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  public import FoundationEssentials
 #else
-  import Foundation
+  public import Foundation
 #endif
 
 /// Reads dates of ISO 8601: a day (its start in UTC), or a day and a time with its zone.
 ///
 /// `2024-02-29`, `2024-02-29T12:30:00Z`, `2024-02-29T12:30:00.125+01:00`. A time without a zone is refused,
 /// since it would mean another instant on every machine.
-struct DateLiteral {
+public struct DateLiteral {
   private var rest: Substring.UTF8View
 
-  static func date(_ text: String) -> Date? {
+  /// The date of a text; nil where it is none of these.
+  public static func date(_ text: String) -> Date? {
     var reader = DateLiteral(rest: text[...].utf8)
     return reader.read()
   }

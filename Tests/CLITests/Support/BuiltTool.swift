@@ -5,6 +5,7 @@ struct BuiltTool {
   var name: String
 
   static let cdgen = BuiltTool(name: "cdgen")
+  static let cdstore = BuiltTool(name: "cdstore")
   static let todo = BuiltTool(name: "todo")
 
   struct Result: Equatable {
@@ -20,14 +21,22 @@ struct BuiltTool {
     try run(arguments, in: folder)
   }
 
-  func run(_ arguments: [String], in folder: URL) throws -> Result {
+  /// - Parameter input: What comes by standard input; nothing by default.
+  func run(_ arguments: [String], in folder: URL, input: String? = nil) throws -> Result {
     let process = Process()
     process.executableURL = Self.productsFolder.appending(path: name)
     process.arguments = arguments
     process.currentDirectoryURL = folder
     // Help is laid out for the width of the terminal.
     process.environment = ProcessInfo.processInfo.environment.merging(["COLUMNS": "100"]) { $1 }
-    process.standardInput = FileHandle.nullDevice
+    let given = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: given) }
+    if let input {
+      try Data(input.utf8).write(to: given)
+      process.standardInput = try FileHandle(forReadingFrom: given)
+    } else {
+      process.standardInput = FileHandle.nullDevice
+    }
     // Files, since a pipe that nobody empties would stop the program.
     let streams = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: streams, withIntermediateDirectories: true)

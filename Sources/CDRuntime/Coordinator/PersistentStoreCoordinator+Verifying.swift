@@ -1,0 +1,81 @@
+/// Something that is wrong with a store, found by ``PersistentStoreCoordinator/verify()``.
+public enum StoreFinding: Error, Hashable, Sendable {
+  /// The file is damaged, in SQLite's words.
+  case damaged(String)
+  /// A row refers to a row that is not there.
+  case danglingReference(entity: String, key: Int64, destination: String)
+  /// A value cannot be read as what the model says.
+  case unreadable(ObservedError)
+  /// A value breaks a rule of the model.
+  case invalid(ValidationError)
+  /// The store's keys go on below one that is taken: a new object would not get a row.
+  case keyTaken(entity: String)
+}
+
+extension StoreFinding: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .damaged(let text): "damaged: \(text)"
+    case .danglingReference(let entity, let key, let destination):
+      "'\(entity)' p\(key) refers to an object of '\(destination)' that is not there"
+    case .unreadable(let error):
+      "\(error.objectID.map { "\($0): " } ?? "")\(error)"
+    case .invalid(let error): "\(error)"
+    case .keyTaken(let entity): "the next key of '\(entity)' is taken; raise it in _cdgen_keys"
+    }
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// Checks the stores whole: the files, the references, that every value can be read, and the rules of the model.
+  /// Nothing is changed.
+  ///
+  /// All rows are read, in batches, so that the memory is bounded.
+  ///
+  /// - Throws: ``StoreError`` where a store cannot be read at all.
+  public func verify() throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    let connection = try database.makeReader()
+    for store in database.stores {
+      for row in try connection.rows("PRAGMA \(store.schema).integrity_check") where row[0] != "ok" {
+        findings.append(.damaged(row[0] ?? ""))
+      }
+      for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check") {
+        findings.append(
+          .danglingReference(
+            entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
+      }
+    }
+    for root in plan.entities where root.root == root.index && root.home != nil {
+      findings += try verifyRows(of: root)
+      let next = try connection.scalar(
+        "SELECT max((SELECT next FROM \(database.home(of: root)?.schema ?? "main").\"_cdgen_keys\" "
+          + "WHERE entity = \(SQLite.literal(root.name))), 0) <= coalesce(max(_pk), 0) "
+          + "FROM \(SQLite.quoted(root.table))")
+      if next == "1" { findings.append(.keyTaken(entity: root.name)) }
+    }
+    return findings
+  }
+
+  private static let batchSize = 1000
+
+  private func verifyRows(of root: EntityPlan) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    var last: ObjectKey = 0
+    while true {
+      // A context of its own for each batch: nothing of the ones before is kept.
+      let context = ManagedObjectContext(self)
+      let select = plan.selects[root.index]
+      let statement = try context.reader().statement(
+        select.sql + " WHERE t0._pk > ?1 ORDER BY t0._pk LIMIT \(Self.batchSize)")
+      statement.bind(last, at: 1)
+      let objects = try context.objects(from: statement, select, of: root)
+      guard let end = objects.last?.key else { return findings }
+      last = end
+      for object in objects {
+        findings += context.ruleErrors(of: object).map { .invalid($0) }
+      }
+      findings += context.recentErrors.map { .unreadable($0) }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import CDModel
+import CDRuntime
+
+/// Why a request has no answer: the stage at which it failed, and where in the predicate.
+struct RequestError: Error, CustomStringConvertible {
+  enum Stage: String { case parse, check, evaluate }
+
+  let message: String
+  let stage: Stage
+  /// The place in the format string, in UTF-16 code units, where there is one.
+  var position: Int?
+
+  var description: String {
+    "\(stage.rawValue): \(message)" + (position.map { " (at \($0))" } ?? "")
+  }
+
+  init(_ error: any Error, format: String) {
+    switch error {
+    case let error as RequestError: self = error
+    case let error as FormatError:
+      message = error.message
+      stage = .parse
+      position = error.utf16Offset
+    case let error as JSONParsingError:
+      message = "the request is no JSON: \(error)"
+      stage = .parse
+    case FetchError.invalid(_, let diagnostics):
+      message = diagnostics.map(\.description).joined(separator: "; ")
+      stage = .check
+      position = diagnostics.first?.span.map { Self.utf16Offset($0.lowerBound, in: format) }
+    case FetchError.unknownEntity, FetchError.missingVariable, FetchError.unknownKey, is Problem:
+      message = "\(error)"
+      stage = .check
+    default:
+      message = "\(error)"
+      stage = .evaluate
+    }
+  }
+
+  private static func utf16Offset(_ utf8Offset: Int, in format: String) -> Int {
+    let end = format.utf8.index(format.utf8.startIndex, offsetBy: utf8Offset, limitedBy: format.utf8.endIndex)
+    return format.utf16.distance(from: format.utf16.startIndex, to: end ?? format.utf8.endIndex)
+  }
+
+  var json: JSONValue {
+    var members = [
+      JSONValue.Member("error", .string(message)), JSONValue.Member("stage", .string(stage.rawValue)),
+    ]
+    if let position { members.append(JSONValue.Member("position", .int(Int64(position)))) }
+    return .object(members)
+  }
+}
+
+/// A request's JSON, with what each of its members has to be.
+struct RequestJSON {
+  let json: JSONValue
+
+  func text(_ key: String) throws -> String? {
+    switch json[key] {
+    case nil, .null?: nil
+    case .string(let text)?: text
+    case let other?: throw Problem("'\(key)' takes a text, not \(other.kindName)")
+    }
+  }
+
+  func number(_ key: String) throws -> Int? {
+    switch json[key] {
+    case nil, .null?: nil
+    case .int(let number)?: Int(number)
+    case let other?: throw Problem("'\(key)' takes an integer, not \(other.kindName)")
+    }
+  }
+
+  func flag(_ key: String) throws -> Bool {
+    switch json[key] {
+    case nil, .null?: false
+    case .bool(let flag)?: flag
+    case let other?: throw Problem("'\(key)' takes true or false, not \(other.kindName)")
+    }
+  }
+
+  func list(_ key: String) throws -> [JSONValue] {
+    switch json[key] {
+    case nil, .null?: []
+    case .array(let list)?: list
+    case let other?: throw Problem("'\(key)' takes a list, not \(other.kindName)")
+    }
+  }
+
+  func object(_ key: String) throws -> [JSONValue.Member] {
+    switch json[key] {
+    case nil, .null?: []
+    case .object(let members)?: members
+    case let other?: throw Problem("'\(key)' takes an object, not \(other.kindName)")
+    }
+  }
+}
+
+/// The lines of standard input that are not empty.
+struct InputLines: Sequence, IteratorProtocol {
+  func next() -> String? {
+    while let line = readLine(strippingNewline: true) {
+      if !line.allSatisfy(\.isWhitespace) { return line }
+    }
+    return nil
+  }
+}

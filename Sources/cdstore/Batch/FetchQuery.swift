@@ -1,0 +1,123 @@
+import CDModel
+import CDRuntime
+
+/// One fetch, as the command line or a line of a batch asks for it.
+struct FetchQuery {
+  var entity: String
+  var format: String?
+  var arguments: [JSONValue] = []
+  var variables: [JSONValue.Member] = []
+  var sort: [SortKey] = []
+  var limit: Int?
+  var offset = 0
+  /// Whether the predicate is evaluated in memory, on all objects of the entity.
+  var isInMemory = false
+  var idAttribute: String?
+
+  /// `-dueDate` is the descending order.
+  static func sortKeys(_ texts: [String]) -> [SortKey] {
+    texts.map { text in
+      text.hasPrefix("-") ? SortKey(String(text.dropFirst()), ascending: false) : SortKey(text)
+    }
+  }
+
+  init(entity: String) { self.entity = entity }
+
+  /// - Throws: ``Problem`` for a member that is none of its kind.
+  init(_ json: JSONValue, idAttribute: String?) throws {
+    guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
+    let request = RequestJSON(json: json)
+    guard let entity = try request.text("entity") else { throw Problem("'entity' is missing") }
+    self.init(entity: entity)
+    self.idAttribute = idAttribute
+    format = try request.text("where")
+    arguments = try request.list("args")
+    variables = try request.object("variables")
+    switch json["sort"] {
+    case .string(let text)?: sort = Self.sortKeys(text.split(separator: ",").map(String.init))
+    default:
+      sort = Self.sortKeys(
+        try request.list("sort").map { key in
+          guard case .string(let text) = key else { throw Problem("'sort' takes keys, not \(key.kindName)") }
+          return text
+        })
+    }
+    limit = try request.number("limit")
+    offset = try request.number("offset") ?? 0
+    switch try request.text("evaluator") {
+    case nil, "store"?: isInMemory = false
+    case "memory"?: isInMemory = true
+    case let other?: throw Problem("there is no evaluator '\(other)'; there are store and memory")
+    }
+  }
+
+  /// - Throws: ``RequestError``.
+  func run(in context: ManagedObjectContext) throws -> [ManagedObject] {
+    do {
+      return isInMemory ? try inMemory(context) : try context.fetch(request(context))
+    } catch {
+      throw RequestError(error, format: format ?? "")
+    }
+  }
+
+  func count(in context: ManagedObjectContext) throws -> Int {
+    do {
+      return isInMemory ? try inMemory(context).count : try context.count(for: request(context))
+    } catch {
+      throw RequestError(error, format: format ?? "")
+    }
+  }
+
+  private func request(_ context: ManagedObjectContext) throws -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(entityName: entity, where: try predicate(context))
+    let tagged = values(context)
+    for variable in variables { request.variables[variable.key] = try tagged.constant(variable.value) }
+    request.sortKeys = sort
+    request.limit = limit
+    request.offset = offset
+    return request
+  }
+
+  private func predicate(_ context: ManagedObjectContext) throws -> FetchPredicate? {
+    guard let format else { return nil }
+    let tagged = values(context)
+    return try FetchPredicate(format: format, arguments: try arguments.map { try tagged.constant($0) })
+  }
+
+  /// A `$ref` means the object that the attribute of keys finds, or that of a URI.
+  private func values(_ context: ManagedObjectContext) -> TaggedValue {
+    TaggedValue { text in
+      let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+      if !text.hasPrefix("cdgen://"), let idAttribute, parts.count == 2,
+        let object = try context.object(forEntityNamed: parts[0], matching: [idAttribute: parts[1]])
+      {
+        return ObjectReference(entity: object.entity.name, uri: object.objectID.description)
+      }
+      return ObjectReference(entity: parts.first ?? "", uri: text)
+    }
+  }
+
+  /// The same answer by the evaluator alone, which has seen nothing of SQL.
+  private func inMemory(_ context: ManagedObjectContext) throws -> [ManagedObject] {
+    var all = try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
+    let checker = ExpressionChecker(
+      graph: EntityGraph(
+        context.persistentStoreCoordinator.managedObjectModel.currentVersion
+          ?? ModelVersion(number: 0, entities: [])))
+    var bound: [String: EvaluationValue] = [:]
+    let tagged = values(context)
+    for variable in variables { bound[variable.key] = EvaluationValue(try tagged.constant(variable.value)) }
+    let evaluator = PredicateEvaluator(variables: bound)
+    if let predicate = try predicate(context) {
+      let checked = checker.check(predicate, on: entity)
+      let errors = checked.diagnostics.filter { $0.severity == .error }
+      guard errors.isEmpty else { throw FetchError.invalid(entity: entity, errors) }
+      if let missing = checked.variables.first(where: { bound[$0.name] == nil }) {
+        throw FetchError.missingVariable(missing.name)
+      }
+      all = try all.filter { try evaluator.matches(checked.predicate, $0) }
+    }
+    let rest = try evaluator.sorted(all, by: sort).dropFirst(max(0, offset))
+    return Array(limit.map { rest.prefix(max(0, $0)) } ?? rest)
+  }
+}

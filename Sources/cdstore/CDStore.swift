@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// The command line for stores. It has no generated classes: objects are read and written by their keys.
+@main
+struct CDStore: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cdstore",
+    abstract: "Make, fill, read and check stores.",
+    discussion: """
+      A store carries its model; --model is needed to make one.
+
+        cdstore create Notes.sqlite --model Notes.cdmodel
+        cdstore load Notes.sqlite notes.json
+        cdstore fetch Notes.sqlite Note --where "text CONTAINS 'tea'" --sort -written --limit 10
+        cdstore info Notes.sqlite
+        cdstore verify Notes.sqlite
+
+      The exit status is 0 if all went well, 1 if there were errors, and 64 if the arguments make no sense.
+      """,
+    subcommands: [Create.self, Load.self, Fetch.self, Filter.self, Info.self, Verify.self])
+}

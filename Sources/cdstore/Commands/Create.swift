@@ -1,0 +1,36 @@
+import ArgumentParser
+import CDRuntime
+import Foundation
+
+/// `cdstore create`
+struct Create: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make an empty store for a model.",
+    discussion: """
+      cdstore create Notes.sqlite --model Notes.cdmodel
+      cdstore create Old.sqlite --model Notes.cdmodel --version 1
+      """)
+
+  enum StoreType: String, CaseIterable, ExpressibleByArgument { case sqlite }
+
+  @Argument(help: "The store's file, which must not be there.", completion: .file())
+  var store: String
+
+  @Option(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  var model: String
+
+  @Option(help: "The version of the model; the current one by default.")
+  var version: Int?
+
+  @Option(help: "The kind of store.")
+  var type: StoreType = .sqlite
+
+  func run() throws {
+    let model = try ModelSource.load(model, version: version)
+    guard !FileManager.default.fileExists(atPath: store) else {
+      throw Problem("there is a file at \(store) already; it was left as it is")
+    }
+    _ = try PersistentStoreCoordinator(model: model, at: .sqlite(URL(filePath: store)))
+    print("\(store): \(model.name), version \(model.currentVersionNumber)")
+  }
+}

@@ -1,0 +1,139 @@
+import ArgumentParser
+import CDModel
+import CDRuntime
+import Foundation
+
+/// `cdstore fetch`
+struct Fetch: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print objects of a store.",
+    discussion: """
+      With --batch, each line of standard input is a request, {"entity", "where", "args", "variables", "sort", \
+      "limit", "offset", "evaluator", "rows"}, and each line of output its answer, {"ids": […]}, with \
+      "rows" too where they are asked for, or {"error", "stage", "position"}.
+
+        cdstore fetch Notes.sqlite Note --where "written > %@" --args '[{"$date": 1700000000}]'
+        cdstore fetch Notes.sqlite Note --sort title,-written --limit 10 --format json
+        cdstore fetch Notes.sqlite --batch < requests.jsonl
+      """)
+
+  enum Format: String, CaseIterable, ExpressibleByArgument { case table, json, csv }
+  enum Evaluator: String, CaseIterable, ExpressibleByArgument { case store, memory }
+
+  @Argument(help: "The store's file.", completion: .file())
+  var store: String
+
+  @Argument(help: "The entity; objects of its subentities come too.")
+  var entity: String?
+
+  @Option(name: .customLong("where"), parsing: .unconditional, help: "The condition, as a format string.")
+  var condition: String?
+
+  @Option(help: "A list of JSON: the values of %@ and %K in the condition.")
+  var args: String?
+
+  @Option(
+    parsing: .unconditional, help: "The keys to sort by, the most important first; -key for descending.")
+  var sort: String?
+
+  @Option(help: "The most objects to print.")
+  var limit: Int?
+
+  @Option(help: "How many to leave out at the start.")
+  var offset = 0
+
+  @Flag(help: "Print nothing but how many there are.")
+  var count = false
+
+  @Option(help: "How to print them.")
+  var format: Format = .table
+
+  @Option(help: "Whether the store or the evaluator in memory answers; they give the same.")
+  var evaluator: Evaluator = .store
+
+  @Option(help: "A String attribute that is to be the \"@id\" of each row.")
+  var id: String?
+
+  @Flag(help: "Answer requests on standard input, a line each.")
+  var batch = false
+
+  @Option(help: "The model's folder or file; without it, the store's own.", completion: .directory)
+  var model: String?
+
+  func validate() throws {
+    if batch == (entity != nil) {
+      throw ValidationError(batch ? "with --batch, requests name their entities" : "an entity is missing")
+    }
+    if let limit, limit < 0 { throw ValidationError("--limit is 0 at least") }
+    if offset < 0 { throw ValidationError("--offset is 0 at least") }
+  }
+
+  func run() throws {
+    let container = try ModelSource.open(store, model: model, isReadOnly: true)
+    let context = container.newContext()
+    guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else { return }
+    let rows = RowJSON(EntityGraph(version), idAttribute: id)
+    guard let entity else { return answer(context, rows) }
+    try print(query(entity), entity, context, rows)
+  }
+
+  private func query(_ entity: String) throws -> FetchQuery {
+    var query = FetchQuery(entity: entity)
+    query.format = condition
+    if let args {
+      guard case .array(let list)? = try? JSONValue(parsing: args) else {
+        throw ValidationError("--args takes a list of JSON")
+      }
+      query.arguments = list
+    }
+    query.sort = FetchQuery.sortKeys((sort ?? "").split(separator: ",").map(String.init))
+    query.limit = limit
+    query.offset = offset
+    query.isInMemory = evaluator == .memory
+    query.idAttribute = id
+    return query
+  }
+
+  private func print(
+    _ query: FetchQuery, _ entity: String, _ context: ManagedObjectContext, _ rows: RowJSON
+  ) throws {
+    try context.perform {
+      if count { return Lines.write("\(try query.count(in: context))") }
+      let objects = try query.run(in: context)
+      switch format {
+      case .table:
+        let cells = try objects.map { try rows.cells($0, of: entity) }
+        Lines.write(Lines.table(rows.header(entity), cells))
+      case .csv:
+        Lines.write(Lines.csv(rows.header(entity)))
+        for object in objects { Lines.write(Lines.csv(try rows.cells(object, of: entity))) }
+      case .json:
+        Lines.write("[")
+        for (place, object) in objects.enumerated() {
+          Lines.write(try rows.row(object).canonicalText + (place + 1 < objects.count ? "," : ""))
+        }
+        Lines.write("]")
+      }
+    }
+  }
+
+  private func answer(_ context: ManagedObjectContext, _ rows: RowJSON) {
+    for line in InputLines() {
+      var format = ""
+      do {
+        let json = try JSONValue(parsing: line)
+        let query = try FetchQuery(json, idAttribute: id)
+        format = query.format ?? ""
+        let isWhole = try RequestJSON(json: json).flag("rows")
+        try context.perform {
+          let objects = try query.run(in: context)
+          var members = [JSONValue.Member("ids", .array(objects.map { .string(rows.id($0)) }))]
+          if isWhole { members.append(JSONValue.Member("rows", .array(try objects.map(rows.row)))) }
+          Lines.write(JSONValue.object(members).canonicalText)
+        }
+      } catch {
+        Lines.write(RequestError(error, format: format).json.canonicalText)
+      }
+    }
+  }
+}

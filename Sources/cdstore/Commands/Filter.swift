@@ -1,0 +1,99 @@
+import ArgumentParser
+import CDModel
+import CDRuntime
+import Foundation
+
+/// `cdstore filter`
+struct Filter: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print those values of standard input, a line of JSON each, that meet a condition.",
+    discussion: """
+      No store is needed: objects of JSON have their members as properties, and a missing one reads as nil.
+
+      With --batch, each line is a request, {"where", "args", "variables", "objects": […]}, and each line of output \
+      its answer, {"matches": [indices]} or {"error", "stage", "position"}.
+
+        cdstore filter --where "age >= %@" --args '[18]' < people.jsonl
+      """)
+
+  @Option(name: .customLong("where"), parsing: .unconditional, help: "The condition, as a format string.")
+  var condition: String?
+
+  @Option(help: "A list of JSON: the values of %@ and %K in the condition.")
+  var args: String?
+
+  @Flag(help: "Answer requests on standard input, a line each.")
+  var batch = false
+
+  func validate() throws {
+    if batch == (condition != nil) {
+      throw ValidationError(batch ? "with --batch, requests have their conditions" : "--where is missing")
+    }
+  }
+
+  func run() throws {
+    guard let condition else { return answer() }
+    var arguments: [JSONValue] = []
+    if let args {
+      guard case .array(let list)? = try? JSONValue(parsing: args) else {
+        throw ValidationError("--args takes a list of JSON")
+      }
+      arguments = list
+    }
+    let values = TaggedValue()
+    let predicate: FetchPredicate
+    do {
+      predicate = try FetchPredicate(
+        format: condition, arguments: try arguments.map { try values.constant($0) })
+    } catch {
+      throw RequestError(error, format: condition)
+    }
+    let evaluator = PredicateEvaluator()
+    var failures = 0
+    var number = 0
+    while let line = readLine(strippingNewline: true) {
+      number += 1
+      do {
+        let value = EvaluationValue(try values.constant(try JSONValue(parsing: line)))
+        if try evaluator.matches(predicate, value) { Lines.write(line) }
+      } catch {
+        failures += 1
+        Lines.error("line \(number): \(error)")
+      }
+    }
+    if failures > 0 { throw ExitCode.failure }
+  }
+
+  private func answer() {
+    for line in InputLines() {
+      var format = ""
+      do {
+        let json = try JSONValue(parsing: line)
+        guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
+        let request = RequestJSON(json: json)
+        format = try request.text("where") ?? ""
+        Lines.write(try Self.matches(request, format).canonicalText)
+      } catch {
+        Lines.write(RequestError(error, format: format).json.canonicalText)
+      }
+    }
+  }
+
+  private static func matches(_ request: RequestJSON, _ format: String) throws -> JSONValue {
+    let values = TaggedValue()
+    let predicate = try FetchPredicate(
+      format: format, arguments: try request.list("args").map { try values.constant($0) })
+    var variables: [String: EvaluationValue] = [:]
+    for variable in try request.object("variables") {
+      variables[variable.key] = EvaluationValue(try values.constant(variable.value))
+    }
+    let evaluator = PredicateEvaluator(variables: variables)
+    var matches: [JSONValue] = []
+    for (place, object) in try request.list("objects").enumerated() {
+      if try evaluator.matches(predicate, EvaluationValue(try values.constant(object))) {
+        matches.append(.int(Int64(place)))
+      }
+    }
+    return .object([JSONValue.Member("matches", .array(matches))])
+  }
+}

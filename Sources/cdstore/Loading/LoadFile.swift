@@ -1,0 +1,148 @@
+import CDModel
+import CDRuntime
+import Foundation
+
+/// Objects from JSON: entity name → list of rows. A row has `"@id"`, a key of the row within its entity's
+/// hierarchy, attributes by name, and relationships as the `"@id"`s of other rows.
+struct LoadFile {
+  let context: ManagedObjectContext
+  let graph: EntityGraph
+  /// The String attribute that keeps the `"@id"`s, if any.
+  let idAttribute: String?
+  private let reading: AttributeReading
+  private var mistakes: [String] = []
+  private var rows: [Row] = []
+  /// The objects by the root of their entity and their `"@id"`.
+  private var objects: [String: [String: ManagedObject]] = [:]
+
+  private struct Row {
+    let object: ManagedObject
+    let entity: String
+    let place: String
+    let members: [JSONValue.Member]
+  }
+
+  init(context: ManagedObjectContext, graph: EntityGraph, idAttribute: String?) {
+    self.context = context
+    self.graph = graph
+    self.idAttribute = idAttribute
+    reading = AttributeReading(graph: graph)
+  }
+
+  /// Makes the objects and relates them. Nothing is saved.
+  ///
+  /// - Returns: The count of objects of each entity, in the order of the file.
+  /// - Throws: ``Problem`` with every mistake.
+  mutating func insert(_ json: JSONValue) throws -> [(entity: String, count: Int)] {
+    guard case .object(let members) = json else {
+      throw Problem("the file holds \(json.kindName); it takes an object: entity name → list of rows")
+    }
+    if let idAttribute, !members.contains(where: { keepsID($0.key) }) {
+      mistakes.append("none of the entities has a String attribute '\(idAttribute)' for --id")
+    }
+    var counts: [(entity: String, count: Int)] = []
+    for member in members {
+      guard case .array(let list) = member.value else {
+        mistakes.append("\(member.key): takes a list of rows, not \(member.value.kindName)")
+        continue
+      }
+      guard checkEntity(member.key) else { continue }
+      for (number, row) in list.enumerated() { make(row, member.key, "\(member.key) row \(number + 1)") }
+      counts.append((member.key, list.count))
+    }
+    for row in rows { fill(row) }
+    if !mistakes.isEmpty { throw Problem(mistakes.joined(separator: "\n")) }
+    return counts
+  }
+
+  private mutating func checkEntity(_ name: String) -> Bool {
+    guard let entity = graph.entity(name) else {
+      mistakes.append("\(name): the model has no such entity")
+      return false
+    }
+    guard !entity.isAbstract else {
+      mistakes.append("\(name): is abstract; give rows of its subentities")
+      return false
+    }
+    return true
+  }
+
+  /// Whether an entity has the attribute that keeps the `"@id"`s. One that has it not just goes without.
+  private func keepsID(_ entity: String) -> Bool {
+    guard let idAttribute, case .attribute(let attribute)? = graph.property(idAttribute, of: entity) else {
+      return false
+    }
+    return attribute.type == .string
+  }
+
+  private mutating func make(_ row: JSONValue, _ entity: String, _ place: String) {
+    guard case .object(let members) = row else {
+      mistakes.append("\(place): takes an object, not \(row.kindName)")
+      return
+    }
+    do {
+      let object = try context.insert(entityNamed: entity)
+      rows.append(Row(object: object, entity: entity, place: place, members: members))
+      guard let id = row["@id"] else { return }
+      guard let key = Self.key(id) else {
+        mistakes.append("\(place): @id takes a text or an integer, not \(id.kindName)")
+        return
+      }
+      let root = graph.root(of: entity)?.name ?? entity
+      if objects[root, default: [:]].updateValue(object, forKey: key) != nil {
+        mistakes.append("\(place): another row has the @id '\(key)'")
+      }
+      if let idAttribute, keepsID(entity) { try object.setValue(key, forKey: idAttribute) }
+    } catch {
+      mistakes.append("\(place): \(error)")
+    }
+  }
+
+  private static func key(_ json: JSONValue) -> String? {
+    switch json {
+    case .string(let text): text
+    case .int(let number): "\(number)"
+    default: nil
+    }
+  }
+
+  private mutating func fill(_ row: Row) {
+    for member in row.members where member.key != "@id" {
+      do {
+        switch graph.property(member.key, of: row.entity) {
+        case .attribute(let attribute)?:
+          try row.object.setValue(try reading.value(member.value, attribute), forKey: member.key)
+        case .relationship(let relationship)?: try relate(row, relationship, member.value)
+        case .fetched?: throw Problem("is a fetched property, which cannot be set")
+        case nil: throw Problem("the entity has no such property")
+        }
+      } catch {
+        mistakes.append("\(row.place), \(member.key): \(error)")
+      }
+    }
+  }
+
+  private func relate(_ row: Row, _ relationship: RelationshipDescription, _ json: JSONValue) throws {
+    func object(_ id: JSONValue) throws -> ManagedObject {
+      guard let key = Self.key(id) else { throw Problem("takes the @id of a row, not \(id.kindName)") }
+      let root = graph.root(of: relationship.destination)?.name ?? relationship.destination
+      guard let object = objects[root]?[key] else {
+        throw Problem("there is no row of '\(relationship.destination)' with the @id '\(key)'")
+      }
+      return object
+    }
+    switch json {
+    case .null: if relationship.isToMany { throw Problem("takes a list of @ids") }
+    case .array(let ids):
+      guard relationship.isToMany else { throw Problem("takes one @id or null, not a list") }
+      let related = try ids.map(object)
+      // One side is enough: what the other side has said already stays.
+      let known = try row.object.value(forKey: relationship.name).objects
+      let rest = known.filter { other in !related.contains { $0 === other } }
+      try row.object.setValue(related + rest, forKey: relationship.name)
+    default:
+      guard !relationship.isToMany else { throw Problem("takes a list of @ids, not \(json.kindName)") }
+      try row.object.setValue(try object(json), forKey: relationship.name)
+    }
+  }
+}

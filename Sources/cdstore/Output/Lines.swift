@@ -1,0 +1,35 @@
+import Foundation
+
+/// What goes to standard output and to the error stream, a line at a time.
+enum Lines {
+  static func write(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+  static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+
+  /// Rows of text in aligned columns. Control characters, which would move a terminal's cursor, are shown as such.
+  static func table(_ header: [String], _ rows: [[String]]) -> String {
+    let lines = ([header] + rows).map { $0.map(plain) }
+    let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    func line(_ cells: [String]) -> String {
+      var text = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+        .joined(separator: "  ")
+      while text.last == " " { text.removeLast() }
+      return text
+    }
+    let rule = widths.map { String(repeating: "-", count: $0) }
+    return ([line(lines[0]), line(rule)] + lines.dropFirst().map(line)).joined(separator: "\n")
+  }
+
+  private static func plain(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 })
+    )
+  }
+
+  /// A line of comma-separated values, as RFC 4180 quotes them.
+  static func csv(_ cells: [String]) -> String {
+    cells.map { cell in
+      guard cell.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return cell }
+      return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+    }.joined(separator: ",")
+  }
+}

@@ -1,0 +1,61 @@
+import CDModel
+import CDRuntime
+
+/// Objects as the rows that ``LoadFile`` reads.
+struct RowJSON {
+  private let graph: EntityGraph
+  private let idAttribute: String?
+  private let values: ValueJSON
+
+  init(_ graph: EntityGraph, idAttribute: String?) {
+    self.graph = graph
+    self.idAttribute = idAttribute
+    values = ValueJSON(graph: graph)
+  }
+
+  /// An object's key: the value of the attribute that keeps it, or else its URI.
+  func id(_ object: ManagedObject) -> String {
+    if let idAttribute, case .attribute(.string(let id))? = try? object.value(forKey: idAttribute) {
+      return id
+    }
+    return object.objectID.description
+  }
+
+  func row(_ object: ManagedObject) throws -> JSONValue {
+    var members = [JSONValue.Member("@id", .string(id(object)))]
+    let entity = object.entity.name
+    for attribute in graph.attributes(of: entity) where attribute.name != idAttribute {
+      let value = try object.value(forKey: attribute.name).attribute ?? .null
+      members.append(JSONValue.Member(attribute.name, values.json(value, attribute)))
+    }
+    for relationship in graph.relationships(of: entity) {
+      let value = try object.value(forKey: relationship.name)
+      let json: JSONValue =
+        relationship.isToMany
+        ? .array(value.objects.map { .string(id($0)) }) : value.object.map { .string(id($0)) } ?? .null
+      members.append(JSONValue.Member(relationship.name, json))
+    }
+    return .object(members)
+  }
+
+  /// The names of an entity's columns in a table, and an object's cells.
+  func header(_ entity: String) -> [String] {
+    ["@id"] + columns(entity)
+  }
+
+  func cells(_ object: ManagedObject, of entity: String) throws -> [String] {
+    [id(object)]
+      + (try columns(entity).map { name in
+        switch try object.value(forKey: name) {
+        case .attribute(let value): ValueJSON.text(value)
+        case .object(let related): related.map(id) ?? ""
+        case .objects: ""
+        }
+      })
+  }
+
+  private func columns(_ entity: String) -> [String] {
+    graph.attributes(of: entity).map(\.name).filter { $0 != idAttribute }
+      + graph.relationships(of: entity).filter { !$0.isToMany }.map(\.name)
+  }
+}

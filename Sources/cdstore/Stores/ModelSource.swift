@@ -1,0 +1,56 @@
+import CDModel
+import CDRuntime
+import CDSchema
+import Foundation
+
+/// Where a command's model comes from.
+enum ModelSource {
+  /// The model of a folder of YAML, or of a compiled file of JSON.
+  static func load(_ path: String, version: Int? = nil) throws -> ManagedObjectModel {
+    var model = try load(path)
+    if let version {
+      guard model.versions.contains(where: { $0.number == version }) else {
+        let numbers = model.versions.map { String($0.number) }.joined(separator: ", ")
+        throw Problem("\(path) has no version \(version); it has \(numbers)")
+      }
+      model.currentVersionNumber = version
+    }
+    return model
+  }
+
+  private static func load(_ path: String) throws -> ManagedObjectModel {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw Problem("there is no model at \(path)")
+    }
+    guard isFolder.boolValue else {
+      do {
+        return try ManagedObjectModel(
+          canonicalJSON: String(contentsOf: URL(filePath: path), encoding: .utf8))
+      } catch {
+        throw Problem("\(path) is no compiled model: \(error)")
+      }
+    }
+    let loaded = ModelLoader.load(folder: path)
+    guard let model = loaded.model else {
+      let errors = loaded.diagnostics.filter { $0.severity == .error }
+      throw Problem("the model has mistakes:\n" + errors.map(\.description).joined(separator: "\n"))
+    }
+    return model
+  }
+
+  /// Opens an existing store by a model that is given, or by that which the store carries.
+  static func open(_ store: String, model: String? = nil, isReadOnly: Bool = false) throws
+    -> PersistentContainer
+  {
+    let url = URL(filePath: store)
+    guard FileManager.default.fileExists(atPath: store) else {
+      throw Problem("there is no store at \(store)")
+    }
+    let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
+    let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
+    return PersistentContainer(
+      try PersistentStoreCoordinator(
+        model: model, stores: [PersistentStoreDescription(.sqlite(url), isReadOnly: isReadOnly)]))
+  }
+}

@@ -1,0 +1,92 @@
+import CDModel
+import CDSchema
+import Foundation
+
+/// JSON as values of attributes, whose types say what plain JSON means: text may be a date in ISO 8601, base64, a
+/// UUID or a decimal.
+struct AttributeReading {
+  let graph: EntityGraph
+
+  /// - Throws: ``Problem`` where the JSON is no value of the type.
+  func value(_ json: JSONValue, _ attribute: AttributeDescription) throws -> AttributeValue {
+    if json == .null { return .null }
+    return try value(json, attribute.type)
+  }
+
+  private func value(_ json: JSONValue, _ type: AttributeType) throws -> AttributeValue {
+    switch type {
+    case .enumeration(let name):
+      guard let enumeration = graph.enumeration(name) else { throw Problem("there is no enum '\(name)'") }
+      if case .string(let text) = json, let found = enumeration.cases.first(where: { $0.name == text }) {
+        return found.rawValue
+      }
+      return try value(json, enumeration.rawType)
+    case .composite(let name): return try composite(json, name)
+    // JSON is what it is kept as.
+    case .codable: return .string(json.canonicalText)
+    default: break
+    }
+    var json = json
+    if case .object(let members) = json, members.count == 1, let member = members.first,
+      let tagged = try TaggedValue.attribute(member.key, member.value)
+    {
+      if Self.isValue(tagged, of: type) { return tagged }
+      // A tagged double is a number for other types of numbers too.
+      guard case .double(let number) = tagged else { throw mistake(json, type) }
+      json = .double(number)
+    }
+    if let value = try plain(json, type) { return value }
+    throw mistake(json, type)
+  }
+
+  private func plain(_ json: JSONValue, _ type: AttributeType) throws -> AttributeValue? {
+    switch (type, json) {
+    case (.string, .string(let text)): return .string(text)
+    case (.bool, .bool(let flag)): return .bool(flag)
+    case (.bool, .int(let number)) where number == 0 || number == 1: return .bool(number == 1)
+    case (.int16, .int(let number)): return Int16(exactly: number).map { .int(Int64($0)) }
+    case (.int32, .int(let number)): return Int32(exactly: number).map { .int(Int64($0)) }
+    case (.int64, .int(let number)): return .int(number)
+    case (.int16, .double(let number)), (.int32, .double(let number)), (.int64, .double(let number)):
+      return try Int64(exactly: number).flatMap { try plain(.int($0), type) }
+    case (.float, .int(let number)): return .double(Double(Float(number)))
+    case (.float, .double(let number)): return .double(Double(Float(number)))
+    case (.double, .int(let number)): return .double(Double(number))
+    case (.double, .double(let number)): return .double(number)
+    case (.decimal, .int(let number)): return .decimal(Decimal(number))
+    case (.decimal, .double(let number)): return DecimalLiteral.decimal("\(number)").map { .decimal($0) }
+    case (.decimal, .string(let text)): return DecimalLiteral.decimal(text).map { .decimal($0) }
+    case (.date, .string(let text)): return DateLiteral.date(text).map { .date($0) }
+    case (.data, .string(let text)): return Data(base64Encoded: text).map { .data($0) }
+    case (.uuid, .string(let text)): return UUID(uuidString: text).map { .uuid($0) }
+    case (.url, .string(let text)): return URL(string: text).map { .url($0) }
+    default: return nil
+    }
+  }
+
+  private func composite(_ json: JSONValue, _ name: String) throws -> AttributeValue {
+    guard let composite = graph.composite(name) else { throw Problem("there is no composite '\(name)'") }
+    guard case .object(let members) = json else {
+      throw Problem("the composite '\(name)' takes an object of its fields, not \(json.kindName)")
+    }
+    var values: [String: AttributeValue] = [:]
+    for member in members {
+      guard let field = composite.fields.first(where: { $0.name == member.key }) else {
+        throw Problem("'\(name)' has no field '\(member.key)'")
+      }
+      values[member.key] = try value(member.value, field)
+    }
+    return .composite(values)
+  }
+
+  private static func isValue(_ value: AttributeValue, of type: AttributeType) -> Bool {
+    switch (type, value) {
+    case (.double, .double), (.decimal, .decimal), (.date, .date), (.data, .data), (.uuid, .uuid): true
+    default: false
+    }
+  }
+
+  private func mistake(_ json: JSONValue, _ type: AttributeType) -> Problem {
+    Problem("\(type.schemaName) does not take \(json.kindName) such as this")
+  }
+}

@@ -1,0 +1,93 @@
+import CDModel
+import Foundation
+
+/// Values of JSON: plain where JSON has them, and else an object with one key that tells the type:
+/// `{"$date": seconds since 1970}`, `{"$data": base64}`, `{"$uuid": "…"}`, `{"$decimal": "1.5"}`, `{"$double": 1}`,
+/// `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`, `{"$repeat": ["x", 3]}`.
+struct TaggedValue {
+  /// Gives the object that a `$ref` means.
+  var reference: (String) throws -> ObjectReference = {
+    ObjectReference(entity: String($0.prefix { $0 != "/" }), uri: $0)
+  }
+
+  /// - Throws: ``Problem`` where a tag's value is none of its type.
+  func constant(_ json: JSONValue) throws -> ExpressionConstant {
+    switch json {
+    case .null: return .value(.null)
+    case .bool(let flag): return .value(.bool(flag))
+    case .int(let number): return .value(.int(number))
+    case .double(let number): return .value(.double(number))
+    case .string(let text): return .value(.string(text))
+    case .array(let elements): return .array(try elements.map(constant))
+    case .object(let members):
+      if members.count == 1, let member = members.first, member.key.hasPrefix("$"),
+        let value = try tagged(member.key, member.value)
+      {
+        return value
+      }
+      return .dictionary(try dictionary(members))
+    }
+  }
+
+  private func dictionary(_ members: [JSONValue.Member]) throws -> [String: ExpressionConstant] {
+    var result: [String: ExpressionConstant] = [:]
+    for member in members { result[member.key] = try constant(member.value) }
+    return result
+  }
+
+  private func tagged(_ tag: String, _ value: JSONValue) throws -> ExpressionConstant? {
+    switch (tag, value) {
+    case ("$ref", .string(let text)): return .object(try reference(text))
+    case ("$set", .array(let elements)): return .set(Set(try elements.map(constant)))
+    case ("$dict", .object(let members)): return .dictionary(try dictionary(members))
+    case ("$repeat", .array(let pair)):
+      guard case .string(let text)? = pair.first, case .int(let count)? = pair.last, pair.count == 2,
+        count >= 0, count <= 100_000_000
+      else { throw Problem("$repeat takes a text and a count") }
+      return .value(.string(String(repeating: text, count: Int(count))))
+    default:
+      return try Self.attribute(tag, value).map { .value($0) }
+    }
+  }
+
+  /// The value of an attribute's tag; nil for a key that is no tag.
+  static func attribute(_ tag: String, _ value: JSONValue) throws -> AttributeValue? {
+    switch (tag, value) {
+    case ("$double", .int(let number)): return .double(Double(number))
+    case ("$double", .double(let number)): return .double(number)
+    case ("$double", .string(let text)):
+      guard let number = Double(text) else { throw Problem("\"\(text)\" is no number") }
+      return .double(number)
+    case ("$date", .int(let seconds)): return .date(Date(timeIntervalSince1970: Double(seconds)))
+    case ("$date", .double(let seconds)): return .date(Date(timeIntervalSince1970: seconds))
+    case ("$data", .string(let text)):
+      guard let data = Data(base64Encoded: text) else { throw Problem("$data takes base64") }
+      return .data(data)
+    case ("$uuid", .string(let text)):
+      guard let uuid = UUID(uuidString: text) else { throw Problem("$uuid takes a UUID") }
+      return .uuid(uuid)
+    case ("$decimal", .string(let text)):
+      guard let decimal = DecimalLiteral.decimal(text) else {
+        throw Problem("$decimal takes a number as text")
+      }
+      return .decimal(decimal)
+    case ("$date", _), ("$data", _), ("$uuid", _), ("$decimal", _), ("$double", _):
+      throw Problem("\(tag) does not take \(value.kindName)")
+    default: return nil
+    }
+  }
+}
+
+/// A decimal number as text.
+enum DecimalLiteral {
+  /// Nil where the text is more, or less, than a number. `Decimal(string:)` takes what begins as one.
+  static func decimal(_ text: String) -> Decimal? {
+    let body = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : text[...]
+    let parts = body.split(separator: "e", maxSplits: 1, omittingEmptySubsequences: false)
+    let digits = parts[0].filter { $0 != "." }
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }),
+      parts[0].count(where: { $0 == "." }) <= 1, parts.count == 1 || Int(parts[1]) != nil
+    else { return nil }
+    return Decimal(string: text)
+  }
+}

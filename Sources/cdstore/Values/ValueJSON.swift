@@ -1,0 +1,62 @@
+import CDModel
+import Foundation
+
+/// Values of attributes as JSON: what ``AttributeReading`` reads gives the same value again.
+struct ValueJSON {
+  let graph: EntityGraph
+
+  func json(_ value: AttributeValue, _ attribute: AttributeDescription) -> JSONValue {
+    if case .codable = attribute.type, case .string(let text) = value {
+      return (try? JSONValue(parsing: text)) ?? .string(text)
+    }
+    if case .composite(let name) = attribute.type, case .composite(let values) = value {
+      return .object(
+        (graph.composite(name)?.fields ?? []).map { field in
+          JSONValue.Member(field.name, json(values[field.name] ?? .null, field))
+        })
+    }
+    return Self.json(value)
+  }
+
+  static func json(_ value: AttributeValue) -> JSONValue {
+    switch value {
+    case .null: .null
+    case .bool(let flag): .bool(flag)
+    case .int(let number): .int(number)
+    case .double(let number): number.isFinite ? .double(number) : tagged("$double", .string("\(number)"))
+    case .decimal(let number): tagged("$decimal", .string("\(number)"))
+    case .string(let text): .string(text)
+    case .date(let date): tagged("$date", seconds(date.timeIntervalSince1970))
+    case .data(let data): tagged("$data", .string(data.base64EncodedString()))
+    case .uuid(let uuid): tagged("$uuid", .string(uuid.uuidString))
+    case .url(let url): .string(url.absoluteString)
+    case .composite(let values):
+      .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, json($0.value)) })
+    }
+  }
+
+  private static func seconds(_ seconds: Double) -> JSONValue {
+    seconds.isFinite ? .double(seconds) : .string("\(seconds)")
+  }
+
+  private static func tagged(_ tag: String, _ value: JSONValue) -> JSONValue {
+    .object([JSONValue.Member(tag, value)])
+  }
+
+  /// A value in a cell of a table: text, numbers and dates as people read them.
+  static func text(_ value: AttributeValue) -> String {
+    switch value {
+    case .null: ""
+    case .bool(let flag): flag ? "true" : "false"
+    case .int(let number): "\(number)"
+    case .double(let number): "\(number)"
+    case .decimal(let number): "\(number)"
+    case .string(let text): text
+    case .date(let date): date.formatted(.iso8601)
+    case .data(let data): data.base64EncodedString()
+    case .uuid(let uuid): uuid.uuidString
+    case .url(let url): url.absoluteString
+    case .composite: json(value).canonicalText
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// What a check of a whole store finds, after the file was changed behind the runtime's back.
+@Suite struct VerifyTests {
+  private let store: TemporaryStore
+  private let book: ManagedObjectID
+
+  init() throws {
+    store = try TemporaryStore()
+    let context = try store.freshContext()
+    let author = Author(name: "Thoreau", in: context)
+    let book = Book(title: "Walden", isbn: "1-2", author: author, in: context)
+    _ = Tag(name: "pond", in: context)
+    try context.save()
+    self.book = book.objectID
+  }
+
+  private func findings() throws -> [StoreFinding] {
+    try store.container().persistentStoreCoordinator.verify()
+  }
+
+  @Test func aWholeStoreHasNone() throws { #expect(try findings() == []) }
+
+  @Test func brokenRulesAreFound() throws {
+    try PlainSQL.run("UPDATE Publication SET isbn = 'letters'", at: store.url)
+    #expect(
+      try findings() == [
+        .invalid(
+          ValidationError(reason: .patternMismatch, entity: "Book", property: "isbn", objectID: book))
+      ])
+  }
+
+  @Test func unreadableValuesAreFound() throws {
+    try PlainSQL.run("UPDATE Publication SET price = 'much'", at: store.url)
+    #expect(
+      try findings() == [
+        .unreadable(
+          ObservedError(reason: .wrongType, entity: "Book", property: "price", objectID: book))
+      ])
+  }
+
+  @Test func danglingReferencesAreFound() throws {
+    try PlainSQL.run("PRAGMA foreign_keys = OFF; DELETE FROM Author", at: store.url)
+    #expect(
+      try findings() == [.danglingReference(entity: "Publication", key: 1, destination: "Author")])
+  }
+
+  @Test func takenKeysAreFound() throws {
+    try PlainSQL.run("UPDATE _cdgen_keys SET next = 1 WHERE entity = 'Tag'", at: store.url)
+    #expect(try findings() == [.keyTaken(entity: "Tag")])
+  }
+
+  @Test func aDamagedIndexIsFound() throws {
+    // A row that its index has not: what a bug in another program leaves.
+    try PlainSQL.run(
+      "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX \"Tag.unique.name\" "
+        + "ON \"Tag\" (\"name\") WHERE 0' WHERE name = 'Tag.unique.name'; PRAGMA writable_schema = RESET;"
+        + "INSERT INTO Tag (_pk, _version, name) VALUES (1000, 1, 'unindexed');"
+        + "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX \"Tag.unique.name\" "
+        + "ON \"Tag\" (\"name\")' WHERE name = 'Tag.unique.name'; PRAGMA writable_schema = RESET",
+      at: store.url)
+    let damaged = try findings().filter { if case .damaged = $0 { true } else { false } }
+    #expect(!damaged.isEmpty)
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import Testing
+
+/// `cdstore`, run as a user would, on a store of its own.
+@Suite struct CDStoreTests {
+  private let folder: TemporaryFolder
+
+  static let version = """
+    enums:
+      Mood: { type: String, cases: { good: g, bad: b } }
+    composites:
+      Place: { street: String, zip: Int16? }
+    entities:
+      Item: { abstract: true, attributes: { key: String?, made: { type: Date, default: now() } } }
+      Note:
+        parent: Item
+        attributes:
+          text: { type: String, minLength: 1 }
+          price: Decimal?
+          mood: { type: Mood, default: good }
+          place: Place?
+          scan: { type: Data?, external: true }
+          extra: { codable: My.Extra? }
+          weight: Double?
+          uid: UUID?
+        relationships:
+          folder: { to: Folder?, inverse: notes }
+          tags: { to: [Tag], inverse: notes }
+      Folder:
+        attributes: { name: String }
+        relationships: { notes: { to: [Note], inverse: folder, ordered: true } }
+        unique: [[name]]
+      Tag:
+        attributes: { name: String }
+        relationships: { notes: { to: [Note], inverse: tags } }
+
+    """
+
+  static let data = #"""
+    {"Folder": [{"@id": "f1", "name": "Home", "notes": ["n2", "n1"]}],
+     "Note": [
+      {"@id": "n1", "text": "Buy tea, \"green\"", "made": "2030-01-02T03:04:05Z", "price": "9.99", "mood": "bad",
+       "place": {"street": "Pond Road", "zip": 12}, "extra": {"a": [1, 2]}, "weight": 2,
+       "uid": "00000000-0000-0000-0000-00000000ABCD", "tags": ["t"]},
+      {"@id": "n2", "text": "Call Grace", "made": {"$date": 1000}, "price": {"$decimal": "-1.5"}, "scan": "AAEC",
+       "weight": {"$double": 0.1}}],
+     "Tag": [{"@id": "t", "name": "shop"}]}
+    """#
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try SampleModel.make("Notes", in: folder, version: Self.version)
+    try folder.write(Self.data, to: "data.json")
+    #expect(
+      try run("create", "n.sqlite", "--model", "Notes.cdmodel")
+        == BuiltTool.Result(status: 0, output: "n.sqlite: Notes, version 1\n", errors: ""))
+  }
+
+  private func run(_ arguments: String..., input: String? = nil) throws -> BuiltTool.Result {
+    try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
+  }
+
+  private func expect(
+    _ arguments: String..., input: String? = nil, status: Int32 = 0, output: String = "", errors: String = "",
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    var result = try BuiltTool.cdstore.run(arguments, in: folder.url, input: input)
+    // Each store has a UUID of its own.
+    result.output = result.output.replacing(/cdgen:\/\/[0-9A-F-]{36}/, with: "cdgen://STORE")
+    #expect(
+      result == BuiltTool.Result(status: status, output: output, errors: errors), sourceLocation: location)
+  }
+
+  private func load() throws {
+    try expect("load", "n.sqlite", "data.json", "--id", "key", output: "Folder: 1\nNote: 2\nTag: 1\n")
+  }
+
+  @Test func whatWasLoadedIsFetchedAsItWas() throws {
+    try load()
+    try expect(
+      "fetch", "n.sqlite", "Note", "--id", "key", "--sort", "-price", "--format", "json",
+      output: #"""
+        [
+        {"@id":"n1","made":{"$date":1893553445.0},"text":"Buy tea, \"green\"","price":{"$decimal":"9.99"},"mood":"b","place":{"street":"Pond Road","zip":12},"scan":null,"extra":{"a":[1,2]},"weight":2.0,"uid":{"$uuid":"00000000-0000-0000-0000-00000000ABCD"},"folder":"cdgen://STORE/Folder/p1","tags":["cdgen://STORE/Tag/p1"]},
+        {"@id":"n2","made":{"$date":1000.0},"text":"Call Grace","price":{"$decimal":"-1.5"},"mood":"g","place":null,"scan":{"$data":"AAEC"},"extra":null,"weight":0.1,"uid":null,"folder":"cdgen://STORE/Folder/p1","tags":[]}
+        ]
+
+        """#)
+    try expect("verify", "n.sqlite", output: "n.sqlite is whole\n")
+  }
+
+  @Test func conditionsArgumentsAndCounts() throws {
+    try load()
+    for evaluator in ["store", "memory"] {
+      try expect(
+        "fetch", "n.sqlite", "Note", "--where", "text CONTAINS %@ AND price > 5", "--args", #"["tea"]"#,
+        "--count", "--evaluator", evaluator, output: "1\n")
+      try expect(
+        "fetch", "n.sqlite", "Item", "--sort", "made", "--limit", "1", "--offset", "1", "--id", "key",
+        "--evaluator", evaluator, "--format", "csv", output: "@id,made\nn1,2030-01-02T03:04:05Z\n")
+    }
+    try expect(
+      "fetch", "n.sqlite", "Note", "--where", "tags.@count == 0", "--id", "key",
+      output: """
+        @id  made                  text        price  mood  place  scan  extra  weight  uid  folder
+        ---  --------------------  ----------  -----  ----  -----  ----  -----  ------  ---  ------------------------------------------------------
+        n2   1970-01-01T00:16:40Z  Call Grace  -1.5   g            AAEC         0.1          cdgen://STORE/Folder/p1
+
+        """)
+  }
+
+  @Test func aBatchAnswersEachLineAndGoesOn() throws {
+    try load()
+    try expect(
+      "fetch", "n.sqlite", "--batch", "--id", "key",
+      input: #"""
+        {"entity": "Note", "where": "price < %@", "args": [{"$decimal": "0"}]}
+        {"entity": "Note", "where": "text =="}
+        {"entity": "Note", "where": "txt == 1"}
+        {"entity": "Note", "where": "text == $t", "variables": {"t": "Call Grace"}, "evaluator": "memory"}
+        {"entity": "Note", "where": "text == $t"}
+        {"entity": "Nope"}
+        {"entity": "Note", "where": "price / 0 > 1"}
+        no JSON
+        {"entity": "Note", "where": "SELF == %@", "args": [{"$ref": "Note/n2"}]}
+        {"entity": "Note", "sort": ["-text"], "limit": 1}
+
+        """#,
+      output: #"""
+        {"ids":["n2"]}
+        {"error":"expected a value after '==', found end of text","stage":"parse","position":7}
+        {"error":"Note has no 'txt'; did you mean 'text'?","stage":"check","position":0}
+        {"ids":["n2"]}
+        {"error":"variable '$t' has no value; give it one in `variables`","stage":"check"}
+        {"error":"the context's model has no entity 'Nope'","stage":"check"}
+        {"error":"/ divides by 0","stage":"evaluate"}
+        {"error":"the request is no JSON: byte 0: expected a value","stage":"parse"}
+        {"ids":["n2"]}
+        {"ids":["n2"]}
+
+        """#)
+  }
+
+  @Test func aFilterNeedsNoStore() throws {
+    try expect(
+      "filter", "--where", "age >= %@", "--args", "[18]",
+      input: "{\"age\": 20, \"name\": \"a\"}\n{\"age\": 3}\n{}\n", output: "{\"age\": 20, \"name\": \"a\"}\n")
+    try expect(
+      "filter", "--batch",
+      input: #"""
+        {"where": "SELF IN $list", "variables": {"list": [1, 2]}, "objects": [1, 3, 2]}
+        {"where": "SELF =", "objects": []}
+        {"where": "SELF > 1", "objects": ["x"]}
+
+        """#,
+      output: #"""
+        {"matches":[0,2]}
+        {"error":"expected a value after '=', found end of text","stage":"parse","position":6}
+        {"error":"> does not compare a string with an integer","stage":"evaluate"}
+
+        """#)
+  }
+
+  @Test func aLoadIsAllOrNothingAndSaysEveryMistake() throws {
+    try load()
+    try folder.write(
+      #"""
+      {"Note": [{"text": 5, "zzz": 1, "folder": "q"}, {"tags": "t"}, 7], "Item": [], "Zed": [],
+       "Folder": {"name": "x"}, "Tag": [{"@id": "a", "name": "a"}, {"@id": "a", "name": "b"}]}
+      """#, to: "bad.json")
+    try expect(
+      "load", "n.sqlite", "bad.json", status: 1,
+      errors: """
+        Error: Note row 3: takes an object, not an integer
+        Item: is abstract; give rows of its subentities
+        Zed: the model has no such entity
+        Folder: takes a list of rows, not an object
+        Tag row 2: another row has the @id 'a'
+        Note row 1, text: String does not take an integer such as this
+        Note row 1, zzz: the entity has no such property
+        Note row 1, folder: there is no row of 'Folder' with the @id 'q'
+        Note row 2, tags: takes a list of @ids, not a string
+
+        """)
+    let refused = try run("load", "n.sqlite", "-", input: #"{"Note": [{"text": "x"}, {"text": ""}]}"#)
+    #expect(refused.status == 1 && refused.output == "")
+    let twice = try run("load", "n.sqlite", "-", input: #"{"Folder": [{"name": "Home"}]}"#)
+    #expect(twice.status == 1 && twice.errors.contains("'Folder' has the same name"))
+    try expect("fetch", "n.sqlite", "Note", "--count", output: "2\n")
+    try expect("fetch", "n.sqlite", "Folder", "--count", output: "1\n")
+  }
+
+  @Test func informationIsThatOfTheStore() throws {
+    try load()
+    let lines = try run("info", "n.sqlite").output.split(separator: "\n", omittingEmptySubsequences: false)
+      .map(String.init)
+    #expect(lines[0] == "type       sqlite, format 1")
+    #expect(lines[2] == "model      Notes, version 1")
+    #expect(lines[3] == "model id   0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A10")
+    #expect(
+      lines.suffix(7) == [
+        "Entity  Objects", "------  -------", "Item    0", "Note    2", "Folder  1", "Tag     1", "",
+      ]
+    )
+  }
+
+  @Test func mistakesInArgumentsAreSaid() throws {
+    try expect(
+      "create", "n.sqlite", "--model", "Notes.cdmodel", status: 1,
+      errors: "Error: there is a file at n.sqlite already; it was left as it is\n")
+    try expect(
+      "create", "m.sqlite", "--model", "Notes.cdmodel", "--version", "3", status: 1,
+      errors: "Error: Notes.cdmodel has no version 3; it has 1\n")
+    try expect(
+      "fetch", "none.sqlite", "Note", status: 1, errors: "Error: there is no store at none.sqlite\n")
+    #expect(try run("fetch", "n.sqlite").status == 64)
+    #expect(try run("fetch", "n.sqlite", "Note", "--limit", "-1").status == 64)
+    #expect(try run("fetch", "n.sqlite", "Note", "--args", "{").status == 64)
+    #expect(try run("filter").status == 64)
+  }
+}
