@@ -5,7 +5,12 @@ enum HistoryText {
   static func changes(_ plan: SavePlan, ofStore place: Int) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
     for (kind, objects) in [
-      ("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", plan.updated),
+      ("deleted", plan.deleted), ("inserted", plan.inserted),
+      // A change of pairs changes what both sides read.
+      (
+        "updated",
+        plan.updated + plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
+      ),
     ] {
       var keys: [(entity: String, keys: [ObjectKey])] = []
       var places: [Int: Int] = [:]
@@ -26,6 +31,17 @@ enum HistoryText {
     return JSONValue.object(
       entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
     ).canonicalText
+  }
+
+  /// The ranges of one kind of change; none where the text is none of this release's.
+  static func ranges(_ json: JSONValue?) -> [ClosedRange<ObjectKey>] {
+    guard case .array(let pairs)? = json else { return [] }
+    return pairs.compactMap { pair in
+      guard case .array(let bounds) = pair, bounds.count == 2, case .int(let lower) = bounds[0],
+        case .int(let upper) = bounds[1], lower <= upper
+      else { return nil }
+      return lower...upper
+    }
   }
 
   private static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {

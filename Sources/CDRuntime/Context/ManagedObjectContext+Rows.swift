@@ -148,9 +148,10 @@ extension ManagedObjectContext {
         object.version = statement.int64(1)
         decode(object, RowReader(statement: statement.handle, map: nil, report: rowReport))
       } else {
-        object.flags.insert(.inaccessible)
         fillEmpty(object)
-        object.report(.objectGone)
+        // The history may have told already.
+        if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
+        object.flags.insert(.inaccessible)
       }
     } catch {
       object.flags.insert(.inaccessible)

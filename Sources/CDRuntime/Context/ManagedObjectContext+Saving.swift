@@ -21,6 +21,7 @@ extension ManagedObjectContext {
     try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)
       try run.write()
+      for save in run.saves { noteOwnSave(save.id, in: save.store) }
     }
     let saved = savedObjects(plan)
     finish(plan)

@@ -35,6 +35,10 @@ public final class ManagedObjectContext {
   var isAwakening = false
   /// Objects whose values have been read and that have not been told.
   var fetched: [ManagedObject] = []
+  /// The newest save in each store's history that the objects in memory know of.
+  var seenSaves: [Int: Int64] = [:]
+  /// The context's own saves beyond that, by store.
+  var ownSaves: [Int: Set<Int64>] = [:]
   /// Serves the making of one object after another.
   let seedState: ObjectSeed.State
   /// Lookups by a value, by the identity of their key paths, and the last one used.
@@ -57,6 +61,7 @@ public final class ManagedObjectContext {
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
     reading.isEnabled = !database.isInMemory
+    reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
   deinit {
@@ -91,6 +96,8 @@ public final class ManagedObjectContext {
     let connection = try database.makeReader()
     self.connection = connection
     try reading.willRead(connection)
+    // From here on the context knows what it has seen.
+    if !reading.isOpen { try catchUp(connection) }
     return connection
   }
 

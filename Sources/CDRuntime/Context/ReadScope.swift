@@ -3,11 +3,13 @@
 final class ReadScope {
   /// Called when a snapshot begins, to arrange for its end; nil where none is to be held.
   var willBegin: (() -> Void)?
+  /// Called when a snapshot has begun, before anything else is read from it.
+  var didBegin: ((SQLiteConnection) throws -> Void)?
   /// How many `perform` blocks are running, one within the other.
   var depth = 0
   /// Whether the store has snapshots.
   var isEnabled = true
-  private var isOpen = false
+  private(set) var isOpen = false
 
   @inline(__always) func willRead(_ connection: SQLiteConnection) throws {
     if !isOpen, isEnabled, depth > 0 || willBegin != nil { try begin(connection) }
@@ -17,6 +19,7 @@ final class ReadScope {
     try connection.execute("BEGIN DEFERRED")
     isOpen = true
     willBegin?()
+    try didBegin?(connection)
   }
 
   func end(_ connection: SQLiteConnection) {

@@ -16,6 +16,8 @@ struct SaveRun {
   let connection: SQLiteConnection
   let plan: SavePlan
   private let writer = RowWriter()
+  /// The history's rows of this save.
+  private(set) var saves: [(store: SQLiteStore, id: Int64)] = []
   private var conflicts: [SaveConflict] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
@@ -327,7 +329,7 @@ struct SaveRun {
 
   // MARK: History
 
-  private func writeHistory() throws {
+  private mutating func writeHistory() throws {
     for store in touched {
       let statement = try connection.statement(
         "INSERT INTO \(store.schema).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
@@ -338,6 +340,7 @@ struct SaveRun {
       writer.optionalString(context.transactionAuthor)
       writer.string(HistoryText.changes(plan, ofStore: store.place))
       try statement.run()
+      saves.append((store, sqlite3_last_insert_rowid(connection.handle)))
     }
   }
 }

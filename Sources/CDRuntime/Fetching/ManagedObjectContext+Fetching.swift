@@ -5,6 +5,8 @@ extension ManagedObjectContext {
   ///   where the store cannot be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let plan = try entityPlan(of: request)
+    let connection = try reader()
+    if !reading.isOpen { try catchUp(connection) }
     let run = try FetchRun(
       context: self, plan: plan, predicate: request.predicate, variables: request.variables,
       sortKeys: request.sortKeys, limit: request.limit, offset: request.offset,

@@ -1,0 +1,93 @@
+// What others have saved: other contexts, and other processes.
+extension ManagedObjectContext {
+  /// Brings the objects in memory up to what others have saved, as the stores' histories tell: objects whose rows
+  /// were changed become faults, those whose rows were deleted are inaccessible, and relationships are read again.
+  /// Objects with changes are left alone: their save finds out.
+  ///
+  /// Called when a snapshot begins, and before a fetch where none is held.
+  func catchUp(_ connection: SQLiteConnection) throws {
+    for store in database.stores {
+      let newest = try connection.statement("SELECT max(\"id\") FROM \(store.schema).\"_cdgen_history\"")
+      let last = try newest.step() ? newest.int64(0) : 0
+      newest.reset()
+      guard let seen = seenSaves[store.place] else {
+        seenSaves[store.place] = last
+        continue
+      }
+      guard last > seen else { continue }
+      seenSaves[store.place] = last
+      try apply(saves: seen, of: store, connection)
+    }
+  }
+
+  private func apply(saves seen: Int64, of store: SQLiteStore, _ connection: SQLiteConnection) throws {
+    let statement = try connection.statement(
+      "SELECT \"id\", \"changes\" FROM \(store.schema).\"_cdgen_history\" WHERE \"id\" > ?1 ORDER BY \"id\"")
+    defer { statement.reset() }
+    statement.bind(seen, at: 1)
+    var roots: Set<Int> = []
+    while try statement.step() {
+      if ownSaves[store.place]?.remove(statement.int64(0)) != nil { continue }
+      // A text that this release cannot read changes nothing: the optimistic lock is what protects data.
+      guard let text = statement.string(1), let json = try? JSONValue(parsing: text),
+        case .object(let members) = json
+      else { continue }
+      for member in members {
+        guard let plan = model.entity(member.key) else { continue }
+        roots.insert(plan.root)
+        apply(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
+        apply(HistoryText.ranges(member.value["deleted"]), of: plan.root) { object in
+          maps[object.scope.plan.root]?.remove(object.key)
+          object.flags.insert(.inaccessible)
+          object.report(.objectGone)
+        }
+      }
+    }
+    if !roots.isEmpty { forgetRelationships(to: roots) }
+  }
+
+  private func apply(
+    _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
+  ) {
+    guard let map = maps[root], !ranges.isEmpty else { return }
+    let count = ranges.reduce(0) { $0 + $1.count }
+    // Whichever is shorter: the keys, or what is in memory.
+    let objects =
+      count <= map.count
+      ? ranges.lazy.joined().compactMap { map[$0] }
+      : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
+    for object in objects where !object.isPending { change(object) }
+  }
+
+  /// Lets relationships that lead to certain entities be read again, where they have no changes.
+  private func forgetRelationships(to roots: Set<Int>) {
+    for plan in model.entities where plan.root == plan.index {
+      for object in maps[plan.index]?.objects ?? [] where !object.isPending {
+        guard let extras = object.extras else { continue }
+        extras.toMany.removeAll { entry in
+          guard let relationship = object.scope.plan.relationships[entry.slot] else { return false }
+          return roots.contains(model.entities[relationship.destination].root) && !entry.state.isChanged
+        }
+        extras.partners.removeAll()
+      }
+    }
+  }
+
+  /// Notes a save of the context's own, whose changes its objects have.
+  func noteOwnSave(_ id: Int64, in store: SQLiteStore) {
+    if seenSaves[store.place] == nil {
+      // Nothing has been read before: the objects in memory are those of this save.
+      seenSaves[store.place] = id
+    } else {
+      ownSaves[store.place, default: []].insert(id)
+    }
+  }
+}
+
+extension ManagedObject {
+  /// Lets the values be read again when one is next asked for.
+  fileprivate final func becomeStale() {
+    flags.insert(.fault)
+    extras?.toMany.removeAll { !$0.state.isChanged }
+  }
+}
