@@ -27,7 +27,7 @@ final class SQLiteDatabase: Sendable {
   ///
   /// - Throws: ``StoreError``; existing stores are then as they were.
   init(_ descriptions: [PersistentStoreDescription], model: ModelPlan) throws {
-    // Those in memory live as long as a connection to them is open: until the writer has them all.
+    // The first store's goes on as the writer's; the others' are kept until that has attached their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, description) in descriptions.enumerated() {
@@ -40,24 +40,25 @@ final class SQLiteDatabase: Sendable {
       stores.append(store)
     }
     self.stores = stores
-    writer = SQLiteWriter(try Self.connect(stores))
+    let first = try kept.first ?? SQLiteConnection(path: ":memory:")
+    try Self.attach(stores.dropFirst(), to: first)
+    writer = SQLiteWriter(first)
     try writer.use { connection in
       for store in stores { try connection.execute("PRAGMA \(store.schema).synchronous = NORMAL") }
     }
     withExtendedLifetime(kept) {}
   }
 
-  private static func connect(_ stores: [SQLiteStore]) throws -> SQLiteConnection {
-    let connection = try SQLiteConnection(path: stores.first?.path ?? ":memory:")
-    for store in stores.dropFirst() {
+  private static func attach(_ stores: ArraySlice<SQLiteStore>, to connection: SQLiteConnection) throws {
+    for store in stores {
       try connection.execute("ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(store.schema))")
     }
-    return connection
   }
 
   /// A connection for a context to read by.
   func makeReader() throws -> SQLiteConnection {
-    let connection = try Self.connect(stores)
+    let connection = try SQLiteConnection(path: stores.first?.path ?? ":memory:")
+    try Self.attach(stores.dropFirst(), to: connection)
     try connection.execute("PRAGMA query_only = ON")
     return connection
   }

@@ -24,7 +24,8 @@ final class SQLiteStore: Sendable {
 
   /// Opens a store, and makes it where there is none.
   ///
-  /// - Parameter connection: Set to a connection that keeps a store in memory until another one is open.
+  /// - Parameter connection: Set to the connection that the store was opened by. One in memory goes when its last
+  ///   connection does.
   /// - Throws: ``StoreError``; an existing store is then as it was.
   init(
     _ description: PersistentStoreDescription, place: Int, model: ModelPlan,
@@ -53,12 +54,14 @@ final class SQLiteStore: Sendable {
       if description.isReadOnly {
         let (own, path) = try Self.openToRead(url)
         self.path = path
+        connection = own
         storeID = try StoreOpening(
           connection: own, url: url, model: model, place: place, isReadOnly: true
         ).open()
       } else {
         path = plain
         let own = try Self.open(plain, url: url)
+        connection = own
         storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
         // The journal of a store that is not ours, or not yet, is left alone until here.
         _ = try own.scalar("PRAGMA journal_mode = WAL")

@@ -1,3 +1,4 @@
+import CDRuntime
 import Foundation
 
 /// What is measured in a process of its own: memory, and the way from the program's start to the first row.
@@ -18,6 +19,7 @@ enum Probe {
     guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
       throw BenchError("there is no probe '\(probe)'")
     }
+    if parts[0] == "million" { return try million(store: store) }
     // No dataset is made: its memory and time are not the contender's.
     let contender = try type.init(path: store, data: GraphData(count: 2, categories: 1))
     switch parts[0] {
@@ -31,6 +33,40 @@ enum Probe {
       try contender.run(.predicate)
     default: throw BenchError("there is no probe '\(probe)'")
     }
+  }
+
+  /// A million objects in batches: insert, read, change and delete them all. Prints the most memory it had.
+  private static func million(store: String) throws {
+    let container = try PersistentContainer(for: TasksModel.self, at: URL(filePath: store))
+    let (count, size) = (1_000_000, 10_000)
+    let uuid = UUID()
+    for start in stride(from: 0, to: count, by: size) {
+      let context = container.newContext()
+      for number in start..<start + size {
+        _ = Todo(title: "Todo \(number)", priority: 1, due: .distantPast, uuid: uuid, in: context)
+      }
+      try context.save()
+    }
+    // One context all the way: what nobody holds any more, it lets go of.
+    let context = container.newContext()
+    var seen = 0
+    for start in stride(from: 0, to: count, by: size) {
+      let batch = try Todo.fetch(limit: size, offset: start, in: context)
+      for todo in batch { todo.priority = 2 }
+      seen += batch.count
+      try context.save()
+    }
+    guard seen == count, try Todo.count(where: \.priority == 2, in: context) == count else {
+      throw BenchError("not all of a million objects were changed")
+    }
+    while true {
+      let batch = try Todo.fetch(limit: size, in: context)
+      if batch.isEmpty { break }
+      for todo in batch { context.delete(todo) }
+      try context.save()
+    }
+    guard try Todo.count(in: context) == 0 else { throw BenchError("not all of a million objects are gone") }
+    print(peakMebibytes())
   }
 
   private static func loop(_ task: GraphTask, store: String) throws {
@@ -68,6 +104,13 @@ enum Probe {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw BenchError("the probe \(probe) failed") }
     return (String(decoding: output, as: UTF8.self), CPUTime.children - start)
+  }
+
+  /// The most memory that the process has had, as Linux counts it.
+  private static func peakMebibytes() -> Double {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+    return (line.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? .nan) / 1024
   }
 
   private static func residentBytes() -> Int {

@@ -12,7 +12,7 @@ enum Workloads {
   static func all() -> [any Workload] {
     let maker = GraphBenchMaker()
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
-      + [MemoryWorkload(), OpenWorkload(), GenerateWorkload(), CompileWorkload()]
+      + [MemoryWorkload(), OpenWorkload(), MillionWorkload(), GenerateWorkload(), CompileWorkload()]
   }
 }
 

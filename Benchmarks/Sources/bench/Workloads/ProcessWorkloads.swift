@@ -24,6 +24,27 @@ struct MemoryWorkload: Workload {
   }
 }
 
+/// How much memory a program has at most that inserts, reads, changes and deletes a million objects in batches.
+struct MillionWorkload: Workload {
+  let name = "million"
+  let summary = "A million objects in batches: inserted, read, changed and deleted."
+
+  func run(_ settings: Settings) throws -> [Figure] {
+    // It takes a minute, and has no smaller form.
+    if settings.isSmoke { return [] }
+    let folder = FileManager.default.temporaryDirectory.appending(path: "bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (output, seconds) = try Probe.spawn(
+      "million-cdruntime", store: folder.appending(path: "million.sqlite").path)
+    let peak = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+    return [
+      Figure(
+        name, RuntimeContender.name, milliseconds: seconds * 1000, mebibytes: peak, rounds: 1)
+    ]
+  }
+}
+
 /// How long a program takes from its start to the first rows of a store, as ratio to C.
 struct OpenWorkload: Workload {
   let name = "open"
