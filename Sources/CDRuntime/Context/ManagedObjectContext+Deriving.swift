@@ -1,26 +1,70 @@
 // Derived attributes: computed from the object, with all its changes, whenever it is saved.
 extension ManagedObjectContext {
-  /// Computes the derived attributes of all changed objects.
+  /// Computes the derived attributes of all changed objects, and of those whose attributes read them: by
+  /// relationships that have an inverse, which is the way back.
   ///
   /// - Throws: ``SaveError/validation(_:)`` with every derivation that has no value.
   func deriveAttributes() throws {
+    guard model.hasDerivedSlots else { return }
     // One time for the whole save.
     let evaluator = PredicateEvaluator()
     var errors: [ValidationError] = []
-    // Deriving changes objects that are listed already, and lists no others.
-    for object in pending where object.isPending && !object.flags.contains(.deleted) {
-      for slot in object.scope.plan.derivedSlots {
-        do {
-          try derive(object, object.scope.plan.slots[slot], evaluator)
-        } catch {
-          errors.append(
-            ValidationError(
-              reason: .notDerivable("\(error)"), entity: object.scope.plan.name,
-              property: object.scope.plan.slots[slot].name, objectID: object.objectID))
-        }
-      }
+    var objects = pending.filter(\.isPending)
+    // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
+    for _ in 0...model.triggers.count where !objects.isEmpty {
+      for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
+      var next = Set<ManagedObject>()
+      for object in objects { next.formUnion(readers(of: object)) }
+      objects = next.filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
     if !errors.isEmpty { throw SaveError.validation(errors) }
+  }
+
+  private func derive(
+    _ object: ManagedObject, _ evaluator: PredicateEvaluator, _ errors: inout [ValidationError]
+  ) {
+    for slot in object.scope.plan.derivedSlots {
+      do {
+        try derive(object, object.scope.plan.slots[slot], evaluator)
+      } catch {
+        errors.append(
+          ValidationError(
+            reason: .notDerivable("\(error)"), entity: object.scope.plan.name,
+            property: object.scope.plan.slots[slot].name, objectID: object.objectID))
+      }
+    }
+  }
+
+  /// The objects with derived attributes that read what has changed of an object.
+  private func readers(of object: ManagedObject) -> Set<ManagedObject> {
+    var result: Set<ManagedObject> = []
+    let plan = object.scope.plan
+    let isWhole = !object.flags.isDisjoint(with: [.inserted, .deleted])
+    for trigger in model.triggers where plan.lineage.contains(trigger.entity) {
+      if !isWhole, let property = trigger.property {
+        guard let slot = plan.slot(property)?.number, object.extras?.changed.contains(slot) == true else {
+          continue
+        }
+      }
+      var objects: Set<ManagedObject> = [object]
+      for relationship in trigger.path.reversed() {
+        guard let slot = relationship.inverseSlot,
+          let inverse = model.entities[relationship.destination].relationships[slot]
+        else {
+          objects = []
+          break
+        }
+        objects = objects.reduce(into: []) { found, object in
+          if inverse.isToMany {
+            found.formUnion(object.relatedObjects(inverse))
+          } else if let related = object.relatedObject(inverse) {
+            found.insert(related)
+          }
+        }
+      }
+      result.formUnion(objects)
+    }
+    return result
   }
 
   private func derive(_ object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator) throws {

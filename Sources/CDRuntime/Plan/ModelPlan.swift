@@ -11,6 +11,10 @@ final class ModelPlan: Sendable {
   let hashes: ModelHashes
   /// Which store holds which entities.
   let assignment: StoreAssignment
+  /// What makes derived attributes of other objects change.
+  let triggers: [DerivationTrigger]
+  /// Whether a save has anything to derive.
+  let hasDerivedSlots: Bool
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
   /// Whether a class is asked at the turns of its objects' lives.
@@ -36,6 +40,8 @@ final class ModelPlan: Sendable {
     let (entities, joins) = try builder.build()
     self.entities = entities
     self.joins = joins
+    hasDerivedSlots = entities.contains { !$0.derivedSlots.isEmpty }
+    triggers = DerivationTrigger.all(in: entities)
     hasLifecycle = entities.contains(where: \.hasLifecycle)
     hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
     selects = entities.map { EntitySelect($0, entities: entities) }

@@ -204,6 +204,32 @@ import Testing
     )
   }
 
+  /// Each load is a process of its own. How many there are is up to `CDGEN_STRESS`.
+  @Test func severalProcessesAtOnceLoseNothing() async throws {
+    let count = ProcessInfo.processInfo.environment["CDGEN_STRESS"].flatMap { Int($0) } ?? 10
+    let url = folder.url
+    let input =
+      #"{"Tag": [{"@id": "t", "name": "a"}], "Note": [{"text": "x", "tags": ["t"]}, {"text": "y"}]}"#
+    let statuses = try await withThrowingTaskGroup(of: [Int32].self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          try (0..<count).map { _ in
+            try BuiltTool.cdstore.run(["load", "n.sqlite", "-"], in: url, input: input).status
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(statuses == [Int32](repeating: 0, count: 2 * count))
+    try expect("fetch", "n.sqlite", "Tag", "--count", output: "\(2 * count)\n")
+    try expect(
+      "fetch", "n.sqlite", "Note", "--where", "tags.@count == 1", "--count", output: "\(2 * count)\n")
+    let rows = try run("fetch", "n.sqlite", "Note", "--format", "csv").output.split(separator: "\n")
+      .dropFirst()
+    #expect(Set(rows.compactMap { $0.split(separator: ",").first }).count == 4 * count)
+    try expect("verify", "n.sqlite", output: "n.sqlite is whole\n")
+  }
+
   @Test func mistakesInArgumentsAreSaid() throws {
     try expect(
       "create", "n.sqlite", "--model", "Notes.cdmodel", status: 1,

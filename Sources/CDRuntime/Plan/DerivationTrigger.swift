@@ -1,0 +1,45 @@
+/// What makes a derived attribute of one object change when another object does: the attribute's expression reads a
+/// property at the end of relationships.
+struct DerivationTrigger: Sendable {
+  /// The place of the entity whose objects are read.
+  let entity: Int
+  /// The property that is read of them; nil for any.
+  let property: String?
+  /// The relationships from the object with the attribute to those.
+  let path: [RelationshipPlan]
+
+  /// The triggers of all derived attributes of a model.
+  static func all(in entities: [EntityPlan]) -> [DerivationTrigger] {
+    var triggers: [DerivationTrigger] = []
+    for plan in entities {
+      for slot in plan.derivedSlots where plan.slots[slot].owner == plan.name {
+        guard let derivation = plan.slots[slot].attribute?.derivation else { continue }
+        var walk = KeyPathWalk()
+        walk.visit(derivation)
+        for path in walk.paths { add(path, isSearched: false, from: plan, entities, to: &triggers) }
+        for path in walk.searched { add(path, isSearched: true, from: plan, entities, to: &triggers) }
+      }
+    }
+    return triggers
+  }
+
+  private static func add(
+    _ steps: [PathStep], isSearched: Bool, from plan: EntityPlan, _ entities: [EntityPlan],
+    to triggers: inout [DerivationTrigger]
+  ) {
+    var entity = plan
+    var path: [RelationshipPlan] = []
+    for step in steps {
+      guard case .key(let key) = step else { continue }
+      if !path.isEmpty, entity.slot(key) != nil {
+        triggers.append(DerivationTrigger(entity: entity.index, property: key, path: path))
+      }
+      guard let relationship = entity.slot(key)?.relationship else { break }
+      path.append(relationship)
+      entity = entities[relationship.destination]
+    }
+    if isSearched, !path.isEmpty {
+      triggers.append(DerivationTrigger(entity: entity.index, property: nil, path: path))
+    }
+  }
+}

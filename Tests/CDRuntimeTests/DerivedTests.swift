@@ -1,0 +1,84 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Derived attributes that read other objects follow them, within the save that changes those.
+@Suite struct DerivedTests {
+  private static let model: ManagedObjectModel = {
+    func derived(_ name: String, _ type: AttributeType, _ text: String) -> AttributeDescription {
+      AttributeDescription(
+        name: name, type: type, isOptional: true, derivation: try? ValueExpression(format: text))
+    }
+    let entities = [
+      EntityDescription(
+        name: "Shop",
+        attributes: [
+          AttributeDescription(name: "name", type: .string), derived("sales", .int64, "orders.@sum.total"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "orders", destination: "Order", isToMany: true, inverse: "shop")
+        ]),
+      EntityDescription(
+        name: "Order",
+        attributes: [
+          derived("total", .int64, "lines.@sum.amount"), derived("title", .string, "shop.name"),
+          derived("large", .int64, "SUBQUERY(lines, $l, $l.amount > 10).@count"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "shop", destination: "Shop", inverse: "orders"),
+          RelationshipDescription(name: "lines", destination: "Line", isToMany: true, inverse: "order"),
+        ]),
+      EntityDescription(
+        name: "Line", attributes: [AttributeDescription(name: "amount", type: .int64)],
+        relationships: [RelationshipDescription(name: "order", destination: "Order", inverse: "lines")]),
+    ]
+    return ManagedObjectModel(
+      name: "Shops", id: UUID(), versions: [ModelVersion(number: 1, entities: entities)],
+      currentVersionNumber: 1)
+  }()
+
+  @Test func aChangeReachesAllThatReadIt() throws {
+    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let context = container.newContext()
+    let shop = try context.insert(entityNamed: "Shop")
+    try shop.setValue("A", forKey: "name")
+    let order = try context.insert(entityNamed: "Order")
+    try order.setValue(shop, forKey: "shop")
+    let lines = try (1...3).map { number in
+      let line = try context.insert(entityNamed: "Line")
+      try line.setValue(number * 5, forKey: "amount")
+      try line.setValue(order, forKey: "order")
+      return line
+    }
+    try context.save()
+    func values() throws -> [PropertyValue] {
+      let other = container.newContext()
+      let (shop, order) = (
+        try other.existingObject(with: shop.objectID), try other.existingObject(with: order.objectID)
+      )
+      return try [
+        shop.value(forKey: "sales"), order.value(forKey: "total"), order.value(forKey: "title"),
+        order.value(forKey: "large"),
+      ]
+    }
+    func expected(_ sales: Int64, _ total: Int64, _ title: String, _ large: Int64) -> [PropertyValue] {
+      [.attribute(.int(sales)), .attribute(.int(total)), .attribute(.string(title)), .attribute(.int(large))]
+    }
+    #expect(try values() == expected(30, 30, "A", 1))
+    // Two relationships away, by way of another derived attribute.
+    try lines[0].setValue(20, forKey: "amount")
+    try context.save()
+    #expect(try values() == expected(45, 45, "A", 2))
+    try shop.setValue("B", forKey: "name")
+    try context.save()
+    #expect(try values() == expected(45, 45, "B", 2))
+    context.delete(lines[0])
+    try context.save()
+    #expect(try values() == expected(25, 25, "B", 1))
+    // From a context that has nothing of it in memory.
+    let fresh = container.newContext()
+    try fresh.existingObject(with: lines[1].objectID).setValue(11, forKey: "amount")
+    try fresh.save()
+    #expect(try values() == expected(26, 26, "B", 2))
+  }
+}
