@@ -22,6 +22,8 @@ final class IdentityMap {
   private var mask: Int
   private(set) var count = 0
   private var isScattered = false
+  /// How many places were passed in putting the entries where they are.
+  private var passed = 0
   /// The count from which on a sweep is worth its while.
   private var sweepCount = 2048
 
@@ -74,10 +76,10 @@ final class IdentityMap {
 
   /// Adds an object whose key the map has not.
   @inline(__always) func insert(_ object: ManagedObject) {
-    // Keys in sequence do not get into each other's way however full the table is.
-    if (count &+ 1) &* 4 > capacity &* 3, isScattered || (count &+ 1) &* 16 > capacity &* 15 {
-      resize(to: capacity &* 2)
-    }
+    // Keys in sequence do not get into each other's way however full the table is; others need room.
+    let isFull =
+      passed &* 8 > count ? (count &+ 1) &* 2 > capacity : (count &+ 1) &* 16 > capacity &* 15
+    if isFull { resize(to: capacity &* 2) }
     place(Entry(key: object.key, object: Unmanaged.passRetained(object)))
   }
 
@@ -91,6 +93,7 @@ final class IdentityMap {
     }
     entries[place] = entry
     count &+= 1
+    passed &+= probes
     if probes > Self.longProbe, !isScattered { scatter() }
   }
 
@@ -105,6 +108,7 @@ final class IdentityMap {
     mask = newCapacity - 1
     entries = Self.allocate(newCapacity)
     count = 0
+    passed = 0
     for place in 0..<oldCapacity where old[place].key != 0 { self.place(old[place]) }
     old.deallocate()
   }
@@ -176,6 +180,7 @@ final class IdentityMap {
     capacity = Self.smallest
     mask = capacity - 1
     count = 0
+    passed = 0
     isScattered = false
     entries = Self.allocate(capacity)
     Self.release(old, oldCapacity)
