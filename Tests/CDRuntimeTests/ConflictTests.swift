@@ -18,7 +18,8 @@ import Testing
     try #require(try Author.objects(in: other).first).name = "B"
     try other.save()
     author.name = "C"
-    #expect(throws: SaveError.conflict([SaveConflict(reason: .changed, objectID: author.objectID)])) {
+    let conflict = SaveConflict(reason: .changed, objectID: author.objectID, keys: ["name"])
+    #expect(throws: SaveError.conflict([conflict])) {
       try context.save()
     }
     context.refresh(author, mergeChanges: true)

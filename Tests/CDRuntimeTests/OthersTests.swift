@@ -81,7 +81,8 @@ import Testing
       _ = try Book.objects(in: context)
       #expect(book.title == "Mine")
     }
-    #expect(throws: SaveError.conflict([SaveConflict(reason: .changed, objectID: book.objectID)])) {
+    let conflict = SaveConflict(reason: .changed, objectID: book.objectID, keys: ["title"])
+    #expect(throws: SaveError.conflict([conflict])) {
       try context.save()
     }
     context.refresh(book, mergeChanges: true)

@@ -61,6 +61,7 @@ extension ManagedObjectContext {
   /// Tells the objects whose rows have been read since the last call. Their statements are done with by now, which
   /// a method of the user's may use again.
   func awakeFetched() {
+    guard runningReads == 0 else { return }
     while !fetched.isEmpty {
       let objects = fetched
       fetched.removeAll()

@@ -32,7 +32,12 @@ extension ManagedObjectContext {
     from keys: SQLiteStatement, of plan: EntityPlan, _ map: IdentityMap
   ) throws -> [ManagedObject]? {
     // While the statement runs, all reads see one state.
-    defer { keys.reset() }
+    runningReads += 1
+    defer {
+      keys.reset()
+      runningReads -= 1
+      awakeFetched()
+    }
     sweepIfDue(map)
     var objects: [ManagedObject] = []
     var missing = 0

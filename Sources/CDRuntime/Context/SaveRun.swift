@@ -103,11 +103,21 @@ struct SaveRun {
 
   private mutating func noteConflict(_ object: ManagedObject) throws {
     guard sqlite3_changes(connection.handle) == 0 else { return }
-    let statement = try connection.statement(object.scope.plan.sql.versionByKey)
+    let plan = object.scope.plan
+    let statement = try connection.statement(plan.sql.selectByKey)
     defer { statement.reset() }
     statement.bind(object.key, at: 1)
-    let exists = try statement.step()
-    conflicts.append(SaveConflict(reason: exists ? .changed : .deleted, objectID: object.objectID))
+    guard try statement.step() else {
+      conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
+      return
+    }
+    let report = RowReport(files: context.database.stores.map(\.files))
+    let row = RowReader(statement: statement.handle, map: nil, report: report)
+    let keys = plan.storedSlots.filter { slot in
+      let committed = object.extras?.old.first { $0.slot == slot }?.value ?? object.storedValue(slot)
+      return ManagedObject.storedValue(of: row, plan.slots[slot]) != committed
+    }.map { plan.slots[$0].name }
+    conflicts.append(SaveConflict(reason: .changed, objectID: object.objectID, keys: keys))
   }
 
   private mutating func update() throws {

@@ -66,10 +66,14 @@ public struct SaveConflict: Error, Hashable, Sendable {
 
   public let reason: Reason
   public let objectID: ManagedObjectID
+  /// The attributes and to-one relationships that have other values in the store than when the object was read, in
+  /// the order of the schema; none where the row is gone.
+  public let keys: [String]
 
-  public init(reason: Reason, objectID: ManagedObjectID) {
+  public init(reason: Reason, objectID: ManagedObjectID, keys: [String] = []) {
     self.reason = reason
     self.objectID = objectID
+    self.keys = keys
   }
 }
 
@@ -101,7 +105,9 @@ extension ValidationError: CustomStringConvertible {
 extension SaveConflict: CustomStringConvertible {
   public var description: String {
     switch reason {
-    case .changed: "\(objectID) has been changed by somebody else; refresh it and save again"
+    case .changed:
+      "\(objectID) has been changed by somebody else"
+        + (keys.isEmpty ? "" : " (\(keys.joined(separator: ", ")))") + "; refresh it and save again"
     case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
     }
   }

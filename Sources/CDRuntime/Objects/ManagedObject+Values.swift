@@ -75,16 +75,21 @@ extension ManagedObject {
     let extras = requireExtras()
     if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
     for slot in plan.slots where slot.isStored {
-      let first = slot.columns.lowerBound
-      switch slot.kind {
-      case .attribute(_, let cell): extras.values[slot.number] = row.value(first, cell)
-      case .composite(_, let fields):
-        let values = fields.enumerated().map { row.value(first + $0.offset, $0.element.cell) }
-        extras.values[slot.number] = Self.combined(values, slot)
-      case .relationship:
-        let key = row.key(first)
-        extras.values[slot.number] = key == 0 ? .null : .int(key)
-      }
+      extras.values[slot.number] = Self.storedValue(of: row, slot)
+    }
+  }
+
+  /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
+  static func storedValue(of row: RowReader, _ slot: SlotPlan) -> AttributeValue {
+    let first = slot.columns.lowerBound
+    switch slot.kind {
+    case .attribute(_, let cell): return row.value(first, cell)
+    case .composite(_, let fields):
+      let values = fields.enumerated().map { row.value(first + $0.offset, $0.element.cell) }
+      return combined(values, slot)
+    case .relationship:
+      let key = row.key(first)
+      return key == 0 ? .null : .int(key)
     }
   }
 

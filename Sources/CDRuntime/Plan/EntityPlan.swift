@@ -120,7 +120,6 @@ struct EntitySQL: Sendable {
   let selectByKey: String
   let insert: String
   let delete: String
-  let versionByKey: String
 
   init(table: String, entity: String?, columns: [String]) {
     let table = SQLite.quoted(table)
@@ -134,6 +133,5 @@ struct EntitySQL: Sendable {
       "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
       + "VALUES (\(parameters.joined(separator: ", ")))"
     delete = "DELETE FROM \(table) WHERE _pk = ?1 AND _version = ?2"
-    versionByKey = "SELECT _version FROM \(table) WHERE _pk = ?1"
   }
 }

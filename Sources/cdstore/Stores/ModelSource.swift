@@ -25,8 +25,7 @@ enum ModelSource {
     }
     guard isFolder.boolValue else {
       do {
-        return try ManagedObjectModel(
-          canonicalJSON: String(contentsOf: URL(filePath: path), encoding: .utf8))
+        return try ManagedObjectModel(contentsOf: URL(filePath: path))
       } catch {
         throw Problem("\(path) is no compiled model: \(error)")
       }

@@ -111,7 +111,8 @@ import Testing
     try same.setValue("changed elsewhere", forKey: "title")
     try other.save()
     try photo.setValue(bytes(100_000, 2), forKey: "pixels")
-    #expect(throws: SaveError.conflict([SaveConflict(reason: .changed, objectID: photo.objectID)])) {
+    let conflict = SaveConflict(reason: .changed, objectID: photo.objectID, keys: ["title"])
+    #expect(throws: SaveError.conflict([conflict])) {
       try context.save()
     }
     #expect(names() == before)

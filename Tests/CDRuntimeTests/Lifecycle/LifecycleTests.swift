@@ -15,6 +15,11 @@ extension Tag: ManagedObjectLifecycle {
   func awakeFromFetch() {
     note("fetch")
     if isAsked { name += "*" }
+    if let context = managedObjectContext, context.transactionAuthor == "fetching" {
+      // The very fetch by which the object came.
+      let count = (try? Tag.objects(in: context).count) ?? -1
+      name += " of \(count)"
+    }
   }
 
   func willSave() {
@@ -93,6 +98,18 @@ extension Tag: ManagedObjectLifecycle {
     #expect(notes(context) == "fetch")
     let fault = try context.existingObject(with: tag.objectID)
     #expect(fault === found && notes(context) == "")
+  }
+
+  @Test func awakingMayFetch() throws {
+    let first = context(nil)
+    for number in 1...20 { _ = Tag(name: "\(number)", in: first) }
+    try first.save()
+    let context = context("fetching")
+    #expect(try Tag.objects(in: context).map(\.name) == (1...20).map { "\($0) of 20" })
+    let tags = try Tag.objects(in: context)
+    // Some have to be read again while the others are found in memory.
+    for tag in tags.prefix(3) { context.refresh(tag, mergeChanges: false) }
+    #expect(try Tag.objects(in: context).map(\.name) == (1...20).map { "\($0) of 20" })
   }
 
   @Test func willSaveMayChangeTheObjectAndOthers() throws {

@@ -121,3 +121,17 @@ import Testing
     #expect(url.lastPathComponent == "Diary" && url.path.hasPrefix("/"))
   }
 }
+
+/// Models from files.
+@Suite struct ModelFileTests {
+  @Test func aCompiledModelIsReadFromItsFile() throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: url) }
+    try Data(LibraryDescription.model.canonicalJSON.utf8).write(to: url)
+    #expect(try ManagedObjectModel(contentsOf: url) == LibraryDescription.model)
+    try Data("{}".utf8).write(to: url)
+    #expect(throws: ModelDecodingError.self) { try ManagedObjectModel(contentsOf: url) }
+    try FileManager.default.removeItem(at: url)
+    #expect(throws: (any Error).self) { try ManagedObjectModel(contentsOf: url) }
+  }
+}
