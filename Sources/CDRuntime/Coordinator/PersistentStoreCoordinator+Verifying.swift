@@ -46,6 +46,7 @@ extension PersistentStoreCoordinator {
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
     }
+    findings += try danglingReferences(connection)
     for root in plan.entities where root.root == root.index && root.home != nil {
       findings += try verifyRows(of: root)
       let next = try connection.scalar(
@@ -53,6 +54,27 @@ extension PersistentStoreCoordinator {
           + "WHERE entity = \(SQLite.literal(root.name))), 0) <= coalesce(max(_pk), 0) "
           + "FROM \(SQLite.quoted(root.table))")
       if next == "1" { findings.append(.keyTaken(entity: root.name)) }
+    }
+    return findings
+  }
+
+  /// References that no foreign key guards: to other stores, and those of a delete rule of `noAction`.
+  private func danglingReferences(_ connection: SQLiteConnection) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    for entity in plan.entities where entity.home != nil {
+      for case let relationship? in entity.relationships where relationship.owner == entity.name {
+        let destination = plan.entities[relationship.destination]
+        guard case .reference(let column) = relationship.storage, !relationship.isGuaranteed,
+          destination.home != nil
+        else { continue }
+        let name = SQLite.quoted(entity.columns[column].name)
+        let rows = try connection.rows(
+          "SELECT t0._pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE t0.\(name) IS NOT NULL AND NOT EXISTS "
+            + "(SELECT 1 FROM \(SQLite.quoted(destination.table)) AS t1 WHERE t1._pk = t0.\(name))")
+        findings += rows.compactMap { $0[0].flatMap { Int64($0) } }.map {
+          .danglingReference(entity: entity.name, key: $0, destination: destination.name)
+        }
+      }
     }
     return findings
   }

@@ -109,7 +109,15 @@ final class SQLiteStore: Sendable {
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
     } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 14 || code & 0xFF == 8 {
-      // Where nothing can be written beside the file, nobody else writes to it either.
+      // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
+      // its journal could not be read this way, and an old state is worse than none.
+      let journal = try? Data(contentsOf: URL(filePath: path + "-wal"), options: .alwaysMapped)
+      if journal?.isEmpty == false {
+        throw StoreError.cannotCreate(
+          url,
+          reason:
+            "its journal cannot be read where nothing can be written; open it once in a folder that can be")
+      }
       return (try SQLiteConnection(path: uri + "?immutable=1"), uri + "?immutable=1")
     }
   }

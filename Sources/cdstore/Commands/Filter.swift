@@ -53,6 +53,7 @@ struct Filter: ParsableCommand {
     var number = 0
     while let line = readLine(strippingNewline: true) {
       number += 1
+      if line.allSatisfy(\.isWhitespace) { continue }
       do {
         let value = EvaluationValue(try values.constant(try JSONValue(parsing: line)))
         if try evaluator.matches(predicate, value) { Lines.write(line) }

@@ -138,7 +138,8 @@ struct LoadFile {
       let related = try ids.map(object)
       // One side is enough: what the other side has said already stays.
       let known = try row.object.value(forKey: relationship.name).objects
-      let rest = known.filter { other in !related.contains { $0 === other } }
+      let given = Set(related)
+      let rest = known.filter { !given.contains($0) }
       try row.object.setValue(related + rest, forKey: relationship.name)
     default:
       guard !relationship.isToMany else { throw Problem("takes a list of @ids, not \(json.kindName)") }

@@ -122,6 +122,10 @@ import Testing
     let fresh = try container().newContext()
     let found = try fresh.existingObject(with: note.objectID)
     #expect(try found.value(forKey: "author") == .object(nil))
+    #expect(
+      try fresh.persistentStoreCoordinator.verify() == [
+        .danglingReference(entity: "Note", key: 1, destination: "Person")
+      ])
     #expect(try texts("author.name == nil", fresh).sorted() == ["Compile it", "Nobody's"])
   }
 
