@@ -44,8 +44,15 @@ enum DecimalText {
   /// The number of a stored text; nil for any other text.
   static func decode(_ text: String) -> Decimal? {
     guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
-    return Decimal(string: String(text[text.utf8.index(after: blank)...]))
+    let number = text[text.utf8.index(after: blank)...]
+    // Decimal takes what begins as a number.
+    guard number.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || isDigit($0) }) else {
+      return nil
+    }
+    return Decimal(string: String(number))
   }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= zero && byte <= UInt8(ascii: "9") }
 
   private static let zero = UInt8(ascii: "0")
 

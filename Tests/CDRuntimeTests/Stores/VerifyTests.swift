@@ -33,8 +33,9 @@ import Testing
       ])
   }
 
-  @Test func unreadableValuesAreFound() throws {
-    try PlainSQL.run("UPDATE Publication SET price = 'much'", at: store.url)
+  @Test(arguments: ["much", "2500999 9.99abc", "2500999 "])
+  func unreadableValuesAreFound(text: String) throws {
+    try PlainSQL.run("UPDATE Publication SET price = '\(text)'", at: store.url)
     #expect(
       try findings() == [
         .unreadable(
