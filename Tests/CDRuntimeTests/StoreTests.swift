@@ -9,11 +9,11 @@ import Testing
   init() throws { store = try TemporaryStore() }
 
   private func sql(_ query: String) throws -> [String] {
-    try SQLiteConnection(path: store.url.path(percentEncoded: false)).rows(query).map { $0[0] ?? "" }
+    try SQLiteConnection(path: store.url.path(percentEncoded: false), of: []).rows(query).map { $0[0] ?? "" }
   }
 
   private func execute(_ sql: String) throws {
-    try SQLiteConnection(path: store.url.path(percentEncoded: false)).execute(sql)
+    try SQLiteConnection(path: store.url.path(percentEncoded: false), of: []).execute(sql)
   }
 
   @Test func theSchemaIsAsDocumented() throws {

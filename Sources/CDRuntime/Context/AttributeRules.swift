@@ -10,7 +10,7 @@ enum AttributeRules {
     switch value {
     case .double(let number) where number.isNaN: return .notANumber
     case .decimal(let number) where number.isNaN: return .notANumber
-    case .date(let date) where date.timeIntervalSinceReferenceDate.isNaN: return .notANumber
+    case .date(let date) where !date.timeIntervalSinceReferenceDate.isFinite: return .notANumber
     default: break
     }
     if case .enumeration(let name) = attribute.type, let cases = graph.enumeration(name)?.cases,

@@ -10,6 +10,7 @@
 /// The map keeps its objects alive. When it has doubled it lets go of those that nobody else holds and that
 /// have no changes.
 final class IdentityMap {
+  /// All bits of an empty entry are zero.
   private struct Entry {
     /// 0 in an empty entry.
     var key: ObjectKey
@@ -39,14 +40,17 @@ final class IdentityMap {
   deinit { Self.release(entries, capacity) }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-    entries.initialize(repeating: Entry(key: 0, object: nil), count: capacity)
-    return entries
+    let memory = TableMemory.allocate(capacity * MemoryLayout<Entry>.stride)
+    return memory.bindMemory(to: Entry.self, capacity: capacity)
+  }
+
+  private static func deallocate(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
+    TableMemory.deallocate(entries, capacity * MemoryLayout<Entry>.stride)
   }
 
   private static func release(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
     for place in 0..<capacity { entries[place].object?.release() }
-    entries.deallocate()
+    deallocate(entries, capacity)
   }
 
   @inline(__always) private func start(_ key: ObjectKey) -> Int {
@@ -110,7 +114,7 @@ final class IdentityMap {
     count = 0
     passed = 0
     for place in 0..<oldCapacity where old[place].key != 0 { self.place(old[place]) }
-    old.deallocate()
+    Self.deallocate(old, oldCapacity)
   }
 
   func remove(_ key: ObjectKey) {

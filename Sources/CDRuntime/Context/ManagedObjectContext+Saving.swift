@@ -22,6 +22,9 @@ extension ManagedObjectContext {
       var run = try SaveRun(context: self, connection: connection, plan: plan)
       try run.write()
       for save in run.saves { noteOwnSave(save.id, in: save.store) }
+      for entry in run.positions {
+        for change in entry.changes { entry.state.positions[change.key] = change.position }
+      }
     }
     let saved = savedObjects(plan)
     finish(plan)

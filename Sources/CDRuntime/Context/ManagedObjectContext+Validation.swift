@@ -59,7 +59,7 @@ extension ManagedObjectContext {
           reason: reason, entity: plan.name, property: property, objectID: object.objectID))
     }
     if object.isInaccessible {
-      add(.inaccessible, nil)
+      if object.needsRow { add(.inaccessible, nil) }
       return errors
     }
     let isNew = object.flags.contains(.inserted)

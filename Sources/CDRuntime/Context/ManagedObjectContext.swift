@@ -20,7 +20,7 @@ public final class ManagedObjectContext {
   /// Objects with changes, in the order in which they were first changed.
   var pending: [ManagedObject] = []
   /// Errors of insertions that made no object; the next save throws the first.
-  var insertionErrors: [ObservedError] = []
+  var insertionErrors: [any Error] = []
   /// Objects with caches that the next sweep drops.
   var cachingStates: [ToManyState] = []
   /// Collects single values.
@@ -72,6 +72,7 @@ public final class ManagedObjectContext {
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
+    if let connection { database.giveBack(connection) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -95,7 +96,7 @@ public final class ManagedObjectContext {
       try reading.willRead(connection)
       return connection
     }
-    let connection = try database.makeReader()
+    let connection = try database.takeReader()
     self.connection = connection
     try reading.willRead(connection)
     // From here on the context knows what it has seen.
@@ -120,10 +121,8 @@ public final class ManagedObjectContext {
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     guard plan.home != nil else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
-    guard seed.state.key != 0 else {
-      let reason = insertionErrors.popLast().map { "\($0)" } ?? ""
-      throw StoreError.sqlite(code: 1, message: reason, during: "reserving a key")
-    }
+    // It has been observed, and is thrown here instead of at the save.
+    if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
     return makeObject(seed)
   }
 
@@ -137,7 +136,9 @@ public final class ManagedObjectContext {
       insertionScope = scopes[plan.index]
       return scopes[plan.index]
     }
-    failInsertion(.uninsertableEntity, of: name)
+    let error = ObservedError(reason: .uninsertableEntity, entity: name, property: nil, objectID: nil)
+    insertionErrors.append(error)
+    observe(error)
     return nil
   }
 
@@ -154,15 +155,10 @@ public final class ManagedObjectContext {
       keys[plan.root] = range.lowerBound + 1..<range.upperBound
       return range.lowerBound
     } catch {
-      failInsertion(.noKey("\(error)"), of: plan.name)
+      insertionErrors.append(error)
+      observe(ObservedError(reason: .noKey("\(error)"), entity: plan.name, property: nil, objectID: nil))
       return 0
     }
-  }
-
-  private func failInsertion(_ reason: ObservedError.Reason, of entity: String) {
-    let error = ObservedError(reason: reason, entity: entity, property: nil, objectID: nil)
-    insertionErrors.append(error)
-    observe(error)
   }
 
   func register(inserted object: ManagedObject) {

@@ -32,7 +32,9 @@ enum Positions {
         if step == 0 { return renumbered(keys) }
       }
       for place in index..<end {
-        last += step
+        let (position, isBeyond) = last.addingReportingOverflow(step)
+        if isBeyond { return renumbered(keys) }
+        last = position
         changes.append((keys[place], last))
       }
       index = end
@@ -40,7 +42,23 @@ enum Positions {
     return changes
   }
 
-  private static func renumbered(_ keys: [ObjectKey]) -> [(key: ObjectKey, position: Int64)] {
+  /// The positions of objects behind the last of those that there are; nil where the numbers end.
+  static func appended(
+    _ keys: [ObjectKey], behind last: Int64
+  ) -> [(key: ObjectKey, position: Int64)]? {
+    var last = last
+    var changes: [(key: ObjectKey, position: Int64)] = []
+    for key in keys {
+      let (position, isBeyond) = last.addingReportingOverflow(gap)
+      if isBeyond { return nil }
+      last = position
+      changes.append((key, position))
+    }
+    return changes
+  }
+
+  /// Positions for a list of objects from its beginning.
+  static func renumbered(_ keys: [ObjectKey]) -> [(key: ObjectKey, position: Int64)] {
     keys.enumerated().map { ($0.element, Int64($0.offset + 1) * gap) }
   }
 
@@ -73,6 +91,8 @@ enum Positions {
 struct PositionTable {
   /// The greatest position of an object's related ones.
   let maximum: String
+  /// The related objects that have a position, in their order.
+  let others: String
   /// Sets a position: parameters are the position, the object and the related one.
   let update: String
 
@@ -83,6 +103,8 @@ struct PositionTable {
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       let position = isSource ? "_position" : "_inverse_position"
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?1"
+      others =
+        "SELECT \(other) FROM \(table) WHERE \(own) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), \(other)"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
     case .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship).map({ SQLite.quoted($0.name) }),
@@ -90,6 +112,8 @@ struct PositionTable {
       else { return nil }
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(column) = ?1"
+      others =
+        "SELECT _pk FROM \(table) WHERE \(column) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), _pk"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(column) = ?2 AND _pk = ?3"
     case .reference, .inverseReference: return nil
     }

@@ -18,6 +18,8 @@ struct SaveRun {
   private let writer = RowWriter()
   /// The history's rows of this save.
   private(set) var saves: [(store: SQLiteStore, id: Int64)] = []
+  /// The positions that were written, for relationships to know when the transaction has ended well.
+  private(set) var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   private var conflicts: [SaveConflict] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
@@ -161,7 +163,7 @@ struct SaveRun {
     }
     writer.start(statement.handle)
     encode(object, slots)
-    try checkWriter(object)
+    try checkWriter(object, statement, slots)
     statement.bind(object.key, at: writer.nextParameter)
     statement.bind(object.version, at: writer.nextParameter + 1)
     try statement.run()
@@ -222,7 +224,7 @@ struct SaveRun {
     statement.bind(object.key, at: 1)
     writer.start(statement.handle, at: 2)
     encode(object, entity.storedSlots)
-    try checkWriter(object)
+    try checkWriter(object, statement, entity.storedSlots)
     do {
       try statement.run()
     } catch let error as StoreError where error.isUniquenessViolation {
@@ -253,18 +255,26 @@ struct SaveRun {
     }
   }
 
-  private func checkWriter(_ object: ManagedObject) throws {
+  private func checkWriter(_ object: ManagedObject, _ statement: SQLiteStatement, _ slots: [Int]) throws {
     guard writer.failure != nil else { return }
-    throw SaveError.validation([
-      ValidationError(
-        reason: .notEncodable, entity: object.scope.plan.name, property: nil, objectID: object.objectID)
-    ])
+    var errors: [ValidationError] = []
+    // Once more, one by one, to name them: the parameters do not matter any more.
+    for slot in slots {
+      writer.start(statement.handle)
+      encode(object, [slot])
+      guard let failure = writer.failure else { continue }
+      errors.append(
+        ValidationError(
+          reason: failure is RowWriter.TooLarge ? .tooLarge : .notEncodable, entity: object.scope.plan.name,
+          property: object.scope.plan.slots[slot].name, objectID: object.objectID))
+    }
+    throw SaveError.validation(errors)
   }
 
   /// The error with the properties of the `unique:` list, as far as SQLite's message names the columns.
   private func notUnique(_ object: ManagedObject, _ error: StoreError) -> SaveError {
     var properties: [String] = []
-    if case .sqlite(_, let message, _) = error, let colon = message.lastIndex(of: ":") {
+    if case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") {
       let rest = message[message.index(after: colon)...]
       if rest.hasPrefix(" index '") {
         let name = rest.dropFirst(" index '".count).dropLast()
@@ -282,7 +292,7 @@ struct SaveRun {
 
   // MARK: Relationships with rows of their own, and orders
 
-  private func writeRelationships(of object: ManagedObject) throws {
+  private mutating func writeRelationships(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
@@ -309,7 +319,16 @@ struct SaveRun {
     }
   }
 
-  private func writePositions(
+  private func keys(_ sql: String, of object: ManagedObject) throws -> [ObjectKey] {
+    let statement = try connection.statement(sql)
+    defer { statement.reset() }
+    statement.bind(object.key, at: 1)
+    var keys: [ObjectKey] = []
+    while try statement.step() { keys.append(statement.int64(0)) }
+    return keys
+  }
+
+  private mutating func writePositions(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     guard let place = PositionTable(relationship, in: model) else { return }
@@ -317,14 +336,10 @@ struct SaveRun {
     if let keys = state.keys?.keys {
       changes = Positions.changes(for: keys, given: state.positions)
     } else {
-      let statement = try connection.statement(place.maximum)
-      statement.bind(object.key, at: 1)
-      var last: Int64 = try statement.step() ? statement.int64(0) : 0
-      statement.reset()
-      for key in state.added.keys {
-        last += Positions.gap
-        changes.append((key, last))
-      }
+      let last = try keys(place.maximum, of: object).first ?? 0
+      changes =
+        try Positions.appended(state.added.keys, behind: last)
+        ?? Positions.renumbered(keys(place.others, of: object) + state.added.keys)
     }
     guard !changes.isEmpty else { return }
     let statement = try connection.statement(place.update)
@@ -333,8 +348,8 @@ struct SaveRun {
       statement.bind(object.key, at: 2)
       statement.bind(change.key, at: 3)
       try statement.run()
-      state.positions[change.key] = change.position
     }
+    positions.append((state, changes))
   }
 
   // MARK: History

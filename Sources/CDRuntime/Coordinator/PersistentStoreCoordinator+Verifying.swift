@@ -8,6 +8,8 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case unreadable(ObservedError)
   /// A value breaks a rule of the model.
   case invalid(ValidationError)
+  /// A row says that it is of an entity which the model has not. No fetch gives it; counts of its root's include it.
+  case unknownEntity(entity: String, key: Int64, name: String)
   /// The store's keys go on below one that is taken: a new object would not get a row.
   case keyTaken(entity: String)
 }
@@ -21,6 +23,8 @@ extension StoreFinding: CustomStringConvertible {
     case .unreadable(let error):
       "\(error.objectID.map { "\($0): " } ?? "")\(error)"
     case .invalid(let error): "\(error)"
+    case .unknownEntity(let entity, let key, let name):
+      "'\(entity)' p\(key) is of the entity '\(name)', which the model has not or which is abstract"
     case .keyTaken(let entity): "the next key of '\(entity)' is taken; raise it in _cdgen_keys"
     }
   }
@@ -35,7 +39,8 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError`` where a store cannot be read at all.
   public func verify() throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    let connection = try database.makeReader()
+    let connection = try database.takeReader()
+    defer { database.giveBack(connection) }
     for store in database.stores {
       for row in try connection.rows("PRAGMA \(store.schema).integrity_check") where row[0] != "ok" {
         findings.append(.damaged(row[0] ?? ""))
@@ -48,6 +53,7 @@ extension PersistentStoreCoordinator {
     }
     findings += try danglingReferences(connection)
     for root in plan.entities where root.root == root.index && root.home != nil {
+      findings += try unknownEntities(in: root, connection)
       findings += try verifyRows(of: root)
       let next = try connection.scalar(
         "SELECT max((SELECT next FROM \(database.home(of: root)?.schema ?? "main").\"_cdgen_keys\" "
@@ -79,6 +85,27 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
+  /// Rows of a hierarchy's table that no entity of it claims.
+  private func unknownEntities(
+    in root: EntityPlan, _ connection: SQLiteConnection
+  ) throws -> [StoreFinding] {
+    guard root.hasEntityColumn else { return [] }
+    return try connection.rows(
+      "SELECT _pk, _entity FROM \(SQLite.quoted(root.table)) WHERE NOT (\(knownEntities(of: root))) ORDER BY _pk"
+    ).compactMap { row in
+      row[0].flatMap { Int64($0) }.map {
+        .unknownEntity(entity: root.name, key: $0, name: row[1] ?? "")
+      }
+    }
+  }
+
+  private func knownEntities(of root: EntityPlan) -> String {
+    guard root.hasEntityColumn else { return "1" }
+    let names = plan.entities.filter { $0.root == root.index && !$0.description.isAbstract }
+      .map { SQLite.literal($0.name) }
+    return "_entity IN (\(names.joined(separator: ", ")))"
+  }
+
   private static let batchSize = 1000
 
   private func verifyRows(of root: EntityPlan) throws -> [StoreFinding] {
@@ -89,7 +116,8 @@ extension PersistentStoreCoordinator {
       let context = ManagedObjectContext(self)
       let select = plan.selects[root.index]
       let statement = try context.reader().statement(
-        select.sql + " WHERE t0._pk > ?1 ORDER BY t0._pk LIMIT \(Self.batchSize)")
+        select.sql
+          + " WHERE t0._pk > ?1 AND \(knownEntities(of: root)) ORDER BY t0._pk LIMIT \(Self.batchSize)")
       statement.bind(last, at: 1)
       let objects = try context.objects(from: statement, select, of: root)
       guard let end = objects.last?.key else { return findings }

@@ -20,11 +20,15 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// Whether the store is opened to be read alone. It has to be there then; a save that would change it throws
   /// ``StoreError/readOnly(_:)``.
   public var isReadOnly: Bool
+  /// How many seconds to wait while another coordinator or process writes to the store, before
+  /// ``StoreError/busy(_:)`` is thrown: 10 unless set. 0 does not wait. Of several stores the longest counts.
+  public var busyTimeout: Double
 
   public init(
     _ location: PersistentStoreCoordinator.StoreLocation, configuration: String? = nil,
-    isReadOnly: Bool = false
+    isReadOnly: Bool = false, busyTimeout: Double = 10
   ) {
+    self.busyTimeout = busyTimeout
     self.location = location
     self.configuration = configuration
     self.isReadOnly = isReadOnly

@@ -28,12 +28,14 @@ public struct ValidationError: Error, Hashable, Sendable {
     case unusablePattern
     /// Fewer or more objects than allowed.
     case wrongCount(Int)
-    /// Not a number, which no store takes.
+    /// Not a number, or a date without end, which no store takes.
     case notANumber
     /// A raw value that no case of the enumeration has.
     case unknownCase
     /// A codable value that cannot be encoded, or stored text that is no value of the type.
     case notEncodable
+    /// More than SQLite takes in a row, 1,000,000,000 bytes.
+    case tooLarge
     /// An object of another context, or one whose row is gone.
     case foreignObject
     /// The object was deleted, but objects are still related by a relationship whose rule is to deny that.
@@ -91,6 +93,7 @@ extension ValidationError: CustomStringConvertible {
       case .notANumber: "is not a number"
       case .unknownCase: "has a raw value that no case has"
       case .notEncodable: "cannot be encoded"
+      case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
       case .foreignObject:
         "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
       case .deleteDenied: "denies the deletion while it has objects"

@@ -1,5 +1,3 @@
-import GRDBSQLite
-
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -36,28 +34,19 @@ public enum StoreError: Error, Hashable, Sendable {
   case openedTwice(URL)
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
-  /// SQLite reports an error. The code is its extended result code.
-  case sqlite(code: Int32, message: String, during: String)
-
-  /// The error that a connection has just had.
-  init(_ connection: OpaquePointer?, during operation: String) {
-    self = .sqlite(
-      code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)),
-      during: operation)
-  }
-
-  /// Whether a unique index or a primary key refused a row.
-  var isUniquenessViolation: Bool {
-    guard case .sqlite(let code, _, _) = self else { return false }
-    // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, which the C header composes by macros.
-    return code == SQLITE_CONSTRAINT | (8 << 8) || code == SQLITE_CONSTRAINT | (6 << 8)
-  }
-
-  /// Whether a reference would lead to no object.
-  var isReferenceViolation: Bool {
-    guard case .sqlite(let code, _, _) = self else { return false }
-    return code == SQLITE_CONSTRAINT | (3 << 8)
-  }
+  /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the four that follow, it
+  /// names all stores of a coordinator that has several: SQLite does not tell which one it was.
+  case busy([URL])
+  /// The disk has no room for what is to be written.
+  case diskFull([URL])
+  /// The file is not what SQLite left there.
+  case damaged([URL], reason: String)
+  /// The file, or the folder where SQLite keeps its journal, cannot be written to.
+  case notWritable([URL], reason: String)
+  /// The operating system could not read or write.
+  case inputOutput([URL], reason: String)
+  /// SQLite reports any other error. The code is its extended result code.
+  case sqlite([URL], code: Int32, message: String, during: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -96,8 +85,24 @@ extension StoreError: CustomStringConvertible {
       "the file \(url.path()) is another store of the coordinator already; give each store a file of its own"
     case .noStore(let entity):
       "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
-    case .sqlite(let code, let message, let operation):
-      "SQLite error \(code) while \(operation): \(message)"
+    case .busy(let urls):
+      "somebody else has been writing to \(Self.names(urls)) for too long; nothing was written. Try again"
+    case .diskFull(let urls):
+      "the disk of \(Self.names(urls)) is full; nothing was written. Make room and try again"
+    case .damaged(let urls, let reason):
+      "\(Self.names(urls)) is damaged (\(reason)); restore it from a backup, or see what `verify()` finds"
+    case .notWritable(let urls, let reason):
+      "\(Self.names(urls)) cannot be written to (\(reason)); change the rights of the file and its folder, or "
+        + "open it with `isReadOnly`"
+    case .inputOutput(let urls, let reason):
+      "\(Self.names(urls)) cannot be read or written: \(reason)"
+    case .sqlite(let urls, let code, let message, let operation):
+      "SQLite error \(code) of \(Self.names(urls)) while \(operation): \(message)"
     }
+  }
+
+  private static func names(_ urls: [URL]) -> String {
+    urls.count == 1
+      ? "the store \(urls[0].path())" : "one of the stores \(urls.map { $0.path() }.joined(separator: ", "))"
   }
 }

@@ -85,7 +85,7 @@ final class ValueMatch {
     // Asked for at each call, for it may have to begin a snapshot.
     let connection = try context.reader()
     if let statement = statements[isSingle ? 1 : 0] { return statement }
-    let statement = try SQLiteStatement(sql + (isSingle ? " LIMIT 2" : ""), on: connection.handle)
+    let statement = try connection.makeStatement(sql + (isSingle ? " LIMIT 2" : ""))
     statements[isSingle ? 1 : 0] = statement
     return statement
   }

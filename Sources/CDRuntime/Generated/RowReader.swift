@@ -105,12 +105,29 @@ extension RowReader {
     if let statement {
       let index = index(column)
       guard let bytes = sqlite3_column_text(statement, index) else { return "" }
-      let count = Int(sqlite3_column_bytes(statement, index))
-      return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+      return text(bytes, Int(sqlite3_column_bytes(statement, index)), column)
     }
     if case .string(let text)? = values?[column] { return text }
     wrongType(column)
     return ""
+  }
+
+  /// Text as it is; where it is no UTF-8, as far as it is, which is reported.
+  @inline(__always)
+  private func text(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ column: Int) -> String {
+    // The one initialiser that checks and is no generic code, which would cost a fetch a third more. SQLite ends
+    // its texts with a zero; one within shows by the length.
+    let text = bytes.withMemoryRebound(to: CChar.self, capacity: count &+ 1) {
+      String(validatingCString: $0)
+    }
+    if let text, text.utf8.count == count { return text }
+    return unusualText(UnsafeBufferPointer(start: bytes, count: count), column)
+  }
+
+  private func unusualText(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    wrongType(column)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   public func bool(_ column: Int) -> Bool {
@@ -157,9 +174,11 @@ extension RowReader {
 
   public func date(_ column: Int) -> Date {
     if let statement {
-      return Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, index(column)))
+      let seconds = sqlite3_column_double(statement, index(column))
+      if seconds.isFinite { return Date(timeIntervalSinceReferenceDate: seconds) }
+    } else if case .date(let value)? = values?[column] {
+      return value
     }
-    if case .date(let value)? = values?[column] { return value }
     wrongType(column)
     return EmptyValue.date
   }
@@ -240,8 +259,7 @@ extension RowReader {
     guard let statement else { return isNull(column) ? nil : string(column) }
     let index = index(column)
     guard let bytes = sqlite3_column_text(statement, index) else { return nil }
-    let count = Int(sqlite3_column_bytes(statement, index))
-    return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    return text(bytes, Int(sqlite3_column_bytes(statement, index)), column)
   }
   public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
   public func optionalInt16(_ column: Int) -> Int16? { isNull(column) ? nil : int16(column) }

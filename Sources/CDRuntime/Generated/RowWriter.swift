@@ -12,13 +12,14 @@ import GRDBSQLite
   private var parameter: Int32 = 1
   private var captured: [AttributeValue] = []
 
-  /// The first failure since the last start: a codable value that cannot be encoded.
+  /// The first failure since the last start: a codable value that cannot be encoded, or one that is too large.
   private(set) var failure: (any Error)?
 
   // Texts and bytes are bound without SQLite copying them: they stand here until the row has been written.
   private let scratch = UnsafeMutableRawPointer.allocate(byteCount: RowWriter.scratchSize, alignment: 8)
   private var scratchUsed = 0
-  private static let scratchSize = 1 << 16
+  // Well below the size from which on freeing a block makes an allocator tidy up all that is free.
+  private static let scratchSize = 1 << 15
 
   init() {}
 
@@ -66,6 +67,15 @@ import GRDBSQLite
     if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
   }
 
+  /// What a row of SQLite has no room for: 1,000,000,000 bytes, unless SQLite was built for fewer.
+  struct TooLarge: Error {}
+
+  /// Notes what SQLite did not take. The only other cause, a number that no parameter has, is none that a caller
+  /// could give.
+  @inline(__always) private func check(_ code: Int32) {
+    if code != SQLITE_OK, failure == nil { failure = TooLarge() }
+  }
+
   private func bindText(_ statement: OpaquePointer, _ value: String) {
     var value = value
     let parameter = next()
@@ -80,10 +90,10 @@ import GRDBSQLite
         let target = scratch + scratchUsed
         target.copyMemory(from: source, byteCount: bytes.count)
         scratchUsed += bytes.count
-        sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil)
+        check(sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil))
       } else {
         source.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-          _ = sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied)
+          check(sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied))
         }
       }
     }
@@ -100,9 +110,9 @@ import GRDBSQLite
       let target = scratch + scratchUsed
       target.copyMemory(from: source, byteCount: bytes.count)
       scratchUsed += bytes.count
-      sqlite3_bind_blob(statement, parameter, target, count, nil)
+      check(sqlite3_bind_blob(statement, parameter, target, count, nil))
     } else {
-      sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied)
+      check(sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied))
     }
   }
 }

@@ -127,6 +127,12 @@ extension ManagedObject {
   /// Whether the object has been deleted, in the context or, after the save, in the store.
   public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .gone]) }
 
+  /// Whether the changes of an object are such that need its row: having lost others that it was related to does
+  /// not.
+  final var needsRow: Bool {
+    flags.contains(.updated) || extras?.toMany.contains { !$0.state.added.isEmpty } == true
+  }
+
   final var isPending: Bool { !flags.isDisjoint(with: .pending) }
 
   final func requireExtras() -> ObjectExtras {

@@ -34,6 +34,8 @@ final class ToManyState {
 
   /// Forgets changes that have been saved.
   func didSave() {
+    // Where an object comes back later, its row has no position.
+    for key in removed.keys { positions[key] = nil }
     added = KeyList()
     removed = KeyList()
     isOrderChanged = false

@@ -8,6 +8,8 @@
 struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let number: UInt64
+  /// Whether it is a plain file: neither a folder nor a pipe or a device.
+  let isRegular: Bool
 
   /// Nil where there is no file.
   init?(_ path: String) {
@@ -15,5 +17,6 @@ struct FileIdentity: Hashable, Sendable {
     guard stat(path, &status) == 0 else { return nil }
     device = UInt64(truncatingIfNeeded: status.st_dev)
     number = UInt64(truncatingIfNeeded: status.st_ino)
+    isRegular = status.st_mode & S_IFMT == S_IFREG
   }
 }

@@ -63,12 +63,8 @@ extension PersistentStoreCoordinator {
   public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
     try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
     let (connection, _) = try SQLiteStore.openToRead(url)
-    do {
-      guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
-        throw StoreError.foreignDatabase(url)
-      }
-    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
-      throw StoreError.notADatabase(url)
+    guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
+      throw StoreError.foreignDatabase(url)
     }
     return try PersistentStoreMetadata(connection, url: url)
   }
@@ -104,11 +100,11 @@ extension PersistentStoreCoordinator {
     _ = try metadata(forStoreAt: url)
     // This needs the file for itself: it fails while another connection is open, in any process.
     do {
-      let connection = try SQLiteConnection(path: path, busyTimeout: 0)
+      let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
       let mode = try connection.scalar("PRAGMA journal_mode = DELETE")
       guard mode == "delete" else { throw StoreError.inUse(url) }
       try connection.execute("BEGIN EXCLUSIVE; ROLLBACK")
-    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 5 || code & 0xFF == 6 {
+    } catch StoreError.busy {
       throw StoreError.inUse(url)
     }
     do {

@@ -15,6 +15,8 @@ final class SQLiteConnection {
   // Keeps the connection open.
   private let queue: DatabaseQueue
   let handle: OpaquePointer
+  /// The stores that the connection reads and writes, for errors to name.
+  var stores: [URL]
   private var statements: [String: SQLiteStatement] = [:]
   /// Statements by the place of the entity or join that they serve, so that none is looked up by its text.
   private var numbered: [StatementKey: SQLiteStatement] = [:]
@@ -30,22 +32,27 @@ final class SQLiteConnection {
     var detail = SlotSet()
   }
 
-  /// - Parameter busyTimeout: How many seconds to wait for others who write.
-  init(path: String, busyTimeout: Double = 10) throws {
+  /// - Parameters:
+  ///   - path: A file's path, or a URI.
+  ///   - stores: The stores that the connection will have open, for errors to name.
+  ///   - busyTimeout: How many seconds to wait for others who write.
+  init(path: String, of stores: [URL], busyTimeout: Double = 10) throws {
+    self.stores = stores
     var configuration = Configuration()
-    configuration.busyMode = .timeout(busyTimeout)
+    configuration.busyMode = .timeout(Self.bounded(busyTimeout))
     configuration.foreignKeysEnabled = true
     configuration.acceptsDoubleQuotedStringLiterals = false
     do {
       queue = try DatabaseQueue(path: path, configuration: configuration)
     } catch let error as DatabaseError {
-      throw StoreError.sqlite(
-        code: error.extendedResultCode.rawValue, message: error.message ?? "", during: "opening the store")
+      throw StoreError(
+        code: error.extendedResultCode.rawValue, message: error.message ?? "", of: stores,
+        during: "opening the store")
     }
     // An address crosses the queue's boundary, for a pointer is not Sendable.
     let address = queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
     guard let handle = OpaquePointer(bitPattern: address) else {
-      throw StoreError.sqlite(code: SQLITE_CANTOPEN, message: "no connection", during: "opening the store")
+      throw StoreError.inputOutput(stores, reason: "no connection")
     }
     self.handle = handle
     PredicateFunctions.install(on: handle)
@@ -62,7 +69,7 @@ final class SQLiteConnection {
     if let statement = statements[sql] { return statement }
     // Texts are made of predicates, and a program may make any number of those.
     if statements.count >= 500 { statements.removeAll() }
-    let statement = try SQLiteStatement(sql, on: handle)
+    let statement = try makeStatement(sql)
     statements[sql] = statement
     return statement
   }
@@ -70,47 +77,64 @@ final class SQLiteConnection {
   /// A statement that serves a part of the model, prepared at its first use.
   func statement(_ key: StatementKey, _ sql: () -> String) throws -> SQLiteStatement {
     if let statement = numbered[key] { return statement }
-    let statement = try SQLiteStatement(sql(), on: handle)
+    let statement = try makeStatement(sql())
     numbered[key] = statement
     return statement
   }
 
   /// The statement that looks up a row of an entity or of those below it by its key.
   func rowStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
-    try Self.statement(place, in: &rowStatements, on: handle, sql)
+    try Self.statement(place, in: &rowStatements) { [handle, stores] in
+      try SQLiteStatement(sql(), on: handle, of: stores)
+    }
   }
 
   /// The statement that reads a row of just one entity by its key.
   func faultStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
-    try Self.statement(place, in: &faultStatements, on: handle, sql)
+    try Self.statement(place, in: &faultStatements) { [handle, stores] in
+      try SQLiteStatement(sql(), on: handle, of: stores)
+    }
   }
 
   private static func statement(
-    _ place: Int, in list: inout [SQLiteStatement?], on handle: OpaquePointer, _ sql: () -> String
+    _ place: Int, in list: inout [SQLiteStatement?], _ make: () throws -> SQLiteStatement
   ) throws -> SQLiteStatement {
     if place < list.count, let statement = list[place] { return statement }
-    let statement = try SQLiteStatement(sql(), on: handle)
+    let statement = try make()
     while list.count <= place { list.append(nil) }
     list[place] = statement
     return statement
   }
 
+  /// A statement that the caller keeps.
+  func makeStatement(_ sql: String) throws -> SQLiteStatement {
+    try SQLiteStatement(sql, on: handle, of: stores)
+  }
+
+  /// Waits this many seconds for others who write, from now on.
+  func wait(forOthers seconds: Double) {
+    sqlite3_busy_timeout(handle, Int32(Self.bounded(seconds) * 1000))
+  }
+
+  /// A time that SQLite can be told, which it counts in milliseconds of 32 bits. Not a number is no time.
+  private static func bounded(_ seconds: Double) -> Double { seconds > 0 ? min(seconds, 1_000_000) : 0 }
+
   /// Runs statements that give no rows.
   func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
-      throw StoreError(handle, during: "running a statement")
+      throw StoreError(handle, of: stores, during: "running a statement")
     }
   }
 
   /// The first column of a text's first row; nil where there is none.
   func scalar(_ sql: String) throws -> String? {
-    let statement = try SQLiteStatement(sql, on: handle)
+    let statement = try makeStatement(sql)
     return try statement.step() ? statement.string(0) : nil
   }
 
   /// The rows of a text as strings.
   func rows(_ sql: String) throws -> [[String?]] {
-    let statement = try SQLiteStatement(sql, on: handle)
+    let statement = try makeStatement(sql)
     var rows: [[String?]] = []
     while try statement.step() {
       rows.append((0..<sqlite3_column_count(statement.handle)).map { statement.string($0) })

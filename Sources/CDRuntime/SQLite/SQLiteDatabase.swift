@@ -15,6 +15,9 @@ import Synchronization
 final class SQLiteDatabase: Sendable {
   let stores: [SQLiteStore]
   let writer: SQLiteWriter
+  private let readers = ReaderPool()
+  /// How many seconds to wait for others who write: as long as any of the stores would.
+  private let busyTimeout: Double
   /// Tells the saves of this coordinator from those of others in the history.
   let origin = UUID().uuidString
   /// Keys that contexts have given back, by the place of the root entity.
@@ -40,7 +43,10 @@ final class SQLiteDatabase: Sendable {
       stores.append(store)
     }
     self.stores = stores
-    let first = try kept.first ?? SQLiteConnection(path: ":memory:")
+    busyTimeout = descriptions.map(\.busyTimeout).max() ?? 0
+    let first = try kept.first ?? SQLiteConnection(path: ":memory:", of: [])
+    first.stores = stores.map(\.url)
+    first.wait(forOthers: busyTimeout)
     try Self.attach(stores.dropFirst(), to: first)
     writer = SQLiteWriter(first)
     try writer.use { connection in
@@ -55,13 +61,17 @@ final class SQLiteDatabase: Sendable {
     }
   }
 
-  /// A connection for a context to read by.
-  func makeReader() throws -> SQLiteConnection {
-    let connection = try SQLiteConnection(path: stores.first?.path ?? ":memory:")
+  /// A connection for a context to read by, until it gives it back.
+  func takeReader() throws -> SQLiteConnection {
+    if let reader = readers.take() { return reader }
+    let connection = try SQLiteConnection(
+      path: stores.first?.path ?? ":memory:", of: stores.map(\.url), busyTimeout: busyTimeout)
     try Self.attach(stores.dropFirst(), to: connection)
     try connection.execute("PRAGMA query_only = ON")
     return connection
   }
+
+  func giveBack(_ reader: SQLiteConnection) { readers.give(reader) }
 
   /// The store that holds an entity's objects; nil where none of the coordinator's does.
   func home(of plan: EntityPlan) -> SQLiteStore? {

@@ -1,20 +1,31 @@
 import GRDBSQLite
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A prepared statement that its connection keeps.
 final class SQLiteStatement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
+  private let stores: [URL]
   /// Some keys of the rows that the last run gave, by which the next one guesses how many objects of its rows are
   /// in memory.
   var sample: [ObjectKey] = []
 
-  init(_ sql: String, on connection: OpaquePointer) throws {
+  /// - Parameter stores: What errors name.
+  init(_ sql: String, on connection: OpaquePointer, of stores: [URL]) throws {
     var handle: OpaquePointer?
     let code = sqlite3_prepare_v3(
       connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
-    guard code == SQLITE_OK, let handle else { throw StoreError(connection, during: "preparing a statement") }
+    guard code == SQLITE_OK, let handle else {
+      throw StoreError(connection, of: stores, during: "preparing a statement")
+    }
     self.handle = handle
     self.connection = connection
+    self.stores = stores
   }
 
   deinit { sqlite3_finalize(handle) }
@@ -25,7 +36,7 @@ final class SQLiteStatement {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
     default:
-      let error = StoreError(connection, during: "running a statement")
+      let error = StoreError(connection, of: stores, during: "running a statement")
       sqlite3_reset(handle)
       throw error
     }

@@ -1,8 +1,5 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import Foundation
+import GRDBSQLite
 
 /// One store of a ``SQLiteDatabase``: a file, or memory.
 final class SQLiteStore: Sendable {
@@ -40,7 +37,7 @@ final class SQLiteStore: Sendable {
       path = "file:/cdgen-\(name)?vfs=memdb"
       isInMemory = true
       files = nil
-      let own = try SQLiteConnection(path: path)
+      let own = try SQLiteConnection(path: path, of: [url])
       connection = own
       storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
       identity = nil
@@ -60,7 +57,7 @@ final class SQLiteStore: Sendable {
         ).open()
       } else {
         path = plain
-        let own = try Self.open(plain, url: url)
+        let own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
         connection = own
         storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
         // The journal of a store that is not ours, or not yet, is left alone until here.
@@ -87,13 +84,19 @@ final class SQLiteStore: Sendable {
 
   // MARK: Opening
 
-  private static func open(_ path: String, url: URL) throws -> SQLiteConnection {
+  private static func open(_ path: String, url: URL, busyTimeout: Double) throws -> SQLiteConnection {
+    let isThere = FileManager.default.fileExists(atPath: path)
     do {
-      return try SQLiteConnection(path: path)
-    } catch StoreError.sqlite(let code, let message, _) where code & 0xFF == 14 {
-      throw StoreError.cannotCreate(url, reason: message)
-    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
-      throw StoreError.notADatabase(url)
+      let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout)
+      // SQLite opens a file that it may not write to all the same, and fails at the first write.
+      if sqlite3_db_readonly(connection.handle, "main") == 1 {
+        throw StoreError.notWritable([url], reason: "it may only be read")
+      }
+      return connection
+    } catch StoreError.inputOutput(_, let reason) {
+      // The one thing that cannot be opened of a file that is there is the journal beside it.
+      throw isThere
+        ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)
     }
   }
 
@@ -104,11 +107,11 @@ final class SQLiteStore: Sendable {
     }
     let uri = url.absoluteURL.absoluteString
     do {
-      let connection = try SQLiteConnection(path: uri + "?mode=ro")
+      let connection = try SQLiteConnection(path: uri + "?mode=ro", of: [url])
       // The first read is what finds out whether the folder lets SQLite do its bookkeeping.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
-    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 14 || code & 0xFF == 8 {
+    } catch let error as StoreError where error.isHinderedJournal {
       // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
       // its journal could not be read this way, and an old state is worse than none.
       let journal = try? Data(contentsOf: URL(filePath: path + "-wal"), options: .alwaysMapped)
@@ -118,16 +121,22 @@ final class SQLiteStore: Sendable {
           reason:
             "its journal cannot be read where nothing can be written; open it once in a folder that can be")
       }
-      return (try SQLiteConnection(path: uri + "?immutable=1"), uri + "?immutable=1")
+      return (try SQLiteConnection(path: uri + "?immutable=1", of: [url]), uri + "?immutable=1")
     }
   }
 
   /// Refuses a file that is no database before SQLite touches it. An empty file becomes a store.
   static func checkHeader(of url: URL, path: String) throws {
-    guard FileManager.default.fileExists(atPath: path) else { return }
+    guard let file = FileIdentity(path) else { return }
+    // A pipe would be waited for, and a folder is none either.
+    guard file.isRegular else {
+      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+    }
     let header: Data
     do {
-      header = try Data(contentsOf: url, options: .alwaysMapped).prefix(16)
+      let handle = try FileHandle(forReadingFrom: url)
+      defer { try? handle.close() }
+      header = try handle.read(upToCount: 16) ?? Data()
     } catch {
       throw StoreError.cannotCreate(url, reason: "\(error)")
     }

@@ -98,8 +98,8 @@ struct StoreMetadata {
   }
 
   func write(to connection: SQLiteConnection) throws {
-    let statement = try SQLiteStatement(
-      "INSERT OR REPLACE INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)", on: connection.handle)
+    let statement = try connection.makeStatement(
+      "INSERT OR REPLACE INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     let values = [
       ("formatVersion", "\(formatVersion)"), ("storeUUID", storeID.uuidString),
       ("modelID", modelID.uuidString), ("modelName", modelName), ("versionNumber", "\(versionNumber)"),

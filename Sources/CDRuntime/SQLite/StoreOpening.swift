@@ -15,17 +15,11 @@ struct StoreOpening {
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
-    do {
-      if try isEmpty() {
-        if isReadOnly { throw StoreError.foreignDatabase(url) }
-        return try connection.write {
-          // Another process may have been faster.
-          try isEmpty() ? create() : check(inTransaction: true)
-        }
-      }
-      return try check(inTransaction: false)
-    } catch StoreError.sqlite(let code, _, _) where code & 0xFF == 26 {
-      throw StoreError.notADatabase(url)
+    guard try isEmpty() else { return try check(inTransaction: false) }
+    if isReadOnly { throw StoreError.foreignDatabase(url) }
+    return try connection.write {
+      // Another process may have been faster.
+      try isEmpty() ? create() : check(inTransaction: true)
     }
   }
 

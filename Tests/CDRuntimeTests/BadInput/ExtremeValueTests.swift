@@ -1,0 +1,117 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Values at the ends of their types: they come back as they were given, from a file and from memory, also when
+/// they were compared by the store in between.
+@Suite struct ExtremeValueTests {
+  private static let model = ManagedObjectModel(
+    name: "Extremes", id: UUID(uuidString: "0F9D8C8E-2E57-4A8B-8C54-5F0F8F4B7F10") ?? UUID(),
+    versions: [
+      ModelVersion(
+        number: 1,
+        entities: [
+          EntityDescription(
+            name: "Thing",
+            attributes: [
+              ("string", .string), ("int16", .int16), ("int32", .int32), ("int64", .int64), ("float", .float),
+              ("double", .double), ("decimal", .decimal), ("date", .date), ("data", .data), ("url", .url),
+            ].map { AttributeDescription(name: $0, type: $1, isOptional: true) } + [
+              AttributeDescription(name: "file", type: .data, isOptional: true, storesExternally: true)
+            ])
+        ])
+    ], currentVersionNumber: 1)
+
+  static let cases: [(key: String, value: AttributeValue)] = [
+    ("string", .string("")), ("string", .string("a\u{0}b")), ("string", .string("\u{FEFF}x\r\n\u{2028}")),
+    ("string", .string("e\u{301}")), ("string", .string("👩‍👩‍👧‍👦🏳️‍🌈")),
+    ("string", .string(String(repeating: "ßİ", count: 500_000))),
+    ("int16", .int(Int64(Int16.min))), ("int16", .int(Int64(Int16.max))),
+    ("int32", .int(Int64(Int32.min))), ("int32", .int(Int64(Int32.max))),
+    ("int64", .int(.min)), ("int64", .int(.max)),
+    ("float", .double(Double(Float.greatestFiniteMagnitude))),
+    ("float", .double(Double(Float.leastNonzeroMagnitude))), ("float", .double(-.infinity)),
+    ("double", .double(.greatestFiniteMagnitude)), ("double", .double(-.leastNonzeroMagnitude)),
+    ("double", .double(.infinity)), ("double", .double(0.1 + 0.2)),
+    ("double", .double(9_007_199_254_740_991)),
+    ("decimal", .decimal(.greatestFiniteMagnitude)), ("decimal", .decimal(-.greatestFiniteMagnitude)),
+    ("decimal", .decimal(.leastNonzeroMagnitude)),
+    ("decimal", .decimal(Decimal(sign: .minus, exponent: -128, significand: 1))),
+    ("decimal", .decimal(Decimal(sign: .plus, exponent: 127, significand: 12_345_678))),
+    ("decimal", .decimal(Decimal(string: "-0.00000000000000000000000000000000000001") ?? 0)),
+    ("date", .date(.distantPast)), ("date", .date(.distantFuture)),
+    ("date", .date(Date(timeIntervalSinceReferenceDate: -1e300))),
+    ("date", .date(Date(timeIntervalSinceReferenceDate: 0.1 + 0.2))),
+    ("data", .data(Data())), ("data", .data(Data(0...255))), ("data", .data(Data(count: 10_000_000))),
+    ("url", .url(URL(string: "http://x/?q=%F0%9F%91%A9#a") ?? URL(filePath: "/"))),
+    ("file", .data(Data())), ("file", .data(Data(repeating: 7, count: 100_000_000))),
+  ]
+
+  // By their places, since Foundation traps where it is to describe the dates.
+  @Test(arguments: cases.indices)
+  func theyComeBack(index: Int) throws {
+    let (key, value) = Self.cases[index]
+    let store = try TemporaryStore()
+    for location in [PersistentStoreCoordinator.StoreLocation.sqlite(store.url), .inMemory] {
+      let coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      let container = PersistentContainer(coordinator)
+      let context = container.newContext()
+      let thing = try context.insert(entityNamed: "Thing")
+      try thing.setValue(.attribute(value), forKey: key)
+      try context.save()
+      let other = container.newContext()
+      let read = try other.existingObject(with: thing.objectID)
+      let found = try read.value(forKey: key)
+      #expect(found == .attribute(value), "\(key) \(index)")
+      if case .attribute(.string(let found)) = found, case .string(let given) = value {
+        #expect(Array(found.utf8) == Array(given.utf8))
+      }
+      #expect(other.recentErrors == [])
+      #expect(try coordinator.verify() == [])
+    }
+  }
+
+  @Test func minusZeroIsZero() throws {
+    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let context = container.newContext()
+    let thing = try context.insert(entityNamed: "Thing")
+    try thing.setValue(.attribute(.double(-0.0)), forKey: "double")
+    try context.save()
+    for literal in ["0", "-0.0", "0.0"] {
+      let request = FetchRequest<ManagedObject>(
+        entityName: "Thing", where: try FetchPredicate(format: "double == \(literal)"))
+      #expect(try container.newContext().fetch(request).count == 1)
+    }
+  }
+
+  static let noNumbers: [(key: String, value: AttributeValue)] = [
+    ("double", .double(.nan)), ("float", .double(.nan)), ("decimal", .decimal(.nan)),
+    ("date", .date(Date(timeIntervalSinceReferenceDate: .nan))),
+    ("date", .date(Date(timeIntervalSinceReferenceDate: .infinity))),
+    ("date", .date(Date(timeIntervalSinceReferenceDate: -.infinity))),
+  ]
+
+  @Test(arguments: noNumbers.indices)
+  func whatIsNoNumberIsRefused(index: Int) throws {
+    let (key, value) = Self.noNumbers[index]
+    let context = try PersistentContainer(inMemoryModel: Self.model).newContext()
+    let thing = try context.insert(entityNamed: "Thing")
+    try thing.setValue(.attribute(value), forKey: key)
+    #expect(
+      throws: SaveError.validation([
+        ValidationError(reason: .notANumber, entity: "Thing", property: key, objectID: thing.objectID)
+      ])
+    ) { try context.save() }
+  }
+
+  @Test(arguments: [
+    ("int16", AttributeValue.int(32_768)), ("int16", .int(.min)), ("int32", .int(Int64(Int32.max) + 1)),
+    ("int64", .double(1)), ("string", .int(1)), ("date", .double(0)), ("data", .string("x")),
+  ])
+  func whatDoesNotFitIsRefusedAtOnce(key: String, value: AttributeValue) throws {
+    let context = try PersistentContainer(inMemoryModel: Self.model).newContext()
+    let thing = try context.insert(entityNamed: "Thing")
+    #expect(throws: PropertyError.self) { try thing.setValue(.attribute(value), forKey: key) }
+    #expect(try thing.value(forKey: key) == .attribute(.null))
+  }
+}
