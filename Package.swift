@@ -25,8 +25,6 @@ let package = Package(
   dependencies: [
     // The command lines of cdgen, cdstore and todo.
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    // SQLite: connections, configuration, typed errors.
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .systemLibrary(
@@ -35,13 +33,12 @@ let package = Package(
     .target(name: "CDModel", swiftSettings: settings),
     .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
     .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
-    .target(
-      name: "CDRuntime",
-      dependencies: [
-        "CDModel",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ], swiftSettings: settings),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    // SQLite's own interface: what a library above it offers beyond that would only stand between the statement and
+    // the object, and every user's build would compile it.
+    .target(name: "CDRuntime", dependencies: ["CDModel", "CSQLite"], swiftSettings: settings),
     .executableTarget(
       name: "cdgen",
       dependencies: [
@@ -79,14 +76,12 @@ let package = Package(
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
     .testTarget(
-      name: "GeneratedCodeTests",
-      dependencies: ["CDRuntime", "ShadowedNames", .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: settings),
+      name: "GeneratedCodeTests", dependencies: ["CDRuntime", "ShadowedNames"], swiftSettings: settings),
     // The one whose types have the names of the runtime's: a module of its own, used by the tests above.
     .target(
       name: "ShadowedNames", dependencies: ["CDRuntime"], path: "Tests/ShadowedNames",
       swiftSettings: settings),
-    .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime"], swiftSettings: settings),
+    .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite"], swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
     .testTarget(name: "PluginTests", swiftSettings: settings),

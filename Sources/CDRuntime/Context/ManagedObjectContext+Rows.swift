@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 // Objects from rows.
 extension ManagedObjectContext {

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

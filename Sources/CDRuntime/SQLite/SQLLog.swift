@@ -1,11 +1,11 @@
 import Foundation
-import GRDBSQLite
+import CSQLite
 
 /// The statements that are run, for whoever looks for a slow one: set the environment variable `CDGEN_SQL_LOG` to 1,
 /// and each goes to the standard error stream with its time. Values are never shown. Nothing is spent where the
 /// variable is not set.
 enum SQLLog {
-  private static let isOn = ProcessInfo.processInfo.environment["CDGEN_SQL_LOG"] == "1"
+  private static let isOn = getenv("CDGEN_SQL_LOG").map { String(cString: $0) == "1" } ?? false
 
   static func install(on connection: OpaquePointer) {
     guard isOn else { return }

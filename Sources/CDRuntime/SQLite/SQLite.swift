@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// Small matters of SQLite's language and C interface.
 enum SQLite {

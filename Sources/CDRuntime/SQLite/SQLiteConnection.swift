@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -7,13 +6,11 @@ import GRDBSQLite
   import Foundation
 #endif
 
-/// A connection to a store, opened and configured by GRDB and used through SQLite's C interface.
+/// A connection to a store.
 ///
 /// One isolation at a time uses a connection: a reader belongs to its context, the writer to whoever holds
 /// its lock.
 final class SQLiteConnection {
-  // Keeps the connection open.
-  private let queue: DatabaseQueue
   let handle: OpaquePointer
   /// The stores that the connection reads and writes, for errors to name.
   var stores: [URL]
@@ -38,30 +35,28 @@ final class SQLiteConnection {
   ///   - busyTimeout: How many seconds to wait for others who write.
   init(path: String, of stores: [URL], busyTimeout: Double = 10) throws {
     self.stores = stores
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(Self.bounded(busyTimeout))
-    configuration.foreignKeysEnabled = true
-    configuration.acceptsDoubleQuotedStringLiterals = false
-    do {
-      queue = try DatabaseQueue(path: path, configuration: configuration)
-    } catch let error as DatabaseError {
-      throw StoreError(
-        code: error.extendedResultCode.rawValue, message: error.message ?? "", of: stores,
-        during: "opening the store")
+    // Without SQLite's own lock, for nobody else uses the connection at the time.
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(path, &opened, flags, nil)
+    guard code == SQLITE_OK, let opened else {
+      // A connection that could not be opened says why, and is to be closed all the same.
+      defer { sqlite3_close_v2(opened) }
+      if opened == nil { throw StoreError.inputOutput(stores, reason: "no memory") }
+      throw StoreError(opened, of: stores, during: "opening the store")
     }
-    // An address crosses the queue's boundary, for a pointer is not Sendable.
-    let address = queue.inDatabase { UInt(bitPattern: $0.sqliteConnection) }
-    guard let handle = OpaquePointer(bitPattern: address) else {
-      throw StoreError.inputOutput(stores, reason: "no connection")
-    }
-    self.handle = handle
+    handle = opened
+    sqlite3_extended_result_codes(handle, 1)
+    csqlite_protect(handle)
+    wait(forOthers: busyTimeout)
     PredicateFunctions.install(on: handle)
-    // GRDB observes transactions and authorises statements that come by its queue, and traps on others.
-    // From here on none comes that way.
-    sqlite3_commit_hook(handle, nil, nil)
-    sqlite3_rollback_hook(handle, nil, nil)
-    sqlite3_set_authorizer(handle, nil, nil)
     SQLLog.install(on: handle)
+    try execute("PRAGMA foreign_keys = ON")
+  }
+
+  deinit {
+    // Those that somebody keeps are finished with later, and the connection with the last of them.
+    sqlite3_close_v2(handle)
   }
 
   /// A statement that is kept for the next use of the same text.

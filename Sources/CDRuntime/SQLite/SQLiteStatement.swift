@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -66,6 +66,13 @@ final class SQLiteStatement {
     guard let bytes = sqlite3_column_text(handle, column) else { return nil }
     let count = Int(sqlite3_column_bytes(handle, column))
     return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+
+  /// The names of the columns, as the statement gives them.
+  var columnNames: [String] {
+    (0..<sqlite3_column_count(handle)).map { column in
+      sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
+    }
   }
 
   /// Runs the statement, whose parameters are bound, to its end.

@@ -1,5 +1,5 @@
 import Foundation
-import GRDBSQLite
+import CSQLite
 
 /// One store of a ``SQLiteDatabase``: a file, or memory.
 final class SQLiteStore: Sendable {
@@ -88,6 +88,8 @@ final class SQLiteStore: Sendable {
     let isThere = FileManager.default.fileExists(atPath: path)
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout)
+      // The first read is what opens the file and its journal.
+      _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       // SQLite opens a file that it may not write to all the same, and fails at the first write.
       if sqlite3_db_readonly(connection.handle, "main") == 1 {
         throw StoreError.notWritable([url], reason: "it may only be read")

@@ -79,11 +79,11 @@ struct SwiftCompiler {
       isSuccess: process.terminationStatus == 0, messages: String(decoding: output, as: UTF8.self))
   }
 
-  /// The map of the C module that CDRuntime's dependency imports.
+  /// The map of the C module that CDRuntime imports.
   private var moduleMaps: [String] {
-    let map = modules.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap")
-    guard FileManager.default.fileExists(atPath: map.path) else { return [] }
+    let checkout = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let map = checkout.appending(path: "Sources/CSQLite/module.modulemap")
     return ["-Xcc", "-fmodule-map-file=\(map.path)"]
   }
 }

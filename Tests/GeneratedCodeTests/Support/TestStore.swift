@@ -1,7 +1,7 @@
-import CDRuntime
 import Foundation
-import GRDB
 import Testing
+
+@testable import CDRuntime
 
 /// Where a test keeps its store.
 enum StorePlace: CaseIterable, Sendable { case memory, file }
@@ -34,25 +34,23 @@ struct TestStore {
 
   /// Changes the file by plain SQL, behind the runtime's back.
   func execute(_ sql: String) throws {
-    try database().write { try $0.execute(sql: sql) }
+    try database().execute(sql)
   }
 
   /// The text of each column of the only row that a query of the file gives.
   func row(_ sql: String) throws -> [String: String?] {
-    let row = try #require(try database().read { try Row.fetchOne($0, sql: sql) })
-    return Dictionary(
-      row.map { column, value in
-        (column, String.fromDatabaseValue(value) ?? Int64.fromDatabaseValue(value)?.description)
-      },
-      uniquingKeysWith: { first, _ in first })
+    let connection = try database()
+    let row = try #require(try connection.rows(sql).first)
+    let names = try connection.makeStatement(sql).columnNames
+    return Dictionary(zip(names, row), uniquingKeysWith: { first, _ in first })
   }
 
   func remove() {
     if let folder { try? FileManager.default.removeItem(at: folder) }
   }
 
-  private func database() throws -> DatabaseQueue {
+  private func database() throws -> SQLiteConnection {
     let folder = try #require(folder, "a store in memory has no file")
-    return try DatabaseQueue(path: folder.appending(path: "store.sqlite").path)
+    return try SQLiteConnection(path: folder.appending(path: "store.sqlite").path, of: [])
   }
 }

@@ -1,5 +1,5 @@
 import CDModel
-import GRDBSQLite
+import CSQLite
 
 /// The functions by which SQL compares strings as the evaluator does. A connection that runs compiled
 /// predicates needs them.

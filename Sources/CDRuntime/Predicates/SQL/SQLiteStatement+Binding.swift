@@ -1,5 +1,5 @@
 import CDModel
-import GRDBSQLite
+import CSQLite
 
 extension SQLiteStatement {
   /// Binds what ``SQLPredicate/bindings`` holds, from a parameter's number on.
