@@ -68,6 +68,27 @@ import Testing
     #expect(read.books.first?.tags == [read])
   }
 
+  // What is not loaded is not known: neither change may be taken to cancel the other.
+  @Test func whatIsRemovedAndAddedUnloadedIsRelated() throws {
+    let (one, two) = (book("1"), book("2"))
+    let tag = Tag(name: "t", in: context)
+    tag.books = [one, two]
+    let other = Tag(name: "u", in: context)
+    try context.save()
+    context.refreshAllObjects()
+    one.removeFromTags(other)
+    one.addToTags(other)
+    one.removeFromTags(tag)
+    one.removeFromTags(tag)
+    one.addToTags(tag)
+    two.addToTags(tag)
+    try context.save()
+    #expect(other.books == [one])
+    #expect(tag.books == [two, one])
+    let read = try store.freshContext()
+    #expect(try Tag.objects(in: read).map { $0.books.map(\.isbn) } == [["2", "1"], ["1"]])
+  }
+
   @Test func oneToOneMovesItsPartner() throws {
     let (one, two, three) = (book("1"), book("2"), book("3"))
     one.sequel = two

@@ -172,12 +172,8 @@ extension ManagedObjectContext {
       cachingStates.append(state)
       return rows
     }
-    for member in rows where !member.isDeleted && !state.removed.contains(member.key) {
-      keys.append(member.key)
-    }
-    var list = KeyList(keys)
-    for key in state.added.keys where !list.contains(key) { list.append(key) }
-    state.keys = list
+    for member in rows where !member.isDeleted { keys.append(member.key) }
+    state.load(keys)
     return nil
   }
 

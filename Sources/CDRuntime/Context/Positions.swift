@@ -75,6 +75,9 @@ struct PositionTable {
   let maximum: String
   /// Sets a position: parameters are the position, the object and the related one.
   let update: String
+  /// The same for an object that was related just now, of which nobody knows whether it was so before: one that
+  /// has a position keeps it.
+  let updateNew: String
 
   init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
@@ -84,6 +87,7 @@ struct PositionTable {
       let position = isSource ? "_position" : "_inverse_position"
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(own) = ?1"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
+      updateNew = update + " AND \(position) IS NULL"
     case .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship).map({ SQLite.quoted($0.name) }),
         let position = model.positionColumn(of: relationship).map(SQLite.quoted)
@@ -91,6 +95,8 @@ struct PositionTable {
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       maximum = "SELECT coalesce(max(\(position)), 0) FROM \(table) WHERE \(column) = ?1"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(column) = ?2 AND _pk = ?3"
+      // Its reference was written just now: a position would be that among the objects of another.
+      updateNew = update
     case .reference, .inverseReference: return nil
     }
   }

@@ -287,8 +287,10 @@ struct SaveRun {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
         let table = SQLite.quoted(model.joins[place].table)
+        // A pair that has gone and come back stays: the other side may keep its place there.
         try run(
-          "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key, state.removed.keys)
+          "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key,
+          state.removed.keys.filter { !state.added.contains($0) })
         try run(
           "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key, state.added.keys)
       }
@@ -327,8 +329,10 @@ struct SaveRun {
       }
     }
     guard !changes.isEmpty else { return }
-    let statement = try connection.statement(place.update)
     for change in changes {
+      // Where nothing was loaded an object may have been related all along, and stays where it was.
+      let isCertain = state.keys != nil || state.removed.contains(change.key)
+      let statement = try connection.statement(isCertain ? place.update : place.updateNew)
       statement.bind(change.position, at: 1)
       statement.bind(object.key, at: 2)
       statement.bind(change.key, at: 3)
