@@ -89,6 +89,14 @@ import Testing
     #expect(try Tag.objects(in: read).map { $0.books.map(\.isbn) } == [["2", "1"], ["1"]])
   }
 
+  @Test func anOrderIsKeptThatTheOtherSideWritesThePairsOf() throws {
+    let tag = Tag(name: "t", in: context)
+    let books = ["1", "2", "3"].map(book)
+    tag.books = [books[2], books[0], books[1]]
+    try context.save()
+    #expect(try Tag.objects(in: store.freshContext()).first?.books.map(\.isbn) == ["3", "1", "2"])
+  }
+
   @Test func oneToOneMovesItsPartner() throws {
     let (one, two, three) = (book("1"), book("2"), book("3"))
     one.sequel = two

@@ -8,6 +8,8 @@ extension ManagedObjectContext {
     // A list in place of recursion: a chain of cascades may be long.
     var waiting = [object]
     while let next = waiting.popLast() { delete(next, &waiting) }
+    // Nobody tells the objects that are related by one side alone, or by a rule that leaves the others as they are.
+    dropCaches()
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {

@@ -9,6 +9,8 @@ extension ManagedObjectContext {
       object.flags.remove(.listed)
       revert(object)
     }
+    // Relationships of other objects have those that were deleted again.
+    dropCaches()
     endReading()
   }
 

@@ -181,8 +181,9 @@ extension ManagedObjectContext {
     if let object = registered(key, root: plan.root) {
       return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
     }
-    // Where the store guarantees the row and there is but one entity, the row can wait.
-    if relationship.isGuaranteed, !plan.isPolymorphic { return makeFault(key, plan) }
+    // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
+    // else knows of is not told when the row goes.
+    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic { return makeFault(key, plan) }
     do {
       return try fetchObject(key, plan)
     } catch {

@@ -51,7 +51,9 @@ struct SaveRun {
       try update()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       for object in plan.inserted { try insert(object) }
-      for object in plan.related { try writeRelationships(of: object) }
+      for object in plan.related { try writePairs(of: object) }
+      // After all pairs, for the other side may write them.
+      for object in plan.related { try writePositions(of: object) }
       try writeHistory()
       try external?.keep()
       try commit()
@@ -282,19 +284,24 @@ struct SaveRun {
 
   // MARK: Relationships with rows of their own, and orders
 
-  private func writeRelationships(of object: ManagedObject) throws {
+  private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
         let table = SQLite.quoted(model.joins[place].table)
+        let root = model.entities[relationship.destination].root
         // A pair that has gone and come back stays: the other side may keep its place there.
         try run(
           "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key,
           state.removed.keys.filter { !state.added.contains($0) })
         try run(
-          "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key, state.added.keys)
+          "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key,
+          state.added.keys.filter { context.registered($0, root: root)?.isDeleted != true })
       }
     }
+  }
+
+  private func writePositions(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
