@@ -68,6 +68,18 @@ import Testing
     #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["H"])
   }
 
+  @Test func aSymmetricPartnerIsFreedThatIsNotInMemory() throws {
+    author.spouse = Author(name: "S", in: context)
+    for book in books { context.delete(book) }
+    try context.save()
+    let other = try store.freshContext()
+    other.delete(try other.existingObject(with: author.objectID))
+    try other.save()
+    let left = try Author.objects(in: store.freshContext())
+    #expect(left.map(\.name) == ["S"])
+    #expect(left.first?.spouse == nil)
+  }
+
   // The destination has no entity below it, so that its objects may be made without a look at the store.
   @Test func aOneSidedReferenceGivesNoObjectThatIsGone() throws {
     let model = ManagedObjectModel(

@@ -183,7 +183,9 @@ extension ManagedObjectContext {
     }
     // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
     // else knows of is not told when the row goes.
-    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic { return makeFault(key, plan) }
+    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
+      return makeFault(key, plan)
+    }
     do {
       return try fetchObject(key, plan)
     } catch {
