@@ -59,16 +59,12 @@ extension ManagedObjectContext {
     for object in objects where !object.isPending { change(object) }
   }
 
-  /// Lets relationships that lead to certain entities be read again, where they have no changes.
+  /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
   private func forgetRelationships(to roots: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
-      for object in maps[plan.index]?.objects ?? [] where !object.isPending {
+      for object in maps[plan.index]?.objects ?? [] {
         guard let extras = object.extras else { continue }
-        extras.toMany.removeAll { entry in
-          guard let relationship = object.scope.plan.relationships[entry.slot] else { return false }
-          return roots.contains(model.entities[relationship.destination].root) && !entry.state.isChanged
-        }
-        extras.partners.removeAll()
+        forgetRelationships(extras, of: object) { roots.contains(model.entities[$0.destination].root) }
       }
     }
   }

@@ -110,6 +110,8 @@ struct SaveRun {
     defer { statement.reset() }
     statement.bind(object.key, at: 1)
     guard try statement.step() else {
+      // What was to be deleted is: that is no conflict.
+      if object.flags.contains(.deleted) { return }
       conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
       return
     }
