@@ -116,7 +116,8 @@ struct OracleGraph: Sendable {
   private mutating func take(_ number: Int, _ relation: Relation, _ other: Int) {
     guard has(number, relation, other) else { return }
     if relation.isToMany {
-      rows[number]?.toMany[relation.name]?.removeAll { $0 == other }
+      let left = rows[number]?.toMany[relation.name]?.filter { $0 != other } ?? []
+      rows[number]?.toMany[relation.name] = left.isEmpty ? nil : left
     } else {
       rows[number]?.toOne[relation.name] = nil
     }

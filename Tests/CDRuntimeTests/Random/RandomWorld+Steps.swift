@@ -58,6 +58,9 @@ extension RandomWorld {
     where !attribute.isOptional && attribute.defaultValue == nil {
       try set(number, attribute, 1 + pick % 6, side)
     }
+    if stored.model.isKind(entity, of: "Node"), pick % 2 == 0 {
+      try setCode(number, .string("c\(number)"), side)
+    }
     for relation in stored.model.relations(of: entity) where !relation.isOptional {
       guard let other = self.pick(pick, side, relation.destination) else { continue }
       try object.setValue(self.object(other, side), forKey: relation.name)
@@ -117,13 +120,18 @@ extension RandomWorld {
     side.graph.set(number, attribute.name, new)
   }
 
+  /// Exchanges two unique values, which a save can only write with a third in between.
   private func swapCodes(_ row: Int, _ other: Int, _ side: RandomSide) throws {
-    guard let first = pick(row, side, "Node"), let second = pick(other, side, "Node") else { return }
-    let codes = [first, second].map { side.graph.rows[$0]?.attributes["code"] ?? .null }
-    for (number, code) in zip([second, first], codes) {
-      try object(number, side).setValue(.attribute(code), forKey: "code")
-      side.graph.set(number, "code", code)
-    }
+    let coded = side.graph.live("Node").filter { side.graph.rows[$0]?.attributes["code"] != nil }
+    guard !coded.isEmpty else { return }
+    let numbers = [coded[row % coded.count], coded[other % coded.count]]
+    let codes = numbers.map { side.graph.rows[$0]?.attributes["code"] ?? .null }
+    for (number, code) in zip(numbers, codes.reversed()) { try setCode(number, code, side) }
+  }
+
+  private func setCode(_ number: Int, _ code: AttributeValue, _ side: RandomSide) throws {
+    try object(number, side).setValue(.attribute(code), forKey: "code")
+    side.graph.set(number, "code", code)
   }
 
   /// Brings a context without changes to what has been saved.
