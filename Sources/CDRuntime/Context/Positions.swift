@@ -32,7 +32,9 @@ enum Positions {
         if step == 0 { return renumbered(keys) }
       }
       for place in index..<end {
-        last += step
+        let (next, isBeyond) = last.addingReportingOverflow(step)
+        if isBeyond { return renumbered(keys) }
+        last = next
         changes.append((keys[place], last))
       }
       index = end
