@@ -12,7 +12,8 @@ import GRDBSQLite
   private var parameter: Int32 = 1
   private var captured: [AttributeValue] = []
 
-  /// The first failure since the last start: a codable value that cannot be encoded.
+  /// The first failure since the last start: a codable value that cannot be encoded, or a value too large for
+  /// SQLite.
   private(set) var failure: (any Error)?
 
   // Texts and bytes are bound without SQLite copying them: they stand here until the row has been written.
@@ -80,10 +81,10 @@ import GRDBSQLite
         let target = scratch + scratchUsed
         target.copyMemory(from: source, byteCount: bytes.count)
         scratchUsed += bytes.count
-        sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil)
+        note(sqlite3_bind_text(statement, parameter, target.assumingMemoryBound(to: CChar.self), count, nil))
       } else {
         source.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-          _ = sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied)
+          note(sqlite3_bind_text(statement, parameter, $0, count, SQLite.copied))
         }
       }
     }
@@ -100,9 +101,16 @@ import GRDBSQLite
       let target = scratch + scratchUsed
       target.copyMemory(from: source, byteCount: bytes.count)
       scratchUsed += bytes.count
-      sqlite3_bind_blob(statement, parameter, target, count, nil)
+      note(sqlite3_bind_blob(statement, parameter, target, count, nil))
     } else {
-      sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied)
+      note(sqlite3_bind_blob(statement, parameter, source, count, SQLite.copied))
+    }
+  }
+
+  /// Notes that SQLite does not take a value, which is too large: NULL would be written in its place.
+  @inline(__always) private func note(_ code: Int32) {
+    if code != SQLITE_OK, failure == nil {
+      failure = StoreError.sqlite(code: code, message: "the value is too large", during: "binding a value")
     }
   }
 }
