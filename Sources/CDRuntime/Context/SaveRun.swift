@@ -19,6 +19,8 @@ struct SaveRun {
   /// The history's rows of this save.
   private(set) var saves: [(store: SQLiteStore, id: Int64)] = []
   private var conflicts: [SaveConflict] = []
+  /// The positions that have been written, for their relationships to know once they are there to stay.
+  private var positions: [(state: ToManyState, key: ObjectKey, position: Int64)] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
@@ -57,6 +59,7 @@ struct SaveRun {
       try writeHistory()
       try external?.keep()
       try commit()
+      for written in positions { written.state.positions[written.key] = written.position }
     } catch {
       if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
       external?.discard()
@@ -72,12 +75,39 @@ struct SaveRun {
     }
   }
 
+  /// The objects whose rows, or whose pairs, lead to rows that are not there: a hundred at the most.
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
+    func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: SQLiteStore) {
+      let id =
+        context.registered(key, root: entity.root)?.objectID
+        ?? ManagedObjectID(storeID: store.storeID, entityName: entity.name, key: key)
+      if result.count < 100, !result.contains(id) { result.append(id) }
+    }
     for store in touched {
       for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check").prefix(100) {
-        guard let table = row[0], let text = row[1], let key = Int64(text) else { continue }
-        result.append(ManagedObjectID(storeID: store.storeID, entityName: table, key: key))
+        guard let table = row[0] else { continue }
+        if let key = row[1].flatMap({ Int64($0) }) {
+          let root = model.entities.first { $0.root == $0.index && $0.table == table }
+          if let root { add(key, root, store) }
+        }
+      }
+    }
+    // Rows of pairs have no number of their own by which SQLite could name them.
+    for object in plan.related {
+      guard let store = context.database.home(of: object.scope.plan) else { continue }
+      for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
+        guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
+        else {
+          continue
+        }
+        let table = SQLite.quoted(model.entities[relationship.destination].table)
+        let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
+        for key in state.added.keys {
+          statement.bind(key, at: 1)
+          defer { statement.reset() }
+          if try !statement.step() { add(object.key, object.scope.plan, store) }
+        }
       }
     }
     return result
@@ -303,7 +333,7 @@ struct SaveRun {
     }
   }
 
-  private func writePositions(of object: ManagedObject) throws {
+  private mutating func writePositions(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
@@ -320,7 +350,7 @@ struct SaveRun {
     }
   }
 
-  private func writePositions(
+  private mutating func writePositions(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     guard let place = PositionTable(relationship, in: model) else { return }
@@ -333,7 +363,9 @@ struct SaveRun {
       var last: Int64 = try statement.step() ? statement.int64(0) : 0
       statement.reset()
       for key in state.added.keys {
-        last += Positions.gap
+        // Where somebody else has written the greatest number there is, those that come after it share it.
+        let (next, isBeyond) = last.addingReportingOverflow(Positions.gap)
+        last = isBeyond ? Int64.max : next
         changes.append((key, last))
       }
     }
@@ -346,7 +378,7 @@ struct SaveRun {
       statement.bind(object.key, at: 2)
       statement.bind(change.key, at: 3)
       try statement.run()
-      state.positions[change.key] = change.position
+      positions.append((state, change.key, change.position))
     }
   }
 
