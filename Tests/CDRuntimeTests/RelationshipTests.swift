@@ -172,5 +172,7 @@ import Testing
         .init(reason: .foreignObject, entity: "Book", property: "tags", objectID: book.objectID)
       ])
     ) { try context.save() }
+    book.tags = []
+    try context.save()
   }
 }
