@@ -28,6 +28,53 @@ import Testing
     #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["C"])
   }
 
+  @Test func aDeletionOfWhatSomebodyElseHasChangedCanBeSavedAfterARefresh() throws {
+    let author = Author(name: "A", in: context)
+    try context.save()
+    let other = try store.freshContext()
+    try #require(try Author.objects(in: other).first).name = "B"
+    try other.save()
+    context.delete(author)
+    #expect(throws: SaveError.self) { try context.save() }
+    context.refresh(author, mergeChanges: true)
+    #expect(author.isDeleted)
+    try context.save()
+    #expect(try Author.objects(in: store.freshContext()).isEmpty)
+  }
+
+  @Test func whatSomebodyElseHasDeletedCanBeDeleted() throws {
+    let author = Author(name: "A", in: context)
+    try context.save()
+    let other = try store.freshContext()
+    other.delete(try #require(try Author.objects(in: other).first))
+    try other.save()
+    author.name = "B"
+    #expect(throws: SaveError.conflict([SaveConflict(reason: .deleted, objectID: author.objectID)])) {
+      try context.save()
+    }
+    context.delete(author)
+    try context.save()
+    #expect(author.isDeleted && !context.hasChanges)
+  }
+
+  @Test func aRefreshTakesRelationshipsBackOnBothSides() throws {
+    let (a, b) = (Author(name: "A", in: context), Author(name: "B", in: context))
+    let book = Book(title: "T", isbn: "1", author: a, in: context)
+    let (one, two) = (Tag(name: "one", in: context), Tag(name: "two", in: context))
+    book.tags = [one]
+    try context.save()
+    book.author = b
+    book.tags = [two]
+    context.refresh(book, mergeChanges: false)
+    #expect(book.author === a && book.tags == [one])
+    #expect(a.publications == [book] && b.publications.isEmpty)
+    #expect(one.books == [book] && two.books.isEmpty)
+    try context.save()
+    let read = try store.freshContext()
+    #expect(try Tag.objects(in: read).map { $0.books.map(\.isbn) } == [["1"], []])
+    #expect(try Author.objects(in: read).map { $0.publications.count } == [1, 0])
+  }
+
   // Settled 7: swapping two unique values in one save works.
   @Test func settled7UniqueValuesCanBeSwapped() throws {
     let (one, two) = (Tag(name: "one", in: context), Tag(name: "two", in: context))

@@ -54,6 +54,25 @@ import Testing
     }
   }
 
+  @Test func relationshipsOfObjectsWithChangesAreReadAgainToo() throws {
+    let (context, author, book) = try fill()
+    #expect(author.publications == [book])
+    #expect(book.tags == [])
+    author.name = "Henry"
+    book.addToTags(Tag(name: "mine", in: context))
+    let other = try store.freshContext()
+    let sameAuthor = try #require(try other.existingObject(with: author.objectID) as? Author)
+    let sameBook = try #require(try other.existingObject(with: book.objectID) as? Book)
+    _ = Magazine(title: "Dial", issue: 1, author: sameAuthor, in: other)
+    sameBook.addToTags(Tag(name: "theirs", in: other))
+    try other.save()
+    _ = try Book.objects(in: context)
+    #expect(author.publications.map(\.title) == ["Walden", "Dial"])
+    #expect(Set(book.tags.map(\.name)) == ["mine", "theirs"])
+    try context.save()
+    #expect(Set(book.tags.map(\.name)) == ["mine", "theirs"])
+  }
+
   @Test func deletedObjectsKeepTheirValuesAndSaySo() throws {
     let (context, _, book) = try fill()
     let other = try store.freshContext()

@@ -68,6 +68,35 @@ import Testing
     #expect(read.books.first?.tags == [read])
   }
 
+  // What is not loaded is not known: neither change may be taken to cancel the other.
+  @Test func whatIsRemovedAndAddedUnloadedIsRelated() throws {
+    let (one, two) = (book("1"), book("2"))
+    let tag = Tag(name: "t", in: context)
+    tag.books = [one, two]
+    let other = Tag(name: "u", in: context)
+    try context.save()
+    context.refreshAllObjects()
+    one.removeFromTags(other)
+    one.addToTags(other)
+    one.removeFromTags(tag)
+    one.removeFromTags(tag)
+    one.addToTags(tag)
+    two.addToTags(tag)
+    try context.save()
+    #expect(other.books == [one])
+    #expect(tag.books == [two, one])
+    let read = try store.freshContext()
+    #expect(try Tag.objects(in: read).map { $0.books.map(\.isbn) } == [["2", "1"], ["1"]])
+  }
+
+  @Test func anOrderIsKeptThatTheOtherSideWritesThePairsOf() throws {
+    let tag = Tag(name: "t", in: context)
+    let books = ["1", "2", "3"].map(book)
+    tag.books = [books[2], books[0], books[1]]
+    try context.save()
+    #expect(try Tag.objects(in: store.freshContext()).first?.books.map(\.isbn) == ["3", "1", "2"])
+  }
+
   @Test func oneToOneMovesItsPartner() throws {
     let (one, two, three) = (book("1"), book("2"), book("3"))
     one.sequel = two
@@ -143,5 +172,7 @@ import Testing
         .init(reason: .foreignObject, entity: "Book", property: "tags", objectID: book.objectID)
       ])
     ) { try context.save() }
+    book.tags = []
+    try context.save()
   }
 }

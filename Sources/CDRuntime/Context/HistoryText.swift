@@ -38,7 +38,7 @@ enum HistoryText {
     guard case .array(let pairs)? = json else { return [] }
     return pairs.compactMap { pair in
       guard case .array(let bounds) = pair, bounds.count == 2, case .int(let lower) = bounds[0],
-        case .int(let upper) = bounds[1], lower <= upper
+        case .int(let upper) = bounds[1], lower > 0, lower <= upper
       else { return nil }
       return lower...upper
     }

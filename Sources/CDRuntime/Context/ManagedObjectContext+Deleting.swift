@@ -8,6 +8,8 @@ extension ManagedObjectContext {
     // A list in place of recursion: a chain of cascades may be long.
     var waiting = [object]
     while let next = waiting.popLast() { delete(next, &waiting) }
+    // Nobody tells the objects that are related by one side alone, or by a rule that leaves the others as they are.
+    dropCaches()
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
@@ -43,15 +45,17 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .reference:
       let key = object.referenceKey(relationship.slot)
+      if relationship.isSymmetric {
+        // The other one refers to this one in its own row.
+        guard key != 0, let other = self.object(key, relationship), other !== object else { return }
+        setReference(of: other, inverse, to: nil)
+        return
+      }
       // What is not in memory finds the deleted object missing when it is loaded.
       guard key != 0, let other = registered(key, root: model.entities[relationship.destination].root)
       else { return }
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)
-      } else if relationship.isSymmetric {
-        guard other !== object else { return }
-        setReference(of: other, inverse, to: nil)
-        return
       } else {
         other.requireExtras().partners[slot] = 0
       }

@@ -50,7 +50,8 @@ extension ManagedObjectContext {
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
     guard let map = maps[root], !ranges.isEmpty else { return }
-    let count = ranges.reduce(0) { $0 + $1.count }
+    // Ranges are what a file says, and may be of any length.
+    let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
     // Whichever is shorter: the keys, or what is in memory.
     let objects =
       count <= map.count
@@ -59,16 +60,12 @@ extension ManagedObjectContext {
     for object in objects where !object.isPending { change(object) }
   }
 
-  /// Lets relationships that lead to certain entities be read again, where they have no changes.
+  /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
   private func forgetRelationships(to roots: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
-      for object in maps[plan.index]?.objects ?? [] where !object.isPending {
+      for object in maps[plan.index]?.objects ?? [] {
         guard let extras = object.extras else { continue }
-        extras.toMany.removeAll { entry in
-          guard let relationship = object.scope.plan.relationships[entry.slot] else { return false }
-          return roots.contains(model.entities[relationship.destination].root) && !entry.state.isChanged
-        }
-        extras.partners.removeAll()
+        forgetRelationships(extras, of: object) { roots.contains(model.entities[$0.destination].root) }
       }
     }
   }

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     }
     if inverse.isToMany {
       write(newKey, to: object, slot)
-      if oldKey != 0, let old = self.object(oldKey, relationship) {
+      if oldKey != 0, let old = holder(oldKey, relationship) {
         old.toManyState(inverse.slot).remove(object.key)
         old.noteTouch(inverse.slot)
       }
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
       let former = new.flatMap { partner(of: $0, inverse) }
       if let former, former !== object { write(0, to: former, slot) }
       write(newKey, to: object, slot)
-      if oldKey != 0, let old = self.object(oldKey, relationship) {
+      if oldKey != 0, let old = holder(oldKey, relationship) {
         old.requireExtras().partners[inverse.slot] = 0
         old.noteTouch(inverse.slot)
       }
@@ -65,6 +65,11 @@ extension ManagedObjectContext {
     write(new?.key ?? 0, to: object, slot)
   }
 
+  /// The object that a reference leads to, also where it has been deleted: its rules are still to be checked.
+  private func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    registered(key, root: model.entities[relationship.destination].root) ?? object(key, relationship)
+  }
+
   private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {
     object._willRead()
     return object.referenceKey(slot)
@@ -92,10 +97,14 @@ extension ManagedObjectContext {
           + (select.condition.map { " AND " + $0 } ?? ""))
       statement.bind(object.key, at: 1)
       // The row's object may have been changed since, or deleted.
-      let found = try objects(from: statement, select, of: plan).first {
-        !$0.isDeleted && $0.referenceKey(inverse.slot) == object.key
+      let holders = try objects(from: statement, select, of: plan).filter {
+        $0.referenceKey(inverse.slot) == object.key
       }
-      object.requireExtras().partners[relationship.slot] = found?.key ?? 0
+      let found = holders.first { !$0.isDeleted }
+      // Nothing is noted of a deleted one, for a rollback brings it back.
+      if found != nil || holders.isEmpty {
+        object.requireExtras().partners[relationship.slot] = found?.key ?? 0
+      }
       return found
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
@@ -131,15 +140,37 @@ extension ManagedObjectContext {
       if !member.isDeleted { objects.append(member) }
     }
     if !isComplete {
-      // Some were let go of: one statement fetches all again.
-      let rows = (try? relatedRows(object, relationship, state)) ?? []
-      objects = withExtendedLifetime(rows) {
-        keys.keys.compactMap { self.object($0, relationship) }
+      guard let found = readMembers(of: object, relationship, state, keys) else {
+        return keys.keys.compactMap { registered($0, root: plan.root) }.filter { !$0.isDeleted }
       }
+      objects = found
     }
     state.cache = objects
     cachingStates.append(state)
     return objects
+  }
+
+  /// The objects of a loaded relationship, some of which are not in memory: one statement fetches all again. Those
+  /// that it does not find are gone, and taken out. Nil where the store cannot be read.
+  private func readMembers(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState, _ keys: KeyList
+  ) -> [ManagedObject]? {
+    let rows: [ManagedObject]
+    do {
+      rows = try relatedRows(object, relationship, state)
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
+    }
+    return withExtendedLifetime(rows) {
+      let root = model.entities[relationship.destination].root
+      return keys.keys.compactMap { key in
+        if let member = registered(key, root: root) { return member.isDeleted ? nil : member }
+        if state.added.contains(key), let member = self.object(key, relationship) { return member }
+        state.keys?.remove(key)
+        return nil
+      }
+    }
   }
 
   /// How many objects a to-many relationship has.
@@ -172,12 +203,9 @@ extension ManagedObjectContext {
       cachingStates.append(state)
       return rows
     }
-    for member in rows where !member.isDeleted && !state.removed.contains(member.key) {
-      keys.append(member.key)
-    }
-    var list = KeyList(keys)
-    for key in state.added.keys where !list.contains(key) { list.append(key) }
-    state.keys = list
+    // Deleted ones too, for a rollback brings them back.
+    for member in rows { keys.append(member.key) }
+    state.load(keys)
     return nil
   }
 
@@ -260,8 +288,11 @@ extension ManagedObjectContext {
       if let inverse = inverse(of: relationship) { setReference(of: member, inverse, to: object) }
     }
     if let index, relationship.isOrdered, var keys = state.keys {
+      // The index is one among the objects that can be seen: deleted ones have a key in the list until the save.
+      let others = objects(of: object, relationship).filter { $0 !== member }
       keys.remove(member.key)
-      keys.insert(member.key, at: index)
+      let place = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
+      keys.insert(member.key, at: place ?? keys.count)
       setOrder(of: object, relationship, to: keys.keys)
     }
   }

@@ -100,13 +100,24 @@ extension ManagedObjectContext {
     let key = sqlite3_column_int64(statement, 0)
     let version = sqlite3_column_int64(statement, 1)
     if let object = map[key] {
-      if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
-      return object
+      if object.scope === scope {
+        if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
+        return object
+      }
+      giveUp(object, map)
     }
     let object = makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
     decode(object, row)
     map.insert(object)
     return object
+  }
+
+  /// Lets go of an object that is of another entity than its row says: it was made by an identifier, before anybody
+  /// had seen the row. Its class is not that of the row, and what reads the row counts on that.
+  private func giveUp(_ object: ManagedObject, _ map: IdentityMap) {
+    map.remove(object.key)
+    object.flags.insert(.inaccessible)
+    object.report(.objectGone)
   }
 
   /// Gives an object the values of its row, unless it has changes.
@@ -181,8 +192,11 @@ extension ManagedObjectContext {
     if let object = registered(key, root: plan.root) {
       return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
     }
-    // Where the store guarantees the row and there is but one entity, the row can wait.
-    if relationship.isGuaranteed, !plan.isPolymorphic { return makeFault(key, plan) }
+    // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
+    // else knows of is not told when the row goes.
+    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
+      return makeFault(key, plan)
+    }
     do {
       return try fetchObject(key, plan)
     } catch {
@@ -222,14 +236,20 @@ extension ManagedObjectContext {
 
   // MARK: Objects by identifier
 
-  /// The object of an identifier, as a fault where it is not in memory: its row is not looked for.
+  /// The object of an identifier, as a fault where it is not in memory. Its row is looked for only where entities
+  /// inherit from each other, for the row says of which the object is: it may have changed since the identifier was
+  /// made.
   ///
   /// - Throws: ``FetchError/unknownObject(_:)`` where the identifier is of another store or of an entity
   ///   that the model has not.
   public func object(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     if let object = registered(id.key, root: plan.root) { return object }
-    if plan.description.isAbstract { return try existingObject(with: id) }
+    let root = model.entities[plan.root]
+    if root.isPolymorphic {
+      if let object = try fetchObject(id.key, root) { return object }
+      if plan.description.isAbstract { throw FetchError.unknownObject(id) }
+    }
     return makeFault(id.key, plan)
   }
 

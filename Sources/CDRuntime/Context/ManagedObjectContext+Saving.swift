@@ -22,9 +22,6 @@ extension ManagedObjectContext {
       var run = try SaveRun(context: self, connection: connection, plan: plan)
       try run.write()
       for save in run.saves { noteOwnSave(save.id, in: save.store) }
-      for entry in run.positions {
-        for change in entry.changes { entry.state.positions[change.key] = change.position }
-      }
     }
     let saved = savedObjects(plan)
     finish(plan)
@@ -50,24 +47,6 @@ extension ManagedObjectContext {
       for entry in extras.toMany { entry.state.didSave() }
     }
     pending.removeAll()
-    if !plan.deleted.isEmpty { forgetMembers(plan.deleted) }
-  }
-
-  /// Takes deleted objects out of the one-sided relationships that were loaded, which nobody has told.
-  private func forgetMembers(_ deleted: [ManagedObject]) {
-    let roots = Set(deleted.map(\.scope.plan.root))
-    for plan in model.entities {
-      for case let relationship? in plan.relationships
-      where relationship.isToMany && relationship.inverse == nil
-        && roots.contains(model.entities[relationship.destination].root)
-      {
-        for object in maps[plan.root]?.objects ?? [] {
-          guard let state = object.extras?.toManyState(relationship.slot) else { continue }
-          for gone in deleted { state.keys?.remove(gone.key) }
-          state.cache = nil
-        }
-      }
-    }
   }
 
   private func forgetPending() {

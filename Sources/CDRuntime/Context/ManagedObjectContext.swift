@@ -188,7 +188,8 @@ public final class ManagedObjectContext {
     map.sweep()
   }
 
-  private func dropCaches() {
+  /// Lets relationships be made of their keys again when they are next asked for.
+  func dropCaches() {
     for state in cachingStates { state.cache = nil }
     cachingStates.removeAll()
   }

@@ -32,9 +32,9 @@ enum Positions {
         if step == 0 { return renumbered(keys) }
       }
       for place in index..<end {
-        let (position, isBeyond) = last.addingReportingOverflow(step)
+        let (next, isBeyond) = last.addingReportingOverflow(step)
         if isBeyond { return renumbered(keys) }
-        last = position
+        last = next
         changes.append((keys[place], last))
       }
       index = end
@@ -95,6 +95,9 @@ struct PositionTable {
   let others: String
   /// Sets a position: parameters are the position, the object and the related one.
   let update: String
+  /// The same for an object that was related just now, of which nobody knows whether it was so before: one that
+  /// has a position keeps it.
+  let updateNew: String
 
   init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
@@ -106,6 +109,7 @@ struct PositionTable {
       others =
         "SELECT \(other) FROM \(table) WHERE \(own) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), \(other)"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
+      updateNew = update + " AND \(position) IS NULL"
     case .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship).map({ SQLite.quoted($0.name) }),
         let position = model.positionColumn(of: relationship).map(SQLite.quoted)
@@ -115,6 +119,8 @@ struct PositionTable {
       others =
         "SELECT _pk FROM \(table) WHERE \(column) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), _pk"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(column) = ?2 AND _pk = ?3"
+      // Its reference was written just now: a position would be that among the objects of another.
+      updateNew = update
     case .reference, .inverseReference: return nil
     }
   }

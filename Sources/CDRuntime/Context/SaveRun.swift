@@ -18,9 +18,9 @@ struct SaveRun {
   private let writer = RowWriter()
   /// The history's rows of this save.
   private(set) var saves: [(store: SQLiteStore, id: Int64)] = []
-  /// The positions that were written, for relationships to know when the transaction has ended well.
-  private(set) var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   private var conflicts: [SaveConflict] = []
+  /// The positions that have been written, for their relationships to know once they are there to stay.
+  private var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
@@ -53,10 +53,15 @@ struct SaveRun {
       try update()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       for object in plan.inserted { try insert(object) }
-      for object in plan.related { try writeRelationships(of: object) }
+      for object in plan.related { try writePairs(of: object) }
+      // After all pairs, for the other side may write them.
+      for object in plan.related { try writePositions(of: object) }
       try writeHistory()
       try external?.keep()
       try commit()
+      for (state, changes) in positions {
+        for change in changes { state.positions[change.key] = change.position }
+      }
     } catch {
       if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
       external?.discard()
@@ -72,12 +77,39 @@ struct SaveRun {
     }
   }
 
+  /// The objects whose rows, or whose pairs, lead to rows that are not there: a hundred at the most.
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
+    func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: SQLiteStore) {
+      let id =
+        context.registered(key, root: entity.root)?.objectID
+        ?? ManagedObjectID(storeID: store.storeID, entityName: entity.name, key: key)
+      if result.count < 100, !result.contains(id) { result.append(id) }
+    }
     for store in touched {
       for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check").prefix(100) {
-        guard let table = row[0], let text = row[1], let key = Int64(text) else { continue }
-        result.append(ManagedObjectID(storeID: store.storeID, entityName: table, key: key))
+        guard let table = row[0] else { continue }
+        if let key = row[1].flatMap({ Int64($0) }) {
+          let root = model.entities.first { $0.root == $0.index && $0.table == table }
+          if let root { add(key, root, store) }
+        }
+      }
+    }
+    // Rows of pairs have no number of their own by which SQLite could name them.
+    for object in plan.related {
+      guard let store = context.database.home(of: object.scope.plan) else { continue }
+      for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
+        guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
+        else {
+          continue
+        }
+        let table = SQLite.quoted(model.entities[relationship.destination].table)
+        let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
+        for key in state.added.keys {
+          statement.bind(key, at: 1)
+          defer { statement.reset() }
+          if try !statement.step() { add(object.key, object.scope.plan, store) }
+        }
       }
     }
     return result
@@ -110,6 +142,8 @@ struct SaveRun {
     defer { statement.reset() }
     statement.bind(object.key, at: 1)
     guard try statement.step() else {
+      // What was to be deleted is: that is no conflict.
+      if object.flags.contains(.deleted) { return }
       conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
       return
     }
@@ -292,17 +326,24 @@ struct SaveRun {
 
   // MARK: Relationships with rows of their own, and orders
 
-  private mutating func writeRelationships(of object: ManagedObject) throws {
+  private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
         let table = SQLite.quoted(model.joins[place].table)
+        let root = model.entities[relationship.destination].root
+        // A pair that has gone and come back stays: the other side may keep its place there.
         try run(
-          "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key, state.removed.keys)
+          "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key,
+          state.removed.keys.filter { !state.added.contains($0) })
         try run(
-          "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key, state.added.keys)
+          "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key,
+          state.added.keys.filter { context.registered($0, root: root)?.isDeleted != true })
       }
     }
+  }
+
+  private mutating func writePositions(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
@@ -333,17 +374,24 @@ struct SaveRun {
   ) throws {
     guard let place = PositionTable(relationship, in: model) else { return }
     var changes: [(key: ObjectKey, position: Int64)] = []
+    // Where nothing was loaded an object may have been related all along, and stays where it was.
+    var isCertain = true
     if let keys = state.keys?.keys {
       changes = Positions.changes(for: keys, given: state.positions)
     } else {
       let last = try keys(place.maximum, of: object).first ?? 0
-      changes =
-        try Positions.appended(state.added.keys, behind: last)
-        ?? Positions.renumbered(keys(place.others, of: object) + state.added.keys)
+      if let appended = Positions.appended(state.added.keys, behind: last) {
+        changes = appended
+        isCertain = false
+      } else {
+        let others = try keys(place.others, of: object)
+        changes = Positions.renumbered(others + state.added.keys.filter { !others.contains($0) })
+      }
     }
     guard !changes.isEmpty else { return }
-    let statement = try connection.statement(place.update)
     for change in changes {
+      let keepsPlace = !isCertain && !state.removed.contains(change.key)
+      let statement = try connection.statement(keepsPlace ? place.updateNew : place.update)
       statement.bind(change.position, at: 1)
       statement.bind(object.key, at: 2)
       statement.bind(change.key, at: 3)

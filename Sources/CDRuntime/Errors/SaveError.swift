@@ -32,7 +32,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     case notANumber
     /// A raw value that no case of the enumeration has.
     case unknownCase
-    /// A codable value that cannot be encoded, or stored text that is no value of the type.
+    /// A codable value that cannot be encoded, stored text that is no value of the type, or a text or bytes beyond
+    /// SQLite's limit for one value, which is a thousand million bytes.
     case notEncodable
     /// More than SQLite takes in a row, 1,000,000,000 bytes.
     case tooLarge

@@ -10,6 +10,7 @@ extension ManagedObject {
   }
 
   final func setRelatedObject(_ object: ManagedObject?, _ relationship: RelationshipPlan) {
+    forgetFaults(relationship)
     guard let context = scope.context, accepts(object, relationship) else { return }
     if case .inverseReference = relationship.storage {
       context.setPartner(of: self, relationship, to: object)
@@ -26,6 +27,7 @@ extension ManagedObject {
 
   final func setRelatedObjects(_ objects: [ManagedObject], _ relationship: RelationshipPlan) {
     guard let context = scope.context else { return }
+    forgetFaults(relationship)
     let accepted = objects.filter { accepts($0, relationship) }
     let wanted = Set(accepted)
     for object in context.objects(of: self, relationship) where !wanted.contains(object) {
@@ -51,6 +53,11 @@ extension ManagedObject {
     let state = ToManyState()
     extras.toMany.append((slot, state))
     return state
+  }
+
+  /// What was refused of a relationship counts no more once it is set anew.
+  private func forgetFaults(_ relationship: RelationshipPlan) {
+    extras?.faults.removeAll { $0.property == relationship.name }
   }
 
   /// Whether an object can be related to this one. What belongs to another context is noted, for the save

@@ -5,7 +5,9 @@
 final class ToManyState {
   /// The related objects; nil until they have been loaded.
   var keys: KeyList?
-  /// Added to a relationship that has not been loaded, or, in a loaded one, since the last save.
+  /// Added and removed since the last save: in a loaded relationship what makes the difference, in one that has not
+  /// been loaded whatever was asked for, removals first. What the store has is not known there, so that neither
+  /// cancels the other.
   var added = KeyList()
   var removed = KeyList()
   /// The objects of `keys`, kept until the context next lets go of what nobody uses.
@@ -17,19 +19,46 @@ final class ToManyState {
 
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || isOrderChanged }
 
-  /// Notes that an object is related from now on.
-  func add(_ key: ObjectKey, at index: Int? = nil) {
+  /// Notes that an object is related from now on, at the end of an ordered relationship.
+  func add(_ key: ObjectKey) {
     cache = nil
-    if !removed.remove(key) { added.append(key) }
-    if let index { keys?.insert(key, at: index) } else { keys?.append(key) }
+    if keys != nil {
+      guard keys?.contains(key) == false else { return }
+      keys?.append(key)
+      if !removed.remove(key) { added.append(key) }
+    } else if !added.contains(key) {
+      added.append(key)
+    }
     isOrderChanged = true
   }
 
   /// Notes that an object is no longer related.
   func remove(_ key: ObjectKey) {
     cache = nil
-    if !added.remove(key) { removed.append(key) }
-    keys?.remove(key)
+    // Should it come back, it comes to the end.
+    positions[key] = nil
+    if keys != nil {
+      guard keys?.remove(key) == true else { return }
+      if !added.remove(key) { removed.append(key) }
+    } else {
+      added.remove(key)
+      if !removed.contains(key) { removed.append(key) }
+    }
+  }
+
+  /// Notes what the store has, to which the changes are added.
+  func load(_ stored: [ObjectKey]) {
+    var list = KeyList(stored.filter { !removed.contains($0) })
+    var known = KeyList(stored)
+    var (additions, removals) = (KeyList(), KeyList())
+    for key in removed.keys where known.contains(key) && !added.contains(key) { removals.append(key) }
+    for key in added.keys {
+      if !list.contains(key) { list.append(key) }
+      if !known.contains(key) { additions.append(key) }
+      // It has gone and come back, to the end.
+      if removed.contains(key) { positions[key] = nil }
+    }
+    (keys, added, removed) = (list, additions, removals)
   }
 
   /// Forgets changes that have been saved.

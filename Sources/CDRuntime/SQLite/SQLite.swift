@@ -8,16 +8,17 @@ enum SQLite {
 
   /// A name in double quotes.
   static func quoted(_ name: String) -> String {
-    "\"" + doubled("\"", in: name) + "\""
+    "\"" + doubled(UInt8(ascii: "\""), in: name) + "\""
   }
 
   /// A string literal.
   static func literal(_ text: String) -> String {
-    "'" + doubled("'", in: text) + "'"
+    "'" + doubled(UInt8(ascii: "'"), in: text) + "'"
   }
 
-  private static func doubled(_ quote: Character, in text: String) -> String {
-    guard text.contains(quote) else { return text }
-    return String(text.flatMap { $0 == quote ? [$0, $0] : [$0] })
+  // By bytes, as SQLite reads it: to Swift a quote with an accent behind it is another character.
+  private static func doubled(_ quote: UInt8, in text: String) -> String {
+    guard text.utf8.contains(quote) else { return text }
+    return String(decoding: text.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self)
   }
 }

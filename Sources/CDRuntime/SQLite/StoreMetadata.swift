@@ -78,8 +78,10 @@ struct StoreMetadata {
     definitionHash = try text("definitionHash")
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
-    for (key, value) in values where key.hasPrefix(Self.valuePrefix) {
-      self.values[String(key.dropFirst(Self.valuePrefix.count))] = value
+    // By bytes: to Swift the prefix ends with another character where the key begins with an accent.
+    let prefix = Self.valuePrefix.utf8
+    for (key, value) in values where key.utf8.starts(with: prefix) {
+      self.values[String(decoding: key.utf8.dropFirst(prefix.count), as: UTF8.self)] = value
     }
   }
 

@@ -46,9 +46,9 @@ enum DecimalText {
     guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
     let number = text[text.utf8.index(after: blank)...]
     // Decimal takes what begins as a number.
-    guard number.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || isDigit($0) }) else {
-      return nil
-    }
+    let digits = number.utf8.first == UInt8(ascii: "-") ? number.utf8.dropFirst() : number.utf8[...]
+    let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }
     return Decimal(string: String(number))
   }
 

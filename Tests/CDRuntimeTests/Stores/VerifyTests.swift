@@ -33,7 +33,7 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["much", "2500999 9.99abc", "2500999 "])
+  @Test(arguments: ["much", "2500999 9.99abc", "2500999 ", "2500999 9.9.9", "2500999 9-9", "2500999 -"])
   func unreadableValuesAreFound(text: String) throws {
     try PlainSQL.run("UPDATE Publication SET price = '\(text)'", at: store.url)
     #expect(

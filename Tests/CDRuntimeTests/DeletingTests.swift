@@ -1,0 +1,105 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Deleted objects and the relationships that they were in: gone at once, and back after a rollback.
+@Suite struct DeletingTests {
+  private let store: TemporaryStore
+  private let context: ManagedObjectContext
+  private let author: Author
+  private let books: [Book]
+
+  init() throws {
+    store = try TemporaryStore()
+    let context = try store.freshContext()
+    let author = Author(name: "A", in: context)
+    books = (1...3).map { Book(title: "B", isbn: "\($0)", author: author, in: context) }
+    (self.context, self.author) = (context, author)
+  }
+
+  @Test func aLoadedOneSidedRelationshipLosesThemAtOnce() throws {
+    let shelf = Shelf(in: context)
+    shelf.books = books
+    try context.save()
+    #expect(shelf.books == books)
+    context.delete(books[0])
+    #expect(shelf.books == [books[1], books[2]])
+    context.rollback()
+    #expect(shelf.books == books)
+    context.delete(books[0])
+    try context.save()
+    #expect(shelf.books == [books[1], books[2]])
+  }
+
+  // The others are not in memory when the object is deleted, and are not told.
+  @Test func whatIsLoadedMeanwhileHasThemAfterARollback() throws {
+    books[0].sequel = books[1]
+    books[0].addToReviews(Review(stars: 1, in: context))
+    try context.save()
+    let other = try store.freshContext()
+    let review = try #require(try Review.objects(in: other).first)
+    let sequel = try #require(try Book.object(isbn: "2", in: other))
+    other.delete(review)
+    other.delete(sequel)
+    let book = try #require(try Book.object(isbn: "1", in: other))
+    #expect(book.reviews.isEmpty)
+    #expect(book.sequel == nil)
+    other.rollback()
+    #expect(book.reviews == [review])
+    #expect(book.sequel === sequel)
+  }
+
+  @Test func anObjectThatWasAddedAndDeletedIsNotSaved() throws {
+    let shelf = Shelf(in: context)
+    try context.save()
+    shelf.addToBooks(books[0])
+    context.delete(books[0])
+    try context.save()
+    #expect(try Shelf.objects(in: store.freshContext()).first?.books.isEmpty == true)
+  }
+
+  @Test func whatHasMovedAwayDoesNotDenyADeletion() throws {
+    try context.save()
+    context.delete(author)
+    #expect(throws: SaveError.self) { try context.save() }
+    let heir = Author(name: "H", in: context)
+    for book in books { book.author = heir }
+    try context.save()
+    #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["H"])
+  }
+
+  @Test func aSymmetricPartnerIsFreedThatIsNotInMemory() throws {
+    author.spouse = Author(name: "S", in: context)
+    for book in books { context.delete(book) }
+    try context.save()
+    let other = try store.freshContext()
+    other.delete(try other.existingObject(with: author.objectID))
+    try other.save()
+    let left = try Author.objects(in: store.freshContext())
+    #expect(left.map(\.name) == ["S"])
+    #expect(left.first?.spouse == nil)
+  }
+
+  // The destination has no entity below it, so that its objects may be made without a look at the store.
+  @Test func aOneSidedReferenceGivesNoObjectThatIsGone() throws {
+    let model = ManagedObjectModel(
+      name: "Pins", id: UUID(),
+      versions: [
+        ModelVersion(
+          number: 1,
+          entities: [
+            EntityDescription(
+              name: "Pin", relationships: [RelationshipDescription(name: "place", destination: "Place")]),
+            EntityDescription(name: "Place"),
+          ])
+      ], currentVersionNumber: 1)
+    let container = try PersistentContainer(inMemoryModel: model)
+    let context = container.newContext()
+    let (pin, place) = (try context.insert(entityNamed: "Pin"), try context.insert(entityNamed: "Place"))
+    try pin.setValue(place, forKey: "place")
+    try context.save()
+    context.delete(place)
+    try context.save()
+    #expect(try pin.value(forKey: "place").object == nil)
+  }
+}
