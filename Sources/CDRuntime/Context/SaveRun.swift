@@ -52,6 +52,7 @@ struct SaveRun {
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       for object in plan.inserted { try insert(object) }
       for object in plan.related { try writeRelationships(of: object) }
+      for object in plan.related { try writeOrders(of: object) }
       try writeHistory()
       try external?.keep()
       try commit()
@@ -293,6 +294,11 @@ struct SaveRun {
           "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key, state.added.keys)
       }
     }
+  }
+
+  /// Writes the order of an object's relationships, once all pairs are there: those of a relationship to many
+  /// on both sides are the source's to write.
+  private func writeOrders(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
