@@ -42,6 +42,8 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
   case utiConformsTo = "UTI-CONFORMS-TO"
   /// Equality of uniform type identifiers: read, and refused when evaluated.
   case utiEquals = "UTI-EQUALS"
+  /// A match of words, as a search index has them: read, and refused when evaluated.
+  case tokenMatches = "TOKENMATCHES"
 }
 
 /// How many of a collection's elements a comparison must hold for.
