@@ -33,7 +33,9 @@ extension IndexDescription {
 extension SortKey {
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
-    self.init(try reader.required("key").string(), ascending: try !reader.flag("descending"))
+    self.init(
+      try reader.required("key").string(), ascending: try !reader.flag("descending"),
+      options: ComparisonOptions(letters: try reader.string("options") ?? ""))
     try reader.finish()
   }
 }

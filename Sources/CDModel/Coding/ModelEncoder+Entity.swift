@@ -38,6 +38,7 @@ extension ModelEncoder {
     var writer = JSONObjectWriter()
     writer.add("key", key.keyPath)
     writer.add("descending", flag: !key.isAscending)
+    writer.add("options", key.options.isEmpty ? nil : key.options.letters)
     return writer.value
   }
 

@@ -85,11 +85,15 @@ public struct SortKey: Hashable, Sendable {
   public var keyPath: String
   /// Whether smaller values come first.
   public var isAscending: Bool
+  /// How strings are compared: by their code units where nothing is said, without case with
+  /// ``ComparisonOptions/caseInsensitive``. Only a fetch's order can have options; an index has none.
+  public var options: ComparisonOptions
 
   /// A key path, in ascending order unless told otherwise.
-  public init(_ keyPath: String, ascending: Bool = true) {
+  public init(_ keyPath: String, ascending: Bool = true, options: ComparisonOptions = []) {
     self.keyPath = keyPath
     self.isAscending = ascending
+    self.options = options
   }
 }
 

@@ -185,7 +185,6 @@ extension ManagedObjectContext {
   private func load(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> [ManagedObject]? {
-    var keys: [ObjectKey] = []
     var rows: [ManagedObject] = []
     if !object.flags.contains(.inserted) {
       do {
@@ -195,6 +194,15 @@ extension ManagedObjectContext {
         return nil
       }
     }
+    return fill(state, with: rows)
+  }
+
+  /// Notes which rows' objects a relationship has, with what was added to it and removed from it since.
+  ///
+  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  @discardableResult
+  func fill(_ state: ToManyState, with rows: [ManagedObject]) -> [ManagedObject]? {
+    var keys: [ObjectKey] = []
     keys.reserveCapacity(rows.count)
     if pending.isEmpty {
       for member in rows { keys.append(member.key) }
@@ -220,7 +228,7 @@ extension ManagedObjectContext {
     let statement = try connection.statement(
       .init(purpose: .related, place: -1 - object.scope.plan.index, detail: .init(relationship.slot))
     ) {
-      select.sql + sql.join + " WHERE \(sql.condition)" + (select.condition.map { " AND " + $0 } ?? "")
+      select.sql + sql.join + " WHERE \(sql.owner) = ?1" + (select.condition.map { " AND " + $0 } ?? "")
         + " ORDER BY \(sql.order)"
     }
     statement.bind(object.key, at: 1)
@@ -228,7 +236,7 @@ extension ManagedObjectContext {
     if let position = sql.position {
       let positions = try connection.statement(
         "SELECT t0._pk, \(position) FROM \(SQLite.quoted(plan.table)) AS t0\(sql.join) "
-          + "WHERE \(sql.condition) AND \(position) IS NOT NULL")
+          + "WHERE \(sql.owner) = ?1 AND \(position) IS NOT NULL")
       defer { positions.reset() }
       positions.bind(object.key, at: 1)
       state.positions.removeAll()
@@ -237,9 +245,10 @@ extension ManagedObjectContext {
     return rows
   }
 
-  private func relatedSQL(
+  /// Where the rows of a to-many relationship are; `owner` is the column with the key of the object that has it.
+  func relatedSQL(
     _ relationship: RelationshipPlan
-  ) -> (join: String, condition: String, order: String, position: String?) {
+  ) -> (join: String, owner: String, order: String, position: String?) {
     switch relationship.storage {
     case .join(let place, let isSource):
       let join = model.joins[place]
@@ -248,13 +257,13 @@ extension ManagedObjectContext {
       let position =
         relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
       return (
-        " JOIN \(SQLite.quoted(join.table)) AS j ON j.\(other) = t0._pk", "j.\(own) = ?1",
+        " JOIN \(SQLite.quoted(join.table)) AS j ON j.\(other) = t0._pk", "j.\(own)",
         (position.map { $0 + ", " } ?? "") + "t0._pk", position
       )
     case .referencesOfOthers, .reference, .inverseReference:
       let column = model.referenceColumn(behind: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
       let position = model.positionColumn(of: relationship).map { "t0." + SQLite.quoted($0) }
-      return ("", "t0.\(column) = ?1", (position.map { $0 + ", " } ?? "") + "t0._pk", position)
+      return ("", "t0.\(column)", (position.map { $0 + ", " } ?? "") + "t0._pk", position)
     }
   }
 

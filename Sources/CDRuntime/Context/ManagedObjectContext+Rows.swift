@@ -94,7 +94,7 @@ extension ManagedObjectContext {
   }
 
   @inline(__always)
-  private func object(
+  func object(
     from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope, _ map: IdentityMap
   ) -> ManagedObject {
     let key = sqlite3_column_int64(statement, 0)

@@ -18,6 +18,12 @@ public enum FetchError: Error, Hashable, Sendable {
   case unknownTemplate(entity: String, name: String)
   /// The predicate or the sort order does not fit the model: every mistake.
   case invalid(entity: String, [ExpressionDiagnostic])
+  /// A key of the order has string options, and its values are no strings.
+  case optionsOfNoString(entity: String, key: String)
+  /// A key path whose objects are to be prefetched has a step that is no relationship.
+  case notARelationship(entity: String, key: String)
+  /// A key path whose values are to be fetched leads to many values, or is no property's.
+  case notAValue(entity: String, key: String)
   /// A variable of the predicate has no value.
   case missingVariable(String)
   /// What cannot be evaluated, with the construct.
@@ -42,6 +48,12 @@ extension FetchError: CustomStringConvertible {
     case .unknownTemplate(let entity, let name): "entity '\(entity)' has no fetch '\(name)'"
     case .invalid(let entity, let diagnostics):
       "the fetch of '\(entity)' is invalid: " + diagnostics.map(\.description).joined(separator: "; ")
+    case .optionsOfNoString(let entity, let key):
+      "'\(entity).\(key)' is sorted with string options and is no string; leave the options out"
+    case .notARelationship(let entity, let key):
+      "'\(entity).\(key)' is to be prefetched and is no relationship; name relationships alone"
+    case .notAValue(let entity, let key):
+      "'\(entity).\(key)' is not one value; fetch attributes, to-one relationships and what those lead to"
     case .missingVariable(let name): "variable '$\(name)' has no value; give it one in `variables`"
     case .unsupported(let construct): "\(construct) cannot be evaluated"
     case .evaluation(let reason): reason

@@ -1,161 +1,116 @@
-/// One fetch: checked against the model, then answered by the store, or by it and the context together.
+/// One fetch, checked against the model and ready to be answered.
 ///
-/// What is unsaved decides how:
+/// What is unsaved decides how it is:
 /// - Nothing is: SQL chooses, sorts and counts. Where it cannot do so exactly it narrows the rows down, and
 ///   the evaluator does the rest.
-/// - Something is, and the request reads nothing but the fetched objects themselves (``Reach``): SQL chooses
-///   among the rows of objects without changes, the evaluator among those with changes.
-/// - Something is, and the request reads related objects: the evaluator chooses from all of them.
+/// - Something is, and none of it has a say in the answer for objects without changes (``Reach``): SQL chooses
+///   among the rows of those, the evaluator among objects with changes.
+/// - Something is that may have a say in all of them: the evaluator chooses from all.
 struct FetchRun {
   let context: ManagedObjectContext
   let plan: EntityPlan
-  private let predicate: FetchPredicate?
-  private let variables: [String: EvaluationValue]
-  private let sortKeys: [SortKey]
-  private let limit: Int?
-  private let offset: Int
-  private let includesSubentities: Bool
-  private let evaluator: PredicateEvaluator
+  let predicate: FetchPredicate?
+  let sortKeys: [SortKey]
+  var limit: Int?
+  var offset: Int
+  let includesSubentities: Bool
+  let evaluator: PredicateEvaluator
+  let constants: [String: ExpressionConstant]
+  let variables: [String: EvaluationValue]
+  /// The objects with changes that count, deleted ones among them.
+  let pending: [ManagedObject]
+  /// Whether there are changes that are not to count.
+  let ignoresChanges: Bool
 
+  /// - Parameter fetchSource: The object whose fetched property is asked for.
   /// - Throws: ``FetchError`` where the predicate or the order does not fit the model, or a variable has no
   ///   value; ``StoreError/noStore(entity:)``.
-  init(
-    context: ManagedObjectContext, plan: EntityPlan, predicate: FetchPredicate?,
-    variables: [String: ExpressionConstant], sortKeys: [SortKey], limit: Int?, offset: Int,
-    includesSubentities: Bool, fetchSource: ManagedObject? = nil
+  init<Object: ManagedObject>(
+    _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
+    fetchSource: ManagedObject? = nil
   ) throws {
     guard plan.home != nil else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
-    self.sortKeys = sortKeys
-    self.limit = limit.map { max(0, $0) }
-    self.offset = max(0, offset)
-    self.includesSubentities = includesSubentities
-    let checker = ExpressionChecker(graph: context.model.graph)
-    var errors: [ExpressionDiagnostic] = []
-    var values = variables.mapValues { EvaluationValue($0) }
+    sortKeys = request.sortKeys
+    limit = request.limit.map { max(0, $0) }
+    offset = max(0, request.offset)
+    includesSubentities = request.includesSubentities
+    constants = request.variables
+    var values = request.variables.mapValues { EvaluationValue($0) }
     if let fetchSource { values["FETCH_SOURCE"] = .subject(fetchSource) }
-    var checked: FetchPredicate?
-    var missing: String?
-    if let predicate {
-      let result = checker.check(
-        predicate, on: plan.name, fetchSource: fetchSource.map { $0.scope.plan.name })
-      errors += result.diagnostics.filter { $0.severity == .error }
-      missing = result.variables.first { values[$0.name] == nil }?.name
-      checked = result.predicate
-    }
-    for key in sortKeys {
-      let result = checker.check(ValueExpression.keyPath(key.keyPath), on: plan.name)
-      errors += result.diagnostics.filter { $0.severity == .error }
-    }
-    guard errors.isEmpty else { throw FetchError.invalid(entity: plan.name, errors) }
-    if let missing { throw FetchError.missingVariable(missing) }
-    self.predicate = checked
-    self.variables = values
+    variables = values
     evaluator = PredicateEvaluator(variables: values)
+    let check = FetchCheck(graph: context.model.graph, entity: plan.name)
+    predicate = try check.checked(
+      request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
+      boundNames: values.keys)
+    let changed = context.pending.isEmpty ? [] : context.pending.filter(\.isPending)
+    pending = request.includesPendingChanges ? changed : []
+    ignoresChanges = !request.includesPendingChanges && !changed.isEmpty
   }
 
-  // MARK: Answers
-
-  func objects() throws -> [ManagedObject] {
-    do {
-      let pending = context.pending.filter(\.isPending)
-      return pending.isEmpty ? try storedObjects() : try objects(with: pending)
-    } catch let error as EvaluationError {
-      throw FetchError(error)
-    }
+  /// The same request, for another context.
+  func request() -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(entityName: plan.name, where: predicate)
+    request.variables = constants
+    request.sortKeys = sortKeys
+    request.limit = limit
+    request.offset = offset
+    request.includesSubentities = includesSubentities
+    return request
   }
 
-  func count() throws -> Int {
-    do {
-      let condition = try storeCondition()
-      guard condition?.isExact ?? true, !context.pending.contains(where: \.isPending) else {
-        return try objects().count
-      }
-      let all = try storedCount(condition)
-      return min(limit ?? Int.max, max(0, all - offset))
-    } catch let error as EvaluationError {
-      throw FetchError(error)
-    }
+  /// Whether the answer for objects without changes can be had from the store.
+  var storeDecides: Bool {
+    guard let predicate, !pending.isEmpty else { return true }
+    return reach.isIndependent(predicate, of: pendingRoots)
   }
 
-  /// The answer where nothing is unsaved.
-  private func storedObjects() throws -> [ManagedObject] {
-    let condition = try storeCondition()
-    let order = try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model)
-    guard condition?.isExact ?? true, let order else {
-      return try chosen(from: rows(condition))
-    }
-    var window = ""
-    if limit != nil || offset > 0 { window = " LIMIT \(limit ?? -1) OFFSET \(offset)" }
-    return try rows(condition, order: order, window: window)
+  /// Whether the store's order of objects without changes is right.
+  var storeSorts: Bool {
+    sortKeys.isEmpty || pending.isEmpty || reach.isIndependent(sortKeys, of: pendingRoots)
   }
 
-  /// The answer where there are unsaved changes, of the entity's objects or of others.
-  private func objects(with pending: [ManagedObject]) throws -> [ManagedObject] {
-    let reach = Reach(plan: plan)
-    let isOwn = predicate.map { reach.isOwn($0) } ?? true
-    var candidates = try rows(isOwn ? storeCondition() : nil).filter { !isOwn || !$0.isPending }
-    candidates.removeAll(where: \.isDeleted)
-    // Those with changes: unsaved ones are in no table, and rows of the others may say anything.
-    for object in pending where !object.isDeleted && (isOwn || object.isInserted) {
-      let entity = object.scope.plan
-      if includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index {
-        candidates.append(object)
-      }
-    }
-    // The order of insertion, which is that of the keys.
-    candidates.sort { $0.key < $1.key }
-    return try chosen(from: candidates)
+  private var reach: Reach { Reach(plan: plan, model: context.model, variables: Set(variables.keys)) }
+  private var pendingRoots: Set<Int> { Set(pending.map(\.scope.plan.root)) }
+
+  /// Whether an object is of the wanted entities.
+  func isWanted(_ object: ManagedObject) -> Bool {
+    let entity = object.scope.plan
+    return includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index
   }
 
-  /// What the evaluator chooses and sorts, in the limits of the request.
-  private func chosen(from candidates: [ManagedObject]) throws -> [ManagedObject] {
-    var objects = candidates
-    if let predicate {
-      objects = try objects.filter { (object) throws(EvaluationError) in
-        try evaluator.matches(predicate, object)
-      }
-    }
-    let rest = try evaluator.sorted(objects, by: sortKeys).dropFirst(offset)
+  /// The objects of a list that meet the predicate.
+  func matching(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
+    guard let predicate else { return objects }
+    var matching: [ManagedObject] = []
+    for object in objects where try evaluator.matches(predicate, object) { matching.append(object) }
+    return matching
+  }
+
+  /// The objects with changes that meet the predicate, in the order of their keys.
+  func matchingChanged() throws(EvaluationError) -> [ManagedObject] {
+    let changed = pending.filter { !$0.isDeleted && isWanted($0) }
+    return try matching(changed.sorted { $0.key < $1.key })
+  }
+
+  /// The part of a list that the request asks for.
+  func window<Element>(_ elements: [Element]) -> [Element] {
+    if offset == 0, limit.map({ $0 >= elements.count }) ?? true { return elements }
+    let rest = elements.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  // MARK: SQL
-
-  private func storeCondition() throws(EvaluationError) -> SQLPredicate? {
-    guard let predicate else { return nil }
-    return try SQLPredicate.compile(predicate, entity: plan, plan: context.model, variables: variables)
-  }
-
-  private func storedCount(_ condition: SQLPredicate?) throws -> Int {
-    let sql = "SELECT count(*) FROM \(SQLite.quoted(plan.table)) AS t0" + restriction(condition)
-    let statement = try context.reader().statement(sql)
-    defer { statement.reset() }
-    statement.bind(condition?.bindings ?? [])
-    return try statement.step() ? Int(statement.int64(0)) : 0
-  }
-
-  private func rows(
-    _ condition: SQLPredicate?, order: String = "", window: String = ""
-  ) throws -> [ManagedObject] {
-    let select = context.model.selects[plan.index]
-    let terms = order.isEmpty ? "t0._pk" : order + ", t0._pk"
-    let rest = restriction(condition) + " ORDER BY " + terms + window
-    let bindings = condition?.bindings ?? []
-    return try context.objects(selecting: select, of: plan, rest, bindings)
-  }
-
-  /// The WHERE of the wanted entities and a condition.
-  private func restriction(_ condition: SQLPredicate?) -> String {
-    var parts: [String] = []
-    if includesSubentities || !plan.isPolymorphic {
-      if let kinds = context.model.selects[plan.index].condition { parts.append(kinds) }
-    } else {
-      parts.append("t0._entity = " + SQLite.literal(plan.name))
+  /// Runs a body and turns what evaluation throws, in memory or within SQL, into a fetch's error.
+  func answer<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as EvaluationError {
+      throw FetchError(error)
+    } catch let error as StoreError {
+      throw FetchError(evaluationIn: error) ?? error
     }
-    if let condition { parts.append(parts.isEmpty ? condition.sql : "(\(condition.sql))") }
-    return parts.isEmpty ? "" : " WHERE " + parts.joined(separator: " AND ")
   }
 }
 
@@ -166,6 +121,20 @@ extension FetchError {
     case .unsupported(let construct): self = .unsupported(construct)
     case .unboundVariable(let name): self = .missingVariable(name)
     default: self = .evaluation("\(error)")
+    }
+  }
+
+  /// What SQL reports that the evaluator would have thrown; nil for an error of the store.
+  init?(evaluationIn error: StoreError) {
+    guard case .sqlite(_, _, let message, _) = error else { return nil }
+    if message == EvaluationError.patternTooCostly.description
+      || message == EvaluationError.badPattern.description
+    {
+      self = .evaluation(message)
+    } else if message == "integer overflow" {
+      self = .evaluation(EvaluationError.overflow(operation: "@sum").description)
+    } else {
+      return nil
     }
   }
 }

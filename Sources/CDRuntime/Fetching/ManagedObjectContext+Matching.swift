@@ -24,20 +24,6 @@ extension ManagedObjectContext {
       FetchRequest(entityName: name, where: try predicate(matching: pairs, using: combination, of: name)))
   }
 
-  /// The objects of a fetch template of the model.
-  public func objects(
-    forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
-  ) throws -> [ManagedObject] {
-    guard let description = self.template(template, of: name) else {
-      throw FetchError.unknownTemplate(entity: name, name: template)
-    }
-    var request = FetchRequest<ManagedObject>(entityName: name, where: description.predicate)
-    request.variables = variables.mapValues { .value($0.attributeValue) }
-    request.sortKeys = description.sort
-    request.limit = description.limit
-    return try fetch(request)
-  }
-
   /// The one object that a request fetches.
   func single<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Object? {
     var request = request

@@ -1,49 +1,126 @@
-/// Whether an expression reads nothing but the object itself: its attributes, the fields of its composites, and
-/// which object a to-one relationship leads to. Its answer for a saved object is then the same whatever is
-/// unsaved in others.
+/// Which objects besides the fetched one an expression reads.
 ///
-/// What is not known to be so counts as reading more, which costs time and no correctness.
+/// The store's answer for an object without changes is right where none of the objects that decide it has
+/// changes. What reads nothing but the object itself depends on no others: its attributes, the fields of its
+/// composites, and which object a to-one relationship leads to.
 struct Reach {
   let plan: EntityPlan
+  let model: ModelPlan
+  /// The names of variables that have values.
+  let variables: Set<String>
 
-  func isOwn(_ predicate: FetchPredicate) -> Bool {
+  /// Whether the answer for an object without changes is the same whatever is unsaved in others.
+  ///
+  /// - Parameter pending: The roots of the entities of objects with changes.
+  func isIndependent(_ predicate: FetchPredicate, of pending: Set<Int>) -> Bool {
+    var roots = Roots(reach: self)
+    roots.add(predicate)
+    return roots.areIndependent(of: pending)
+  }
+
+  func isIndependent(_ keys: [SortKey], of pending: Set<Int>) -> Bool {
+    var roots = Roots(reach: self)
+    for key in keys { roots.add(ValueExpression.keyPath(key.keyPath)) }
+    return roots.areIndependent(of: pending)
+  }
+}
+
+/// The roots of the entities whose objects are read on the way.
+private struct Roots {
+  let reach: Reach
+  private var places: Set<Int> = []
+  /// Whether something is read of which it is not known what it reads in turn.
+  private var isUnknown = false
+  /// The entities of SUBQUERY's variables.
+  private var scope: [String: EntityPlan] = [:]
+
+  init(reach: Reach) { self.reach = reach }
+
+  func areIndependent(of pending: Set<Int>) -> Bool { !isUnknown && places.isDisjoint(with: pending) }
+
+  mutating func add(_ predicate: FetchPredicate) {
     switch predicate.kind {
-    case .constant: true
-    case .comparison(let comparison): isOwn(comparison.left) && isOwn(comparison.right)
-    case .and(let parts), .or(let parts): parts.allSatisfy { isOwn($0) }
-    case .not(let part): isOwn(part)
+    case .constant: break
+    case .comparison(let comparison):
+      add(comparison.left)
+      add(comparison.right)
+    case .and(let parts), .or(let parts): for part in parts { add(part) }
+    case .not(let part): add(part)
     }
   }
 
-  func isOwn(_ keys: [SortKey]) -> Bool {
-    keys.allSatisfy { isOwn(ValueExpression.keyPath($0.keyPath)) }
-  }
-
-  private func isOwn(_ expression: ValueExpression) -> Bool {
+  /// - Returns: The entity of the objects that the expression leads to, where it leads to objects.
+  @discardableResult
+  mutating func add(_ expression: ValueExpression) -> EntityPlan? {
     switch expression.kind {
-    case .constant, .variable, .object: true
-    case .path(let base, let steps): isObject(base) && isOwn(steps)
-    case .aggregate(let parts), .coalesced(let parts): parts.allSatisfy { isOwn($0) }
-    case .negated(let operand), .bitwiseComplement(let operand): isOwn(operand)
-    case .operation(let first, let terms): isOwn(first) && terms.allSatisfy { isOwn($0.operand) }
-    case .anyKey, .function, .unknownFunction, .invocation, .cast, .ternary, .subquery, .assignment: false
+    case .constant: break
+    case .object: return reach.plan
+    case .variable(let name):
+      if let entity = scope[name] { return entity }
+      if !reach.variables.contains(name) { isUnknown = true }
+    case .path(let base, let steps): return add(base, steps)
+    case .aggregate(let parts), .coalesced(let parts), .function(_, let parts):
+      for part in parts { add(part) }
+    case .negated(let operand), .bitwiseComplement(let operand): add(operand)
+    case .operation(let first, let terms):
+      add(first)
+      for term in terms { add(term.operand) }
+    case .cast(let value, _, let otherwise):
+      add(value)
+      if let otherwise { add(otherwise) }
+    case .ternary(let condition, let yes, let no):
+      add(condition)
+      add(yes)
+      add(no)
+    case .subquery(let collection, let variable, let condition):
+      guard let entity = add(collection) else {
+        isUnknown = true
+        return nil
+      }
+      let outer = scope[variable]
+      scope[variable] = entity
+      add(condition)
+      scope[variable] = outer
+      return entity
+    case .anyKey, .unknownFunction, .invocation, .assignment: isUnknown = true
     }
+    return nil
   }
 
-  private func isObject(_ base: ValueExpression) -> Bool {
-    if case .object = base.kind { return true }
-    return false
-  }
-
-  private func isOwn(_ steps: [PathStep]) -> Bool {
-    guard case .key(let key)? = steps.first, let slot = plan.slot(key) else { return false }
-    switch slot.kind {
-    case .attribute, .composite: return true
-    // A reference that another table holds is another object's. One to a row that may be gone is nil in memory
-    // and not in the table.
-    case .relationship(let relationship):
-      if case .reference = relationship.storage { return steps.count == 1 && relationship.isGuaranteed }
-      return false
+  private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {
+    // What a variable's value has on its way is read in memory, changes and all.
+    if case .variable(let name) = base.kind, scope[name] == nil, reach.variables.contains(name) { return nil }
+    guard var entity = add(base) else {
+      isUnknown = true
+      return nil
     }
+    var isObject = true
+    for (number, step) in steps.enumerated() {
+      switch step {
+      case .itself, .collectionOperator, .size, .first, .last: continue
+      case .variable: isUnknown = true
+      case .index(let index): add(index)
+      case .key(let key):
+        // Behind an attribute come fields of composites and the like.
+        guard isObject else { continue }
+        guard let slot = entity.slot(key) else {
+          isUnknown = true
+          return nil
+        }
+        guard let relationship = slot.relationship else {
+          isObject = false
+          continue
+        }
+        // A reference in the object's own row is the object's own. That of another table is another object's,
+        // and one to a row that may be gone is nil in memory and not in the table.
+        var isOwn = false
+        if case .reference = relationship.storage {
+          isOwn = number == steps.count - 1 && relationship.isGuaranteed
+        }
+        entity = reach.model.entities[relationship.destination]
+        if !isOwn { places.insert(entity.root) }
+      }
+    }
+    return isObject ? entity : nil
   }
 }

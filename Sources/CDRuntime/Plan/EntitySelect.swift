@@ -2,6 +2,10 @@
 struct EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
   let sql: String
+  /// The columns of `sql`, for statements with further ones.
+  let columns: String
+  /// `FROM … AS t0`.
+  let source: String
   /// The same of nothing but `_pk` and `_version`, for rows whose objects are in memory.
   let keysSQL: String
   /// The statement's column with the name of the row's entity; nil where all rows are of one.
@@ -32,8 +36,10 @@ struct EntitySelect: Sendable {
     self.maps = maps
     var columns = ["t0._pk", "t0._version"] + names.map { "t0." + SQLite.quoted($0) }
     if entityColumn != nil { columns.append("t0._entity") }
-    keysSQL = "SELECT t0._pk, t0._version FROM \(SQLite.quoted(plan.table)) AS t0"
-    sql = "SELECT \(columns.joined(separator: ", ")) FROM \(SQLite.quoted(plan.table)) AS t0"
+    source = "FROM \(SQLite.quoted(plan.table)) AS t0"
+    self.columns = columns.joined(separator: ", ")
+    keysSQL = "SELECT t0._pk, t0._version " + source
+    sql = "SELECT \(self.columns) \(source)"
     condition =
       plan.root == plan.index
       ? nil

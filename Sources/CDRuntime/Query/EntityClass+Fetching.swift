@@ -1,3 +1,5 @@
+public import CDModel
+
 extension EntityClass {
   /// All objects of the entity.
   public static func objects(in context: ManagedObjectContext) throws -> [Self] {
@@ -88,6 +90,29 @@ extension EntityClass {
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
   ) throws -> [Self] {
     try context.fetch(request(condition, [.ascending(path)], limit, offset))
+  }
+
+  /// The objects that meet a condition, in an order: `Book.fetch(where: { $0.title.hasPrefix("W") }, in: context)`.
+  public static func fetch(
+    where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: [TypedSort<Self>] = [],
+    limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(request(TypedPredicate(condition), order, limit, offset))
+  }
+
+  /// The objects that meet a condition, in the ascending order of an attribute.
+  public static func fetch<Value>(
+    where condition: (Fields<Self>) -> FetchPredicate, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
+    limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
+  ) throws -> [Self] {
+    try context.fetch(request(TypedPredicate(condition), [.ascending(path)], limit, offset))
+  }
+
+  /// The count of the objects that meet a condition.
+  public static func count(
+    where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
+  ) throws -> Int {
+    try context.count(for: request(TypedPredicate(condition), [], nil, 0))
   }
 
   /// The count of the objects that meet a condition.

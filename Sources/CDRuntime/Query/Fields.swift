@@ -1,6 +1,17 @@
-/// The properties of an entity, for the typed query language: `\.author.name == "Thoreau"`.
+public import CDModel
+
+/// The properties of an entity, for the typed query language.
 ///
-/// Generated code declares them in extensions.
+/// Generated code declares them in extensions. Key paths to them are compared where one comparison follows
+/// another; a closure that is given them has all of the language:
+///
+/// ```swift
+/// try Book.fetch(where: \.publisher == "BookCo" && \.author.name == "Thoreau", in: context)
+/// try Book.fetch(where: { $0.title.hasPrefix("wal", options: .caseInsensitive) && $0.pages * 2 < $0.limit },
+///   in: context)
+/// ```
+///
+/// Either way is the same tree as the format string that says the same.
 public struct Fields<Root: ManagedObject>: Sendable {
   @_spi(Generated) public init() {}
 }
@@ -45,7 +56,8 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
   }
 }
 
-/// A to-many relationship.
+/// A to-many relationship, or what is reached through one: many objects, and the way to what they have.
+@dynamicMemberLookup
 public struct ToMany<Destination: ManagedObject>: FieldPath {
   public let keys: [String]
 
@@ -54,6 +66,18 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
 
   /// The count of the objects.
   public var count: Attribute<Int> { Attribute(keys: keys + ["@count"]) }
+
+  public subscript<Value>(
+    dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>
+  ) -> ManyAttribute<Value> {
+    ManyAttribute(keys: keys + Fields()[keyPath: path].keys)
+  }
+  public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToMany<Other> {
+    ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
+  }
+  public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
+    ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
+  }
 }
 
 /// A composite.
@@ -70,6 +94,8 @@ public struct CompositeField<Value: Sendable>: FieldPath {
 }
 
 extension FieldPath {
-  var expression: ValueExpression { .keyPath(keys.joined(separator: ".")) }
-  var keyPath: String { keys.joined(separator: ".") }
+  /// The path as a tree.
+  public var expression: ValueExpression { .keyPath(keyPath) }
+  /// The keys with dots between them.
+  public var keyPath: String { keys.joined(separator: ".") }
 }

@@ -1,11 +1,17 @@
-import Foundation
 import CSQLite
+import Foundation
 
 /// The statements that are run, for whoever looks for a slow one: set the environment variable `CDGEN_SQL_LOG` to 1,
-/// and each goes to the standard error stream with its time. Values are never shown. Nothing is spent where the
-/// variable is not set.
+/// and each goes to the standard error stream with its time, as does what of a fetch is evaluated in memory.
+/// Values are never shown. Nothing is spent where the variable is not set.
 enum SQLLog {
   private static let isOn = getenv("CDGEN_SQL_LOG").map { String(cString: $0) == "1" } ?? false
+
+  /// Writes a line of the log.
+  static func note(_ text: @autoclosure () -> String) {
+    guard isOn else { return }
+    FileHandle.standardError.write(Data((text() + "\n").utf8))
+  }
 
   static func install(on connection: OpaquePointer) {
     guard isOn else { return }

@@ -62,6 +62,10 @@ final class SQLiteStatement {
 
   func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  var columnCount: Int32 { sqlite3_column_count(handle) }
+
   func string(_ column: Int32) -> String? {
     guard let bytes = sqlite3_column_text(handle, column) else { return nil }
     let count = Int(sqlite3_column_bytes(handle, column))

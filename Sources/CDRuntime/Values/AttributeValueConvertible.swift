@@ -6,6 +6,9 @@
 
 /// A Swift value that an attribute can have.
 public protocol AttributeValueConvertible: Sendable {
+  /// What two attributes that a query compares with each other must have in common: numbers of all types are
+  /// comparable, other values with those of their own type, optional or not.
+  associatedtype Comparand = Self
   /// The value as the model knows it. An enumeration gives its raw value, nil gives ``AttributeValue/null``.
   var attributeValue: AttributeValue { get }
 }
@@ -17,27 +20,35 @@ extension String: AttributeValueConvertible {
   public var attributeValue: AttributeValue { .string(self) }
 }
 extension Bool: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .bool(self) }
 }
 extension Int: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
 extension Int16: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
 extension Int32: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(Int64(self)) }
 }
 extension Int64: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .int(self) }
 }
 extension Float: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .double(Double(self)) }
 }
 extension Double: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .double(self) }
 }
 extension Decimal: AttributeValueConvertible {
+  public typealias Comparand = NumberComparand
   public var attributeValue: AttributeValue { .decimal(self) }
 }
 extension Date: AttributeValueConvertible {
@@ -53,5 +64,9 @@ extension URL: AttributeValueConvertible {
   public var attributeValue: AttributeValue { .url(self) }
 }
 extension Optional: AttributeValueConvertible where Wrapped: AttributeValueConvertible {
+  public typealias Comparand = Wrapped.Comparand
   public var attributeValue: AttributeValue { self?.attributeValue ?? .null }
 }
+
+/// Says of a type that its values are numbers, which are compared by value whatever their type.
+public enum NumberComparand {}

@@ -513,7 +513,17 @@ nonisolated extension CDRuntime.Fields where Root: Book {
 }
 nonisolated extension CDRuntime.Fields where Root: Author {
   var name: CDRuntime.Attribute<String> { .init("name") }
+  var publications: CDRuntime.ToMany<Publication> { .init("publications") }
+  var friends: CDRuntime.ToMany<Author> { .init("friends") }
   var spouse: CDRuntime.ToOne<Author> { .init("spouse") }
+}
+nonisolated extension CDRuntime.Fields where Root: Review {
+  var stars: CDRuntime.Attribute<Int16> { .init("stars") }
+  var text: CDRuntime.Attribute<String?> { .init("text") }
+  var book: CDRuntime.ToOne<Book> { .init("book") }
+}
+nonisolated extension CDRuntime.Fields where Root: Tag {
+  var name: CDRuntime.Attribute<String> { .init("name") }
 }
 nonisolated extension CDRuntime.AttributeKey where Root: Publication {
   static var title: Self { .init("title") }

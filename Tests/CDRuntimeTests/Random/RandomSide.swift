@@ -66,15 +66,15 @@ final class RandomWorld {
   init(isInMemory: Bool) throws {
     if isInMemory {
       folder = nil
-      container = try PersistentContainer(inMemoryModel: RandomModel.model)
+      container = try PersistentContainer(inMemoryModel: EveryRelationshipModel.model)
     } else {
       let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       self.folder = folder
       container = try PersistentContainer(
-        model: RandomModel.model, at: folder.appending(path: "random.cdstore"))
+        model: EveryRelationshipModel.model, at: folder.appending(path: "random.cdstore"))
     }
-    stored = OracleGraph(OracleModel(RandomModel.version))
+    stored = OracleGraph(OracleModel(EveryRelationshipModel.version))
     sides = (0..<2).map { _ in RandomSide(container.newContext(), stored) }
   }
 

@@ -27,6 +27,8 @@ extension CheckerSession {
     case .like, .matches: checkPattern(comparisonOperator, compared, left, right)
     case .utiConformsTo, .utiEquals:
       error(span, "\(comparisonOperator.rawValue) needs a table of type identifiers, which cdgen has not")
+    case .tokenMatches:
+      error(span, "TOKENMATCHES needs a search index, which cdgen has not: write CONTAINS or MATCHES")
     }
   }
 

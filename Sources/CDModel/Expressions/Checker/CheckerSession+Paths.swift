@@ -29,8 +29,14 @@ extension CheckerSession {
     var place = Place(type: start.type, isOptional: start.isOptional)
     // Collection operators whose values the steps behind them give.
     var pending: [CollectionOperator] = []
+    // `@sum.items.price`: the operator stands before the whole path of an object.
+    var leading: CollectionOperator?
     for (number, step) in steps.enumerated() {
-      if case .collectionOperator(let name) = step {
+      if number == 0, case .object = place.type, case .collectionOperator(let name) = step, steps.count > 1,
+        let wanted = CollectionOperator(rawValue: name), wanted != .count
+      {
+        leading = wanted
+      } else if case .collectionOperator(let name) = step {
         let isLast = number == steps.count - 1
         if let wanted = apply(name, to: &place, isLast: isLast, span) { pending.append(wanted) }
       } else {
@@ -39,6 +45,13 @@ extension CheckerSession {
     }
     for collectionOperator in pending.reversed() {
       place = result(of: collectionOperator, over: place, span)
+    }
+    if let leading {
+      if !place.type.isCollection, place.type != .unknown {
+        error(
+          span, "@\(leading.rawValue) is for many values, and the path behind it leads to one \(place.type)")
+      }
+      place = result(of: leading, over: place, span)
     }
     var result = CheckedValue(expression, place.type, isOptional: place.isOptional)
     if start.isChanged || indices.values.contains(where: \.isChanged) {

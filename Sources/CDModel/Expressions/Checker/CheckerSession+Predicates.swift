@@ -94,7 +94,7 @@ extension CheckerSession {
     case .between, .in: return compared == .unknown ? nil : .collection(of: compared)
     case .contains: return compared.element ?? compared
     case .beginsWith, .endsWith: return compared == .attribute(.data) ? compared : .string
-    case .like, .matches, .utiConformsTo, .utiEquals: return .string
+    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: return .string
     }
   }
 
@@ -109,7 +109,7 @@ extension CheckerSession {
       compared =
         right == .string || right == .attribute(.data) || right == .unknown ? right : .collection(of: right)
     case .beginsWith, .endsWith: compared = right == .attribute(.data) ? right : .string
-    case .like, .matches, .utiConformsTo, .utiEquals: compared = .string
+    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: compared = .string
     }
     guard let compared, comparison.modifier != .direct else { return compared }
     return .collection(of: compared)

@@ -232,20 +232,32 @@ extension CheckerSession {
   // MARK: Conversions
 
   private mutating func checkCast(_ expression: ValueExpression) -> CheckedValue {
-    guard case .cast(let value, let type, let otherwise) = expression.kind else { return unknown(expression) }
+    guard case .cast(let value, var type, let otherwise) = expression.kind else { return unknown(expression) }
+    var isNamed = false
+    if case .unknown(let name) = type, let enumeration = graph.enumeration(name) {
+      type = .enumeration(enumeration)
+      isNamed = true
+    }
     let wanted = castType(type, expression.span)
     // A CAST is how a variable without a comparison says its type.
     var parts = [check(value, expecting: wanted == .unknown ? nil : wanted, allowsNil: true)]
     if let otherwise { parts.append(check(otherwise, expecting: wanted)) }
-    return combinedCast(parts, type, to: wanted, expression)
+    var result = combinedCast(parts, type, to: wanted, expression)
+    if isNamed, !result.isChanged {
+      result.expression = ValueExpression(
+        kind: .cast(value, type, otherwise: otherwise), span: expression.span)
+      result.isChanged = true
+    }
+    return result
   }
 
   private mutating func castType(_ type: CastType, _ span: SourceSpan?) -> ExpressionType {
     switch type {
     case .attribute(let attribute): return .attribute(attribute)
     case .number: return .double
+    case .enumeration(let enumeration): return .attribute(.enumeration(enumeration.name))
     case .unknown(let name):
-      let names = AttributeType.named.map(\.name)
+      let names = AttributeType.named.map(\.name) + graph.version.enums.map(\.name)
       error(span, "CAST has no type '\(name)'", suggestion: closestName(to: name, in: names))
       return .unknown
     }

@@ -46,12 +46,12 @@ enum FormatKeyword: String, CaseIterable {
   case subquery, fetch, cast, truePredicate, falsePredicate, caseInsensitive, ci
   case utiConformsTo = "UTI-CONFORMS-TO"
   case utiEquals = "UTI-EQUALS"
-  case ternary, function, union, intersect, minus
+  case ternary, function, union, intersect, minus, tokenMatches
 
   /// Words that Apple does not list as reserved: keys wherever they cannot be what they mean.
   var isContextual: Bool {
     switch self {
-    case .ternary, .function, .union, .intersect, .minus: true
+    case .ternary, .function, .union, .intersect, .minus, .tokenMatches: true
     default: false
     }
   }
@@ -67,6 +67,7 @@ enum FormatKeyword: String, CaseIterable {
     case .between: .between
     case .utiConformsTo: .utiConformsTo
     case .utiEquals: .utiEquals
+    case .tokenMatches: .tokenMatches
     default: nil
     }
   }

@@ -4,7 +4,11 @@ public enum CastType: Hashable, Sendable {
   case attribute(AttributeType)
   /// `NSNumber`: a number that keeps its own kind, or the one that a string's text shows.
   case number
-  /// A name that is no type's. It is read, and refused by the checker and when evaluated.
+  /// An enumeration of the model: the raw value of the case that has it, or whose name a string is. The checker
+  /// makes it of a name that it knows.
+  case enumeration(EnumDescription)
+  /// A name that is no type's. It is read, and refused by the checker unless the model has an enumeration of that
+  /// name, and when evaluated.
   case unknown(String)
 
   /// The type of a name.
@@ -23,6 +27,7 @@ public enum CastType: Hashable, Sendable {
     switch self {
     case .attribute(let type): type.schemaName
     case .number: "NSNumber"
+    case .enumeration(let enumeration): enumeration.name
     case .unknown(let name): name
     }
   }

@@ -42,6 +42,8 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
   case utiConformsTo = "UTI-CONFORMS-TO"
   /// Equality of uniform type identifiers: read, and refused when evaluated.
   case utiEquals = "UTI-EQUALS"
+  /// A match of words, as a search index has them: read, and refused when evaluated.
+  case tokenMatches = "TOKENMATCHES"
 }
 
 /// How many of a collection's elements a comparison must hold for.
@@ -72,11 +74,23 @@ public struct ComparisonOptions: OptionSet, Hashable, Sendable {
   public static let localeSensitive = ComparisonOptions(rawValue: 8)
 
   /// The options in brackets and in the order `cdnl`, `[cd]` for instance; empty where there are none.
-  public var canonicalText: String {
-    guard !isEmpty else { return "" }
-    let letters: [(ComparisonOptions, String)] = [
-      (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
-    ]
-    return "[" + letters.map { contains($0.0) ? $0.1 : "" }.joined() + "]"
+  public var canonicalText: String { isEmpty ? "" : "[\(letters)]" }
+
+  /// The letters of the options, in the order `cdnl`.
+  public var letters: String {
+    Self.byLetter.reduce(into: "") { text, pair in
+      if contains(pair.option) { text.append(pair.letter) }
+    }
   }
+
+  /// The options of letters in any order and case. Letters that stand for none are passed over.
+  public init(letters: String) {
+    self = letters.lowercased().reduce(into: []) { options, letter in
+      if let pair = Self.byLetter.first(where: { $0.letter == letter }) { options.insert(pair.option) }
+    }
+  }
+
+  private static let byLetter: [(option: ComparisonOptions, letter: Character)] = [
+    (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
+  ]
 }

@@ -9,6 +9,15 @@ extension FetchPredicate {
   }
 }
 
+extension FetchPredicate {
+  /// The predicate of what a variable stands for: with `$name` wherever `SELF` was, so that it can be the
+  /// condition of a SUBQUERY.
+  public func replacingObject(withVariable name: String) -> FetchPredicate {
+    var substitution = Substitution(constants: [:], object: .variable(name))
+    return substitution.apply(to: self) ?? self
+  }
+}
+
 extension ValueExpression {
   /// The expression with constants in place of variables, as ``FetchPredicate/substituting(_:)``.
   public func substituting(_ values: [String: (any FormatArgument)?]) -> ValueExpression {
@@ -21,6 +30,8 @@ extension ValueExpression {
 /// variables is not copied.
 private struct Substitution {
   var constants: [String: ExpressionConstant]
+  /// What stands in place of `SELF`; nil for `SELF` itself.
+  var object: ValueExpression?
 
   mutating func apply(to predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
@@ -68,7 +79,8 @@ private struct Substitution {
   mutating func apply(to value: ValueExpression) -> ValueExpression? {
     let span = value.span
     switch value.kind {
-    case .constant, .object, .anyKey: return nil
+    case .constant, .anyKey: return nil
+    case .object: return object
     case .variable(let name):
       return constants[name].map { ValueExpression(kind: .constant($0), span: span) }
     case .path(let base, let steps): return apply(to: base, steps, span)

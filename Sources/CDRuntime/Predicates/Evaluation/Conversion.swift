@@ -20,8 +20,21 @@ enum Conversion {
       if case .value(.string(let text)) = value { return number(text) }
       if case .value(.date(let date)) = value { return .double(date.timeIntervalSinceReferenceDate) }
       return nil
+    case .enumeration(let enumeration): return rawValue(value, of: enumeration)
     case .attribute(let type): return convert(value, to: type)
     }
+  }
+
+  /// The raw value of the case that has it, or whose name a string is; nil where there is no such case.
+  private static func rawValue(_ value: EvaluationValue, of enumeration: EnumDescription) -> EvaluationValue?
+  {
+    func known(_ value: EvaluationValue) -> AttributeValue? {
+      enumeration.cases.first { Equality.areEqual(.value($0.rawValue), value) }?.rawValue
+    }
+    if let raw = known(value) { return .value(raw) }
+    guard case .value(.string(let text)) = value else { return nil }
+    let named = enumeration.cases.first { CodeUnits.areEqual($0.name, text) }?.rawValue
+    return (named ?? Int64(text).flatMap { known(.int($0)) }).map(EvaluationValue.value)
   }
 
   private static func convert(_ value: EvaluationValue, to type: AttributeType) -> EvaluationValue? {

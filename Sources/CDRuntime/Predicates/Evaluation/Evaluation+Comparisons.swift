@@ -59,7 +59,7 @@ enum Comparer {
     case .matches:
       guard let (text, pattern) = try texts(left, right, comparisonOperator) else { return false }
       return try RegularExpression.compiled(pattern, options).matches(text)
-    case .utiConformsTo, .utiEquals: throw .unsupported(comparisonOperator.rawValue)
+    case .utiConformsTo, .utiEquals, .tokenMatches: throw .unsupported(comparisonOperator.rawValue)
     }
   }
 

@@ -9,14 +9,15 @@ public import CDModel
 extension PredicateEvaluator {
   /// Whether a subject comes before another one by sort keys. Neither of two equal ones does.
   ///
-  /// Nil comes before every value, strings are ordered by their code units, data and UUIDs by their bytes.
-  /// A descending key reverses all of that.
+  /// Nil comes before every value, strings are ordered by their code units unless the key has options, data
+  /// and UUIDs by their bytes. A descending key reverses all of that.
   public func areInIncreasingOrder<Subject: EvaluationSubject>(
     _ left: Subject, _ right: Subject, by keys: [SortKey]
   ) throws(EvaluationError) -> Bool {
     for key in keys {
       let path = ValueExpression.keyPath(key.keyPath)
-      let order = try SortOrder.order(try value(of: path, for: left), try value(of: path, for: right))
+      let order = try SortOrder.order(
+        try value(of: path, for: left), try value(of: path, for: right), key.options)
       if order != 0 { return (order < 0) == key.isAscending }
     }
     return false
@@ -38,7 +39,7 @@ extension PredicateEvaluator {
     do {
       try rows.sort { left, right in
         for (number, key) in keys.enumerated() {
-          let order = try SortOrder.order(left.values[number], right.values[number])
+          let order = try SortOrder.order(left.values[number], right.values[number], key.options)
           if order != 0 { return (order < 0) == key.isAscending }
         }
         return left.place < right.place
@@ -55,12 +56,15 @@ extension PredicateEvaluator {
 
 /// The order of values by a sort key, as SQL's ORDER BY has it.
 enum SortOrder {
-  static func order(_ left: EvaluationValue, _ right: EvaluationValue) throws(EvaluationError) -> Int {
+  static func order(
+    _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []
+  ) throws(EvaluationError) -> Int {
     switch (left, right) {
     case (.value(.null), .value(.null)): return 0
     case (.value(.null), _): return -1
     case (_, .value(.null)): return 1
-    case (.value(.string(let left)), .value(.string(let right))): return CodeUnits.order(left, right)
+    case (.value(.string(let left)), .value(.string(let right))):
+      return TextComparison.order(left, right, options)
     case (.value(.date(let left)), .value(.date(let right))):
       return left < right ? -1 : left == right ? 0 : 1
     case (.value(.data(let left)), .value(.data(let right))): return CodeUnits.order(left, right)

@@ -9,6 +9,7 @@ import CSQLite
 ///   (0), the end (1) or anywhere (2).
 /// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`: 1 if it does.
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
+/// - the collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by their raw value.
 ///
 /// The last three of them and the search are 0 where an argument is NULL, as comparisons are in memory.
 enum PredicateFunctions {
@@ -65,6 +66,33 @@ enum PredicateFunctions {
         let folded = FoundationText.folded(text, [.caseInsensitive, .diacriticInsensitive])
         sqlite3_result_text(context, folded, Int32(clamping: folded.utf8.count), SQLite.copied)
       }, nil, nil, nil)
+    installCollations(on: connection)
+  }
+
+  /// The name of the collation by which strings are ordered under options; nil where they are by code units.
+  static func collation(_ options: ComparisonOptions) -> String? {
+    options.folds ? "cdgen_\(options.rawValue)" : nil
+  }
+
+  private static func installCollations(on connection: OpaquePointer) {
+    for rawValue in UInt8(1)..<16 {
+      guard let name = collation(ComparisonOptions(rawValue: rawValue)) else { continue }
+      // The options come along in place of an address.
+      sqlite3_create_collation_v2(
+        connection, name, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: UInt(rawValue)),
+        { options, leftCount, left, rightCount, right in
+          let options = ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: UInt(bitPattern: options)))
+          return Int32(
+            TextComparison.order(
+              PredicateFunctions.text(left, leftCount), PredicateFunctions.text(right, rightCount), options
+            ).signum())
+        }, nil)
+    }
+  }
+
+  private static func text(_ start: UnsafeRawPointer?, _ count: Int32) -> String {
+    String(
+      decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(count)), as: UTF8.self)
   }
 
   private typealias Arguments = UnsafeMutablePointer<OpaquePointer?>?

@@ -193,7 +193,7 @@ extension SQLCompiler {
       return SQLCondition(sql: isNegated ? "(\(test)) IS NOT 1" : test, isExact: true)
     case .beginsWith, .endsWith, .like, .matches:
       return textual(left, comparisonOperator, right, options, isNegated: isNegated)
-    case .between, .in, .contains, .utiConformsTo, .utiEquals: return nil
+    case .between, .in, .contains, .utiConformsTo, .utiEquals, .tokenMatches: return nil
     }
   }
 

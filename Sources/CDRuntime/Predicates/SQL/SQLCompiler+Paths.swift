@@ -77,6 +77,10 @@ extension SQLCompiler {
         }
       case (.collectionOperator(let name), .collection(let collection)):
         return try aggregate(collection, name, rest)
+      case (.collectionOperator(let name), .place) where !rest.isEmpty:
+        // `@sum.items.price`: the operator stands before the whole path.
+        guard case .collection(let collection)? = try follow(rest, from: stop) else { return nil }
+        return try aggregate(collection, name, [])
       case (.size, .collection(let collection)) where rest.isEmpty:
         return .value(count(collection))
       default: return nil

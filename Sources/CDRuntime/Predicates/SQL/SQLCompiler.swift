@@ -16,6 +16,8 @@ struct SQLCompiler {
   private let evaluator: PredicateEvaluator
   private let variables: Set<String>
   private let root: SQLPlace
+  /// The comparisons that were left to the evaluator, without their constants.
+  private(set) var inexactParts: [String] = []
   /// The rows that SUBQUERY's variables stand for.
   var scope: [String: SQLPlace] = [:]
   private var aliasCount = 0
@@ -45,8 +47,9 @@ struct SQLCompiler {
     case .constant(let holds): return .constant(holds != isNegated)
     case .not(let part): return try condition(part, isNegated: !isNegated)
     case .comparison(let comparison):
-      return try self.comparison(comparison, isNegated: isNegated)
-        ?? SQLCondition(sql: "1", isExact: false)
+      if let condition = try self.comparison(comparison, isNegated: isNegated) { return condition }
+      if inexactParts.count < 10 { inexactParts.append(Self.outline(comparison)) }
+      return SQLCondition(sql: "1", isExact: false)
     case .and(let parts): return try compound(parts, isNegated: isNegated, level: isNegated ? .or : .and)
     case .or(let parts):
       return try compound(
@@ -79,6 +82,38 @@ struct SQLCompiler {
       let texts = conditions.map { $0.operand(of: level) }
       let word = level == .and ? " AND " : " OR "
       return SQLCondition(sql: Self.balanced(texts[...], word), isExact: isExact, level: level)
+    }
+  }
+
+  /// A comparison for a log: its key paths, functions and operator, and `…` for what may be somebody's data.
+  private static func outline(_ comparison: Comparison) -> String {
+    "\(outline(comparison.left)) \(comparison.operator.rawValue)\(comparison.options.canonicalText) "
+      + outline(comparison.right)
+  }
+
+  private static func outline(_ expression: ValueExpression) -> String {
+    switch expression.kind {
+    case .constant: "…"
+    case .object, .anyKey, .variable: expression.description
+    case .path(let base, let steps):
+      if case .object = base.kind, !steps.contains(where: { if case .index = $0 { true } else { false } }) {
+        expression.description
+      } else {
+        outline(base) + ".…"
+      }
+    case .function(let function, _): function.rawValue + "(…)"
+    case .unknownFunction(let name, _): name + "(…)"
+    case .invocation: "FUNCTION(…)"
+    case .cast(let value, let type, _): "CAST(\(outline(value)), '\(type.name)')"
+    case .ternary: "TERNARY(…)"
+    case .subquery(let collection, _, _): "SUBQUERY(\(outline(collection)), …)"
+    case .operation(let first, let terms):
+      terms.reduce(outline(first)) { "\($0) \($1.operator.rawValue) \(outline($1.operand))" }
+    case .negated(let operand): "-" + outline(operand)
+    case .bitwiseComplement(let operand): "~" + outline(operand)
+    case .coalesced(let values): values.map(outline).joined(separator: " ?? ")
+    case .aggregate: "{…}"
+    case .assignment(let variable, _): "$\(variable) := …"
     }
   }
 

@@ -18,6 +18,8 @@ struct SQLPredicate: Equatable {
   /// Whether the rows are those that meet the predicate. If not, they are those and others, from which
   /// ``PredicateEvaluator`` is to choose.
   let isExact: Bool
+  /// What is left to the evaluator, in words that tell no data; empty for an exact condition.
+  var inexactParts: [String] = []
 
   /// The condition that leaves all to the evaluator.
   static let unrestricted = SQLPredicate(sql: "1", bindings: [], isExact: false)
@@ -47,27 +49,48 @@ struct SQLPredicate: Equatable {
     let condition = try compiler.condition(predicate, isNegated: false)
     guard condition.sql.bindings.count <= maximumBindings, condition.sql.text.utf8.count <= maximumLength,
       condition.sql.depth <= maximumDepth
-    else { return unrestricted }
+    else {
+      var all = unrestricted
+      all.inexactParts = ["a predicate beyond SQLite's limits"]
+      return all
+    }
     return SQLPredicate(
-      sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact)
+      sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact,
+      inexactParts: condition.isExact ? [] : compiler.inexactParts)
+  }
+
+  /// A term of ORDER BY: a value, and what stands behind it.
+  struct OrderTerm {
+    let value: SQLValue
+    let suffix: String
   }
 
   /// The terms of ORDER BY for sort keys, with nil first as in memory; nil where SQL cannot sort so.
   static func order(
     by keys: [SortKey], entity: EntityPlan, plan: ModelPlan
   ) throws(EvaluationError) -> String? {
-    var terms: [String] = []
+    try terms(of: keys, entity: entity, plan: plan)?.map { $0.value.sql.text + $0.suffix }
+      .joined(separator: ", ")
+  }
+
+  static func terms(
+    of keys: [SortKey], entity: EntityPlan, plan: ModelPlan
+  ) throws(EvaluationError) -> [OrderTerm]? {
+    var terms: [OrderTerm] = []
     var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: { _ in nil })
     for key in keys {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(key.keyPath)),
         value.sql.bindings.isEmpty
       else { return nil }
+      var suffix = ""
       switch value.kind {
       case .opaque, .object: return nil
-      default: terms.append(value.sql.text + (key.isAscending ? "" : " DESC"))
+      case .string: suffix = PredicateFunctions.collation(key.options).map { " COLLATE " + $0 } ?? ""
+      default: break
       }
+      terms.append(OrderTerm(value: value, suffix: suffix + (key.isAscending ? "" : " DESC")))
     }
-    return terms.joined(separator: ", ")
+    return terms
   }
 
   /// The key of an object by its identifier or URI.

@@ -2,7 +2,7 @@ import CDRuntime
 import Foundation
 
 /// A model with a relationship of every kind, for random changes of its objects.
-enum RandomModel {
+enum EveryRelationshipModel {
   static let model = ManagedObjectModel(
     name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
 

@@ -1,0 +1,55 @@
+/// Compares requests with the model.
+struct FetchCheck {
+  let graph: EntityGraph
+  let entity: String
+
+  /// The predicate as it is to be evaluated: with the raw values of enumeration cases.
+  ///
+  /// - Throws: ``FetchError``, for every mistake of the predicate and the order at once.
+  func checked(
+    _ predicate: FetchPredicate?, sortKeys: [SortKey], fetchSource: String?,
+    boundNames: Dictionary<String, EvaluationValue>.Keys
+  ) throws -> FetchPredicate? {
+    let checker = ExpressionChecker(graph: graph)
+    var errors: [ExpressionDiagnostic] = []
+    var checked: FetchPredicate?
+    var missing: String?
+    if let predicate {
+      let result = checker.check(predicate, on: entity, fetchSource: fetchSource)
+      errors += result.diagnostics.filter { $0.severity == .error }
+      missing = result.variables.first { !boundNames.contains($0.name) }?.name
+      checked = result.predicate
+    }
+    for key in sortKeys {
+      let result = checker.check(ValueExpression.keyPath(key.keyPath), on: entity)
+      errors += result.diagnostics.filter { $0.severity == .error }
+      if !key.options.isEmpty, !result.hasErrors, !isString(result.type) {
+        throw FetchError.optionsOfNoString(entity: entity, key: key.keyPath)
+      }
+    }
+    guard errors.isEmpty else { throw FetchError.invalid(entity: entity, errors) }
+    if let missing { throw FetchError.missingVariable(missing) }
+    return checked
+  }
+
+  private func isString(_ type: ExpressionType) -> Bool {
+    switch type {
+    case .attribute(.string), .unknown: true
+    case .attribute(.enumeration(let name)): graph.enumeration(name)?.rawType == .string
+    default: false
+    }
+  }
+
+  /// What a key path of ``FetchRequest/propertiesToFetch`` gives.
+  ///
+  /// - Throws: ``FetchError/invalid(entity:_:)`` and ``FetchError/notAValue(entity:key:)``.
+  func value(of keyPath: String) throws -> ExpressionType {
+    let result = ExpressionChecker(graph: graph).check(ValueExpression.keyPath(keyPath), on: entity)
+    let errors = result.diagnostics.filter { $0.severity == .error }
+    guard errors.isEmpty else { throw FetchError.invalid(entity: entity, errors) }
+    guard result.variables.isEmpty, !result.type.isCollection else {
+      throw FetchError.notAValue(entity: entity, key: keyPath)
+    }
+    return result.type
+  }
+}

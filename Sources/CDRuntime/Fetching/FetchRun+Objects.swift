@@ -1,0 +1,125 @@
+extension FetchRun {
+  func objects() throws -> [ManagedObject] {
+    try answer {
+      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return try objects(of: keys) }
+      return pending.isEmpty ? try storedObjects() : try objectsWithChanges()
+    }
+  }
+
+  func count() throws -> Int {
+    try answer {
+      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return keys.count }
+      guard storeDecides else { return try objectsWithChanges().count }
+      let condition = try storeCondition()
+      guard condition?.isExact ?? true else {
+        return pending.isEmpty ? try storedObjects().count : try objectsWithChanges().count
+      }
+      let changed = try matchingChanged().count
+      let all = try storedCount(condition, without: pendingKeys) + changed
+      return min(limit ?? Int.max, max(0, all - offset))
+    }
+  }
+
+  /// The keys of what is fetched, with the places of the objects' entities.
+  func keys() throws -> [FetchedKey] {
+    try answer {
+      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return keys }
+      return try storedKeys() ?? objects().map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+    }
+  }
+
+  // MARK: With nothing unsaved
+
+  private func storedObjects() throws -> [ManagedObject] {
+    let condition = try storeCondition()
+    guard condition?.isExact ?? true, let order = try storeOrder() else {
+      SQLLog.note(evaluationInMemory(condition))
+      let candidates = try rows(condition)
+      return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
+    }
+    return try rows(condition, order: order, window: windowSQL(offset: offset, limit: limit))
+  }
+
+  // MARK: With unsaved changes
+
+  private func objectsWithChanges() throws -> [ManagedObject] {
+    var objects: [ManagedObject]
+    if storeDecides {
+      let condition = try storeCondition()
+      let isExact = condition?.isExact ?? true
+      let stored: [ManagedObject]
+      if isExact, let limit, storeSorts, let order = try storeOrder() {
+        // No more than these can be among the wanted, however many of them have changes.
+        let (most, isTooLarge) = limit.addingReportingOverflow(pending.count)
+        let (end, isTooFar) = most.addingReportingOverflow(offset)
+        stored = try rows(
+          condition, order: order, window: windowSQL(offset: 0, limit: isTooLarge || isTooFar ? nil : end))
+      } else {
+        stored = try rows(condition)
+      }
+      objects = stored.filter { !$0.isPending && !$0.isDeleted }
+      if !isExact {
+        SQLLog.note(evaluationInMemory(condition))
+        objects = try matching(objects)
+      }
+      objects += try matchingChanged()
+    } else {
+      SQLLog.note(
+        "cdgen: the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes")
+      // Rows say nothing of objects that are not in a table yet, and may say anything of the changed ones.
+      objects = try rows(nil).filter { !$0.isDeleted }
+      objects += pending.filter { $0.isInserted && isWanted($0) }
+      objects = try matching(objects)
+    }
+    // The order of insertion, which is that of the keys.
+    objects.sort { $0.key < $1.key }
+    return window(try evaluator.sorted(objects, by: sortKeys))
+  }
+
+  // MARK: Keys
+
+  /// The keys by SQL alone; nil where that is not enough.
+  private func storedKeys() throws -> [FetchedKey]? {
+    guard storeDecides, storeSorts else { return nil }
+    let condition = try storeCondition()
+    guard condition?.isExact ?? true, let order = try storeOrder() else { return nil }
+    if pending.isEmpty {
+      return try keys(condition, order: order, window: windowSQL(offset: offset, limit: limit))
+    }
+    let changed = try matchingChanged()
+    if changed.isEmpty { return window(try keys(condition, order: order, without: pendingKeys)) }
+    if !sortKeys.isEmpty { return try keys(condition, beside: changed, without: pendingKeys) }
+    var keys = try keys(condition, order: order, without: pendingKeys)
+    keys += changed.map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+    keys.sort { $0.key < $1.key }
+    return window(keys)
+  }
+
+  /// The keys of what the store alone would answer, where the context has changes; nil where it has none that
+  /// could be mistaken for the store's values.
+  private func keysRegardlessOfChanges() throws -> [FetchedKey]? {
+    if let keys = try storedKeys() { return keys }
+    // The evaluator would read the changed values: another context has none.
+    let other = ManagedObjectContext(context.persistentStoreCoordinator)
+    return try withExtendedLifetime(other) {
+      try FetchRun(request(), of: plan, in: other).objects().map {
+        FetchedKey(key: $0.key, entity: $0.scope.plan.index)
+      }
+    }
+  }
+
+  private func objects(of keys: [FetchedKey]) throws -> [ManagedObject] {
+    try context.objects(of: keys[...], plan)
+  }
+
+  /// The keys of objects of the table whose rows do not count.
+  private var pendingKeys: [ObjectKey] {
+    pending.filter { $0.scope.plan.root == plan.root && !$0.isInserted }.map(\.key)
+  }
+}
+
+/// An object that has been found: its key and the place of its entity.
+struct FetchedKey {
+  let key: ObjectKey
+  let entity: Int
+}

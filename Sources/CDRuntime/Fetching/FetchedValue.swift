@@ -1,0 +1,28 @@
+public import CDModel
+
+/// A value that ``ManagedObjectContext/dictionaries(for:)`` gives.
+public enum FetchedValue: Hashable, Sendable {
+  /// The value of an attribute; nil is ``CDModel/AttributeValue/null``. A codable attribute's is its JSON as a
+  /// string.
+  case attribute(AttributeValue)
+  /// The object of a to-one relationship; nil where there is none.
+  case object(ManagedObjectID?)
+
+  /// The attribute's value; nil for a relationship.
+  public var attribute: AttributeValue? {
+    if case .attribute(let value) = self { return value }
+    return nil
+  }
+
+  /// The identifier of a to-one relationship's object, if there is one.
+  public var objectID: ManagedObjectID? {
+    if case .object(let id) = self { return id }
+    return nil
+  }
+
+  /// The value by which two are told apart: 0.0 and -0.0 are one, as in a predicate.
+  var identity: FetchedValue {
+    if case .attribute(.double(let number)) = self, number == 0 { return .attribute(.double(0)) }
+    return self
+  }
+}

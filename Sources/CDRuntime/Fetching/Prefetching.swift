@@ -1,0 +1,215 @@
+/// A relationship whose objects are read for many objects at once, and what is read from there.
+struct PrefetchPath {
+  let relationship: RelationshipPlan
+  var next: [PrefetchPath] = []
+}
+
+extension ManagedObjectContext {
+  /// The paths of a request as a tree: what several have in common is read once.
+  ///
+  /// - Throws: ``FetchError/notARelationship(entity:key:)``.
+  func prefetchPaths<Object: ManagedObject>(
+    of request: FetchRequest<Object>, _ plan: EntityPlan
+  ) throws -> [PrefetchPath] {
+    var paths: [PrefetchPath] = []
+    for keyPath in request.relationshipKeyPathsForPrefetching {
+      try insert(keyPath.split(separator: ".", omittingEmptySubsequences: false)[...], of: plan, into: &paths)
+    }
+    return paths
+  }
+
+  private func insert(
+    _ keys: ArraySlice<Substring>, of plan: EntityPlan, into paths: inout [PrefetchPath]
+  ) throws {
+    guard let key = keys.first else { return }
+    guard let relationship = plan.slot(String(key))?.relationship else {
+      throw FetchError.notARelationship(entity: plan.name, key: String(key))
+    }
+    let place = paths.firstIndex { $0.relationship === relationship } ?? paths.count
+    if place == paths.count { paths.append(PrefetchPath(relationship: relationship)) }
+    try insert(keys.dropFirst(), of: model.entities[relationship.destination], into: &paths[place].next)
+  }
+
+  /// Reads the objects of relationships, by one statement each.
+  func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject]) throws {
+    // Nobody else holds them until they are asked for: a sweep on the way must not take them.
+    var held: [ManagedObject] = []
+    try prefetch(paths, of: objects, &held)
+    var counts: [Int: Int] = [:]
+    for object in held { counts[object.scope.plan.root, default: 0] += 1 }
+    for (root, count) in counts { maps[root]?.expectHeld(count) }
+  }
+
+  private func prefetch(
+    _ paths: [PrefetchPath], of objects: [ManagedObject], _ held: inout [ManagedObject]
+  ) throws {
+    if objects.isEmpty { return }
+    for path in paths {
+      let relationship = path.relationship
+      let related: [ManagedObject]
+      switch relationship.storage {
+      case .reference: related = try prefetchReferences(relationship, of: objects)
+      case .inverseReference: related = try prefetchPartners(relationship, of: objects)
+      case .referencesOfOthers, .join: related = try prefetchMany(relationship, of: objects)
+      }
+      held += related
+      guard !path.next.isEmpty else { continue }
+      var found = related
+      // Those of relationships that were known before belong to the path too.
+      if relationship.isToMany { for object in objects { found += object.relatedObjects(relationship) } }
+      var seen: Set<ObjectIdentifier> = []
+      try prefetch(path.next, of: found.filter { seen.insert(ObjectIdentifier($0)).inserted }, &held)
+    }
+  }
+
+  // MARK: To-one
+
+  private func prefetchReferences(
+    _ relationship: RelationshipPlan, of objects: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    let plan = model.entities[relationship.destination]
+    var related: [ManagedObject] = []
+    var missing: Set<ObjectKey> = []
+    for object in objects {
+      object._willRead()
+      let key = object.referenceKey(relationship.slot)
+      if key == 0 || missing.contains(key) { continue }
+      if let known = registered(key, root: plan.root), !known.isFault {
+        related.append(known)
+      } else {
+        missing.insert(key)
+      }
+    }
+    return related + (try readRows(missing.sorted(), of: plan))
+  }
+
+  private func prefetchPartners(
+    _ relationship: RelationshipPlan, of objects: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    guard let inverseSlot = relationship.inverseSlot,
+      let column = model.referenceColumn(behind: relationship)
+    else { return [] }
+    let plan = model.entities[relationship.destination]
+    var related: [ManagedObject] = []
+    var owners: [ManagedObject] = []
+    for object in objects where object.flags.isDisjoint(with: [.inserted, .inaccessible]) {
+      if let known = object.extras?.partners[relationship.slot] {
+        if known != 0, let partner = self.object(known, relationship) { related.append(partner) }
+      } else {
+        owners.append(object)
+      }
+    }
+    if owners.isEmpty { return related }
+    let select = model.selects[plan.index]
+    let statement = try reader().statement(
+      select.sql + " WHERE t0.\(SQLite.quoted(column.name)) IN (SELECT value FROM json_each(?1))"
+        + (select.condition.map { " AND " + $0 } ?? ""))
+    statement.bind(FetchRun.binding(of: owners.map(\.key)))
+    var partners: [ObjectKey: ObjectKey] = [:]
+    for row in try self.objects(from: statement, select, of: plan) where !row.isDeleted {
+      partners[row.referenceKey(inverseSlot)] = row.key
+      related.append(row)
+    }
+    for owner in owners { owner.requireExtras().partners[relationship.slot] = partners[owner.key] ?? 0 }
+    return related
+  }
+
+  // MARK: To-many
+
+  private func prefetchMany(
+    _ relationship: RelationshipPlan, of objects: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    var owners: [ObjectKey: ToManyState] = [:]
+    for object in objects where object.flags.isDisjoint(with: [.inserted, .inaccessible]) {
+      let state = object.toManyState(relationship.slot)
+      if state.keys == nil { owners[object.key] = state }
+    }
+    if owners.isEmpty { return [] }
+    let plan = model.entities[relationship.destination]
+    let select = model.selects[plan.index]
+    let sql = relatedSQL(relationship)
+    let statement = try reader().statement(
+      "SELECT \(select.columns), \(sql.owner), \(sql.position ?? "NULL") \(select.source)\(sql.join) "
+        + "WHERE \(sql.owner) IN (SELECT value FROM json_each(?1))"
+        + (select.condition.map { " AND " + $0 } ?? "") + " ORDER BY \(sql.owner), \(sql.order)")
+    statement.bind(FetchRun.binding(of: owners.keys.sorted()))
+    let rows = try relatedRows(of: statement, select, plan)
+    var members: [ObjectKey: [ManagedObject]] = [:]
+    for state in owners.values { state.positions.removeAll() }
+    for row in rows {
+      members[row.owner, default: []].append(row.object)
+      if let position = row.position { owners[row.owner]?.positions[row.object.key] = position }
+    }
+    for (key, state) in owners { fill(state, with: members[key] ?? []) }
+    return rows.map(\.object)
+  }
+
+  /// The objects of a statement whose last two columns are the key of the object that a row belongs to and the
+  /// position in its relationship.
+  private func relatedRows(
+    of statement: SQLiteStatement, _ select: EntitySelect, _ plan: EntityPlan
+  ) throws -> [(owner: ObjectKey, position: Int64?, object: ManagedObject)] {
+    guard let map = maps[plan.root] else { return [] }
+    defer {
+      statement.reset()
+      if !fetched.isEmpty { awakeFetched() }
+    }
+    sweepIfDue(map)
+    let owner = statement.columnCount - 2
+    var rows: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
+    while try statement.step() {
+      var scope = scopes[plan.index]
+      var columns: [Int32]?
+      if let entityColumn = select.entityColumn {
+        // A row of an entity that this model has not is nobody's to read.
+        guard let kind = model.entity(statement.string(entityColumn) ?? ""),
+          let places = select.maps[kind.index]
+        else { continue }
+        scope = scopes[kind.index]
+        columns = places
+      }
+      let row = RowReader(statement: statement.handle, map: columns, report: rowReport)
+      rows.append(
+        (
+          statement.int64(owner), statement.isNull(owner + 1) ? nil : statement.int64(owner + 1),
+          object(from: row, statement.handle, scope, map)
+        ))
+    }
+    map.expectHeld(rows.count)
+    return rows
+  }
+}
+
+// Objects by their keys.
+extension ManagedObjectContext {
+  /// The objects of rows by their keys, in the order of the store.
+  func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
+    if keys.isEmpty { return [] }
+    let select = model.selects[plan.index]
+    let statement = try reader().statement(
+      select.sql + " WHERE t0._pk IN (SELECT value FROM json_each(?1))"
+        + (select.condition.map { " AND " + $0 } ?? ""))
+    statement.bind(FetchRun.binding(of: keys))
+    return try objects(from: statement, select, of: plan)
+  }
+
+  /// The objects of keys, in their order, by one statement for those that are not in memory. Of a row that has
+  /// gone there is an object that says so.
+  func objects(of keys: ArraySlice<FetchedKey>, _ plan: EntityPlan) throws -> [ManagedObject] {
+    var found: [ObjectKey: ManagedObject] = [:]
+    var missing: [ObjectKey] = []
+    for key in keys {
+      let known = registered(key.key, root: plan.root)
+      if let known { found[key.key] = known }
+      if known?.isFault ?? true { missing.append(key.key) }
+    }
+    for object in try readRows(missing, of: plan) { found[object.key] = object }
+    return keys.map { found[$0.key] ?? object(of: $0) }
+  }
+
+  /// The object of a key: a fault where it is not in memory.
+  func object(of key: FetchedKey) -> ManagedObject {
+    let plan = model.entities[key.entity]
+    return registered(key.key, root: plan.root) ?? makeFault(key.key, plan)
+  }
+}

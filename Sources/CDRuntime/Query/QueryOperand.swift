@@ -1,0 +1,83 @@
+public import CDModel
+
+/// A side of a comparison in the typed query language: an attribute, what is calculated from some, or the values
+/// of many objects of which one or all have to meet a condition.
+public protocol QueryOperand: Sendable {
+  /// The type of the values.
+  associatedtype Value
+  /// The value as a tree.
+  var expression: ValueExpression { get }
+  /// How many of the values must meet a condition.
+  var quantifier: QueryQuantifier { get }
+}
+
+/// How many of a path's values must meet a condition.
+public enum QueryQuantifier: Hashable, Sendable {
+  /// There is one value.
+  case one
+  /// One of them at least. Never true of no values.
+  case any
+  /// All of them. True of no values.
+  case all
+  /// None of them. True of no values.
+  case none
+}
+
+extension QueryOperand {
+  public var quantifier: QueryQuantifier { .one }
+
+  /// The operand held against a value.
+  func compared(
+    _ comparisonOperator: ComparisonOperator, _ right: ValueExpression, _ options: ComparisonOptions = []
+  ) -> FetchPredicate {
+    let modifier: ComparisonModifier =
+      switch quantifier {
+      case .one: .direct
+      case .any, .none: .any
+      case .all: .all
+      }
+    let comparison = FetchPredicate(
+      expression, comparisonOperator, right, modifier: modifier, options: options)
+    return quantifier == .none ? .not(comparison) : comparison
+  }
+}
+
+/// Values of many objects, as a condition asks for them: `\.books.title.any == "Walden"`.
+public struct Quantified<Value: Sendable>: QueryOperand {
+  let keys: [String]
+  public let quantifier: QueryQuantifier
+  public var expression: ValueExpression { .keyPath(keys.joined(separator: ".")) }
+}
+
+/// What is calculated from attributes: `$0.price * 2`.
+public struct Calculated<Value: Sendable>: QueryOperand {
+  public let expression: ValueExpression
+}
+
+extension Attribute: QueryOperand {}
+
+/// An attribute of many objects, which a path through to-many relationships leads to.
+public struct ManyAttribute<Value: Sendable>: FieldPath {
+  public let keys: [String]
+
+  /// One of the values at least meets the condition. Never true of no values.
+  public var any: Quantified<Value> { Quantified(keys: keys, quantifier: .any) }
+  /// All values meet the condition. True of no values.
+  public var all: Quantified<Value> { Quantified(keys: keys, quantifier: .all) }
+  /// None of the values meets the condition. True of no values.
+  public var none: Quantified<Value> { Quantified(keys: keys, quantifier: .none) }
+
+  /// The sum of the numbers; 0 of none.
+  public var sum: Attribute<Value> { aggregate("@sum") }
+  /// The average of the numbers; nil of none.
+  public var average: Attribute<Double?> { aggregate("@avg") }
+  /// The least value; nil of none.
+  public var min: Attribute<Value?> { aggregate("@min") }
+  /// The greatest value; nil of none.
+  public var max: Attribute<Value?> { aggregate("@max") }
+
+  /// The operator stands before the attribute: `reviews.@sum.stars`.
+  private func aggregate<Result>(_ name: String) -> Attribute<Result> {
+    Attribute(keys: keys.dropLast() + [name] + keys.suffix(1))
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+@Suite struct LazyFetchTests {
+  private let container: PersistentContainer
+  private static let count = 5000
+
+  init() throws {
+    container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let context = container.newContext()
+    for number in 0..<Self.count { _ = Tag(name: "tag \(number)", in: context) }
+    try context.save()
+  }
+
+  @Test func batchesAreReadAsTheyAreTouched() throws {
+    let context = container.newContext()
+    var request = FetchRequest<Tag>()
+    request.sortKeys = [SortKey("name", ascending: false)]
+    request.fetchBatchSize = 50
+    let trace = try StatementTrace(context)
+    let tags = try context.lazyFetch(request)
+    #expect(tags.count == Self.count)
+    #expect(context.registeredObjects.isEmpty)
+    #expect(trace.taken().map { $0.contains("\"name\" FROM") } == [false])
+    #expect(tags[0].name == "tag 999")
+    #expect(tags[49].name == "tag 954")
+    #expect(context.registeredObjects.count == 50)
+    #expect(trace.taken().count == 1)
+    #expect(tags[4999].name == "tag 0")
+    #expect(tags.last === tags[4999])
+    #expect(context.registeredObjects.count == 100)
+    #expect(trace.taken().count == 1)
+    #expect(tags.objectID(at: 7) == tags[7].objectID)
+    #expect(Array(tags.objectIDs[..<3]) == tags.prefix(3).map(\.objectID))
+  }
+
+  @Test func aWalkHoldsFewObjects() throws {
+    let context = container.newContext()
+    var request = FetchRequest<Tag>()
+    request.fetchBatchSize = 100
+    var most = 0
+    var total = 0
+    for (place, tag) in try context.lazyFetch(request).enumerated() {
+      total += tag.name.utf8.count
+      if place % 500 == 0 { most = max(most, context.registeredObjects.count) }
+    }
+    #expect(total > Self.count * 5)
+    // The map lets go of what nobody holds from 2,048 objects on.
+    #expect(most <= 2200)
+  }
+
+  @Test func changesAndDeletionsMoveNothing() throws {
+    let context = container.newContext()
+    let new = Tag(name: "a new one", in: context)
+    var request = FetchRequest<Tag>()
+    request.sortKeys = [SortKey("name")]
+    request.fetchBatchSize = 10
+    let tags = try context.lazyFetch(request)
+    #expect(tags.count == Self.count + 1)
+    #expect(tags[0] === new)
+    let other = container.newContext()
+    let gone = try #require(try Tag.object(matching: \.name, "tag 2002", in: other))
+    other.delete(gone)
+    try other.save()
+    let place = try #require(tags.objectIDs.firstIndex(of: gone.objectID))
+    #expect(tags[place].name == "")
+    #expect(tags[place].isInaccessible)
+    #expect(tags[place + 1].name == "tag 2003")
+    tags[place + 1].name = "zzz"
+    #expect(tags[place + 1].name == "zzz")
+    #expect(tags.count == Self.count + 1)
+  }
+
+  @Test func relationshipsComeWithTheirBatch() throws {
+    let library = try FetchLibrary(.inMemory)
+    let context = library.container.newContext()
+    var request = FetchRequest<Publication>()
+    request.fetchBatchSize = 5
+    request.relationshipKeyPathsForPrefetching = ["author"]
+    let publications = try context.lazyFetch(request)
+    #expect(publications.count == 15)
+    let trace = try StatementTrace(context)
+    #expect(publications.prefix(5).map(\.author.name).count == 5)
+    #expect(trace.taken().count == 2)
+    #expect(publications.last is Magazine)
+    #expect(publications.first is Book)
+  }
+}

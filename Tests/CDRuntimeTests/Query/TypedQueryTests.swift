@@ -1,0 +1,122 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// What the typed query language makes is the tree that the parser makes of the same in a format string.
+@Suite struct TypedQueryTests {
+  private func expect(
+    _ typed: TypedPredicate<Book>, _ format: String, _ arguments: [(any FormatArgument)?] = [],
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let predicate = try FetchPredicate(format: format, arguments: arguments)
+    #expect(typed.predicate == predicate, sourceLocation: location)
+  }
+
+  private func expect(
+    _ format: String, _ arguments: [(any FormatArgument)?] = [], location: SourceLocation = #_sourceLocation,
+    _ condition: (Fields<Book>) -> FetchPredicate
+  ) throws {
+    try expect(TypedPredicate(condition), format, arguments, location: location)
+  }
+
+  @Test func comparisonsByKeyPaths() throws {
+    try expect(\.title == "Walden", "title == 'Walden'")
+    try expect(\.salesRank != 3, "salesRank != 3")
+    try expect(\.salesRank < 3 && \.salesRank >= 1, "salesRank < 3 AND salesRank >= 1")
+    try expect(!(\.salesRank > 3) || \.salesRank <= 2, "NOT salesRank > 3 OR salesRank <= 2")
+    try expect(\.salesRank == nil, "salesRank == nil")
+    try expect(\.salesRank != nil, "salesRank != nil")
+    try expect(\.author.name == "Thoreau", "author.name == 'Thoreau'")
+    try expect(\.author.spouse == nil, "author.spouse == nil")
+    try expect(\.author.spouse.name != "x", "author.spouse.name != 'x'")
+    try expect(\.priority == .high, "priority == 2")
+    try expect(\.title == \.isbn, "title == isbn")
+    try expect(\.salesRank < \.price, "salesRank < price")
+    try expect(\.author.name >= \.title, "author.name >= title")
+    try expect(\.reviews.count > 2, "reviews.@count > 2")
+  }
+
+  @Test func manyObjectsByKeyPaths() throws {
+    try expect(\.reviews.stars.any == 5, "ANY reviews.stars == 5")
+    try expect(\.reviews.stars.all >= 4, "ALL reviews.stars >= 4")
+    try expect(\.tags.name.none == "old", "NONE tags.name == 'old'")
+    try expect(\.reviews.text.any == nil, "ANY reviews.text == nil")
+    try expect(\.author.friends.name.any != "x", "ANY author.friends.name != 'x'")
+    try expect(\.reviews.stars.sum > 9, "reviews.@sum.stars > 9")
+    try expect(\.reviews.stars.average >= 4.5, "reviews.@avg.stars >= 4.5")
+    try expect(\.reviews.stars.min == nil, "reviews.@min.stars == nil")
+    try expect(\.author.friends.friends.name.max < "m", "author.friends.friends.@max.name < 'm'")
+  }
+
+  @Test func stringsInClosures() throws {
+    try expect("title BEGINSWITH 'W'") { $0.title.hasPrefix("W") }
+    try expect("title ENDSWITH[c] 'n'") { $0.title.hasSuffix("n", options: .caseInsensitive) }
+    try expect("title CONTAINS[cd] 'l'") {
+      $0.title.contains("l", options: [.caseInsensitive, .diacriticInsensitive])
+    }
+    try expect("title LIKE[c] 'w*'") { $0.title.like("w*", options: .caseInsensitive) }
+    try expect("title MATCHES 'W.*n'") { $0.title.matches("W.*n") }
+    try expect("title ==[c] 'walden'") { $0.title.equals("walden", options: .caseInsensitive) }
+    try expect("title IN[c] {'a', 'b'}") { $0.title.isIn(["a", "b"], options: .caseInsensitive) }
+    try expect("ANY reviews.text CONTAINS 'good'") { $0.reviews.text.any.contains("good") }
+    try expect("NONE tags.name BEGINSWITH 'x'") { $0.tags.name.none.hasPrefix("x") }
+    try expect((\Fields<Book>.title).hasPrefix("W") && \.isbn == "1", "title BEGINSWITH 'W' AND isbn == '1'")
+  }
+
+  @Test func membershipInClosures() throws {
+    try expect("salesRank IN {1, 2, nil}") { $0.salesRank.isIn([1, 2, nil]) }
+    try expect("salesRank BETWEEN {1, 5}") { $0.salesRank.isBetween(1, 5) }
+    try expect("salesRank BETWEEN {1, 5}") { $0.salesRank.isIn(1...5) }
+    try expect("ANY reviews.stars BETWEEN {1, 2}") { $0.reviews.stars.any.isIn(1...2) }
+    try expect("reviews.@count == 0") { $0.reviews.isEmpty }
+  }
+
+  @Test func objectsInClosures() throws {
+    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let context = container.newContext()
+    let author = Author(name: "Thoreau", in: context)
+    let tag = Tag(name: "new", in: context)
+    try expect("author == %@", [author.reference]) { $0.author == author }
+    try expect("author != %@", [author.reference]) { $0.author != author }
+    try expect("author IN %@", [[author.reference]]) { $0.author.isIn([author]) }
+    try expect("tags CONTAINS %@", [tag.reference]) { $0.tags.contains(tag) }
+    try expect("author.friends CONTAINS %@", [author.reference]) { $0.author.friends.contains(author) }
+    try expect(\.author == author, "author == %@", [author.reference])
+  }
+
+  @Test func conditionsOnOneOfManyObjects() throws {
+    try expect("SUBQUERY(reviews, $element4, $element4.stars == 5 AND $element4.text != nil).@count > 0") {
+      $0.reviews.contains { $0.stars == 5 && $0.text != nil }
+    }
+    try expect("SUBQUERY(reviews, $element3, $element3.stars > 3).@count >= 2") {
+      $0.reviews.count(where: { $0.stars > 3 }) >= 2
+    }
+    try expect(
+      """
+      SUBQUERY(author.friends, $element6, SUBQUERY($element6.friends, $element3, $element3.name == 'x').@count > 0\
+      ).@count > 0
+      """
+    ) { book in
+      book.author.friends.contains { friend in friend.friends.contains { $0.name == "x" } }
+    }
+  }
+
+  @Test func arithmeticInClosures() throws {
+    try expect("salesRank + 1 == 3") { $0.salesRank + 1 == 3 }
+    try expect("salesRank * 2 - 1 > price") { $0.salesRank * 2 - 1 > $0.price }
+    try expect("price / salesRank <= %@", [Decimal(2)]) { $0.price / $0.salesRank <= 2 }
+    try expect("title + '!' == isbn") { $0.title + "!" == $0.isbn }
+    try expect("salesRank ?? 0 > 3") { ($0.salesRank ?? 0) > 3 }
+    try expect("reviews.@count > salesRank") { $0.reviews.count > $0.salesRank }
+  }
+
+  @Test func bothFormsCombine() throws {
+    try expect(
+      \.isbn == "1" && TypedPredicate { $0.title.hasPrefix("W") || $0.salesRank == nil },
+      "isbn == '1' AND (title BEGINSWITH 'W' OR salesRank == nil)")
+    let request = FetchRequest<Book>(where: { !$0.title.hasPrefix("W") })
+    #expect(try request.predicate == FetchPredicate(format: "NOT title BEGINSWITH 'W'"))
+    #expect(try FetchRequest<Book>(where: \.isbn == "1").predicate == FetchPredicate(format: "isbn == '1'"))
+    #expect(FetchRequest<Book>(where: nil).predicate == nil)
+  }
+}
