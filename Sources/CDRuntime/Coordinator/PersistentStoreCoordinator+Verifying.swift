@@ -48,6 +48,7 @@ extension PersistentStoreCoordinator {
     }
     findings += try danglingReferences(connection)
     for root in plan.entities where root.root == root.index && root.home != nil {
+      findings += try strangeRows(of: root, connection)
       findings += try verifyRows(of: root)
       let next = try connection.scalar(
         "SELECT max((SELECT next FROM \(database.home(of: root)?.schema ?? "main").\"_cdgen_keys\" "
@@ -79,6 +80,22 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
+  /// Rows that no object can be made of: a fetch passes over them.
+  private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    let table = SQLite.quoted(root.table)
+    var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
+      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
+    }
+    guard root.hasEntityColumn else { return findings }
+    let names = root.kinds.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE _entity NOT IN (\(names))") {
+      findings.append(
+        .damaged(
+          "'\(root.name)' p\(row[0] ?? "") is of entity '\(row[1] ?? "")', which the model has not there"))
+    }
+    return findings
+  }
+
   private static let batchSize = 1000
 
   private func verifyRows(of root: EntityPlan) throws -> [StoreFinding] {
@@ -88,12 +105,18 @@ extension PersistentStoreCoordinator {
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(self)
       let select = plan.selects[root.index]
-      let statement = try context.reader().statement(
-        select.sql + " WHERE t0._pk > ?1 ORDER BY t0._pk LIMIT \(Self.batchSize)")
+      let connection = try context.reader()
+      // The end is that of the rows: there may be none that an object can be made of.
+      let ends = try connection.rows(
+        "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _pk > \(last) "
+          + "ORDER BY _pk LIMIT \(Self.batchSize))")
+      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return findings }
+      let statement = try connection.statement(
+        select.sql + " WHERE t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
       statement.bind(last, at: 1)
-      let objects = try context.objects(from: statement, select, of: root)
-      guard let end = objects.last?.key else { return findings }
+      statement.bind(end, at: 2)
       last = end
+      let objects = try context.objects(from: statement, select, of: root)
       for object in objects {
         findings += context.ruleErrors(of: object).map { .invalid($0) }
       }
