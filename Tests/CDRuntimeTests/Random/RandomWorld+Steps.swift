@@ -84,6 +84,7 @@ extension RandomWorld {
       let present = former.filter(side.graph.isLive)
       for other in present { side.graph.connect(number, relation, other) }
       side.graph.arrange(number, relation, present)
+      if present.count == former.count { side.graph.forgetChanges(number, of: [relation.name]) }
     }
   }
 
