@@ -53,7 +53,7 @@ extension PersistentStoreCoordinator {
     }
     findings += try danglingReferences(connection)
     for root in plan.entities where root.root == root.index && root.home != nil {
-      findings += try unknownEntities(in: root, connection)
+      findings += try strangeRows(of: root, connection)
       findings += try verifyRows(of: root)
       let next = try connection.scalar(
         "SELECT max((SELECT next FROM \(database.home(of: root)?.schema ?? "main").\"_cdgen_keys\" "
@@ -85,25 +85,20 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// Rows of a hierarchy's table that no entity of it claims.
-  private func unknownEntities(
-    in root: EntityPlan, _ connection: SQLiteConnection
-  ) throws -> [StoreFinding] {
-    guard root.hasEntityColumn else { return [] }
-    return try connection.rows(
-      "SELECT _pk, _entity FROM \(SQLite.quoted(root.table)) WHERE NOT (\(knownEntities(of: root))) ORDER BY _pk"
-    ).compactMap { row in
-      row[0].flatMap { Int64($0) }.map {
-        .unknownEntity(entity: root.name, key: $0, name: row[1] ?? "")
-      }
+  /// Rows that no object can be made of: a fetch passes over them.
+  private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    let table = SQLite.quoted(root.table)
+    var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
+      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
     }
-  }
-
-  private func knownEntities(of root: EntityPlan) -> String {
-    guard root.hasEntityColumn else { return "1" }
-    let names = plan.entities.filter { $0.root == root.index && !$0.description.isAbstract }
-      .map { SQLite.literal($0.name) }
-    return "_entity IN (\(names.joined(separator: ", ")))"
+    guard root.hasEntityColumn else { return findings }
+    let names = root.kinds.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    let claimed = "_entity IN (\(names))"
+    for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE NOT \(claimed) ORDER BY _pk") {
+      guard let key = row[0].flatMap({ Int64($0) }) else { continue }
+      findings.append(.unknownEntity(entity: root.name, key: key, name: row[1] ?? ""))
+    }
+    return findings
   }
 
   private static let batchSize = 1000
@@ -115,13 +110,18 @@ extension PersistentStoreCoordinator {
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(self)
       let select = plan.selects[root.index]
-      let statement = try context.reader().statement(
-        select.sql
-          + " WHERE t0._pk > ?1 AND \(knownEntities(of: root)) ORDER BY t0._pk LIMIT \(Self.batchSize)")
+      let connection = try context.reader()
+      // The end is that of the rows: there may be none that an object can be made of.
+      let ends = try connection.rows(
+        "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _pk > \(last) "
+          + "ORDER BY _pk LIMIT \(Self.batchSize))")
+      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return findings }
+      let statement = try connection.statement(
+        select.sql + " WHERE t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
       statement.bind(last, at: 1)
-      let objects = try context.objects(from: statement, select, of: root)
-      guard let end = objects.last?.key else { return findings }
+      statement.bind(end, at: 2)
       last = end
+      let objects = try context.objects(from: statement, select, of: root)
       for object in objects {
         findings += context.ruleErrors(of: object).map { .invalid($0) }
       }

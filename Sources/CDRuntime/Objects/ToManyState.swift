@@ -22,6 +22,8 @@ final class ToManyState {
   /// Notes that an object is related from now on, at the end of an ordered relationship.
   func add(_ key: ObjectKey) {
     cache = nil
+    // A read since its removal may have brought back a position that the save has deleted.
+    positions[key] = nil
     if keys != nil {
       guard keys?.contains(key) == false else { return }
       keys?.append(key)

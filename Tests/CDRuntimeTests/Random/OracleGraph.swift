@@ -49,6 +49,11 @@ struct OracleGraph: Sendable {
     changed[number, default: []].insert(property)
   }
 
+  /// Takes the note back that properties were changed.
+  mutating func forgetChanges(_ number: Int, of properties: [String]) {
+    changed[number]?.subtract(properties)
+  }
+
   mutating func noteDeletion(_ number: Int) { changed[number, default: []].formUnion([]) }
 
   mutating func insert(_ number: Int, _ entity: String, key: Int64) {

@@ -43,7 +43,8 @@ import Testing
       // As long as single steps can be left out, others may be able to go too.
       size = size == 1 && steps.count < count ? 1 : size / 2
     }
-    let list = steps.map { "  \($0.side): \($0.operation)" }.joined(separator: "\n")
+    let list = steps.map { "  \($0.side)\($0.isInOneState ? ", in one state" : ""): \($0.operation)" }.joined(
+      separator: "\n")
     Issue.record("seed \(seed)\(isInMemory ? ", in memory" : ""): \(failure.text)\n\(list)")
   }
 

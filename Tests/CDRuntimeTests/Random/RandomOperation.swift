@@ -84,6 +84,8 @@ struct RandomFetch: Sendable {
 struct RandomStep: Sendable {
   var side: Int
   var operation: RandomOperation
+  /// Whether all that is read in the step is read from one state of the store.
+  var isInOneState = false
 
   static func list(_ random: inout SplitMix, count: Int) -> [RandomStep] {
     // Half of the runs have one context; in the others one is used for a while, then the other.
@@ -91,7 +93,8 @@ struct RandomStep: Sendable {
     var side = 0
     return (0..<count).map { _ in
       if Int.random(in: 0..<6, using: &random) == 0 { side = Int.random(in: 0..<sides, using: &random) }
-      return RandomStep(side: side, operation: .random(&random))
+      return RandomStep(
+        side: side, operation: .random(&random), isInOneState: Int.random(in: 0..<4, using: &random) == 0)
     }
   }
 }

@@ -7,13 +7,21 @@ extension RandomWorld {
   func take(_ step: RandomStep) throws {
     if isOver { return }
     let side = sides[step.side]
+    if step.isInOneState {
+      try side.context.perform { try take(step.operation, side) }
+    } else {
+      try take(step.operation, side)
+    }
+  }
+
+  private func take(_ operation: RandomOperation, _ side: RandomSide) throws {
     if side.behind != nil {
       // What the context sees is neither its own state nor the store's until it has been decided what to do.
-      if case .rollback = step.operation { try rollBack(side) } else { try save(side) }
+      if case .rollback = operation { try rollBack(side) } else { try save(side) }
       return
     }
     try catchUp(side)
-    switch step.operation {
+    switch operation {
     case .insert(let entity):
       let names = stored.model.entityNames
       let name = names[entity % names.count]
@@ -29,7 +37,7 @@ extension RandomWorld {
     case .swapCodes(let row, let other):
       try swapCodes(row, other, side)
     case .setToOne, .setToMany, .add, .insertAt, .remove, .reorder:
-      try relate(step.operation, side)
+      try relate(operation, side)
     case .fetch(let fetch): try compare(fetch, side)
     case .compare(let row):
       if let number = pick(row, side) { try compare(number, side) }
@@ -45,26 +53,6 @@ extension RandomWorld {
       side.held.removeAll()
       side.start(from: stored)
     case .save: try save(side)
-    }
-  }
-
-  /// Mostly with what a save asks for, so that most saves succeed.
-  private func insert(_ entity: String, _ pick: Int, _ side: RandomSide) throws {
-    let object = try side.context.insert(entityNamed: entity)
-    let number = adopt(object, by: side)
-    side.graph.insert(number, entity, key: object.key)
-    guard pick % 8 > 0 else { return }
-    for attribute in stored.model.attributes(of: entity)
-    where !attribute.isOptional && attribute.defaultValue == nil {
-      try set(number, attribute, 1 + pick % 6, side)
-    }
-    if stored.model.isKind(entity, of: "Node"), pick % 2 == 0 {
-      try setCode(number, .string("c\(number)"), side)
-    }
-    for relation in stored.model.relations(of: entity) where !relation.isOptional {
-      guard let other = self.pick(pick, side, relation.destination) else { continue }
-      try object.setValue(self.object(other, side), forKey: relation.name)
-      side.graph.connect(number, relation, other)
     }
   }
 
@@ -96,42 +84,13 @@ extension RandomWorld {
       let present = former.filter(side.graph.isLive)
       for other in present { side.graph.connect(number, relation, other) }
       side.graph.arrange(number, relation, present)
+      if present.count == former.count { side.graph.forgetChanges(number, of: [relation.name]) }
     }
   }
 
   func pick(_ row: Int, _ side: RandomSide, _ entity: String? = nil) -> Int? {
     let live = side.graph.live(entity)
     return live.isEmpty ? nil : live[row % live.count]
-  }
-
-  private func set(_ number: Int, _ attribute: AttributeDescription, _ value: Int, _ side: RandomSide) throws
-  {
-    let new: AttributeValue
-    let isNull = value % (attribute.isOptional ? 7 : 49) == 0
-    if attribute.type == .string {
-      // Few codes, so that they meet.
-      let names =
-        attribute.name == "code" ? ["u", "v", "w", "x", "y", "z", "ü", "u\u{308}", "😀"] : RandomFetch.names
-      new = isNull ? .null : .string(names[value % names.count])
-    } else {
-      new = isNull ? .null : .int(Int64(value % 4))
-    }
-    try object(number, side).setValue(.attribute(new), forKey: attribute.name)
-    side.graph.set(number, attribute.name, new)
-  }
-
-  /// Exchanges two unique values, which a save can only write with a third in between.
-  private func swapCodes(_ row: Int, _ other: Int, _ side: RandomSide) throws {
-    let coded = side.graph.live("Node").filter { side.graph.rows[$0]?.attributes["code"] != nil }
-    guard !coded.isEmpty else { return }
-    let numbers = [coded[row % coded.count], coded[other % coded.count]]
-    let codes = numbers.map { side.graph.rows[$0]?.attributes["code"] ?? .null }
-    for (number, code) in zip(numbers, codes.reversed()) { try setCode(number, code, side) }
-  }
-
-  private func setCode(_ number: Int, _ code: AttributeValue, _ side: RandomSide) throws {
-    try object(number, side).setValue(.attribute(code), forKey: "code")
-    side.graph.set(number, "code", code)
   }
 
   /// Brings a context without changes to what has been saved.

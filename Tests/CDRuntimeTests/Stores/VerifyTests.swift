@@ -43,6 +43,29 @@ import Testing
       ])
   }
 
+  @Test func rowsThatNoObjectIsMadeOfAreFound() throws {
+    try PlainSQL.run(
+      "PRAGMA foreign_keys = OFF; UPDATE Publication SET _entity = 'Volume'; UPDATE Author SET _pk = -1;"
+        + "UPDATE Publication SET author = -1", at: store.url)
+    #expect(
+      try findings() == [
+        .unknownEntity(entity: "Publication", key: 1, name: "Volume"),
+        .damaged("'Author' has a row -1, and keys begin at 1"),
+      ])
+  }
+
+  @Test func rulesAreCheckedBehindABatchOfStrangeRows() throws {
+    try PlainSQL.run(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "
+        + "INSERT INTO Publication (_pk, _version, _entity, title, uuid, author) "
+        + "SELECT i, 1, 'Volume', 't', x'00', 1 FROM n;"
+        + "UPDATE Publication SET _pk = 2000, isbn = 'letters' WHERE _pk = 1;"
+        + "UPDATE _cdgen_keys SET next = 3000 WHERE entity = 'Publication'", at: store.url)
+    let moved = ManagedObjectID(storeID: book.storeID, entityName: "Book", key: 2000)
+    let mistake = ValidationError(reason: .patternMismatch, entity: "Book", property: "isbn", objectID: moved)
+    #expect(try findings().contains(.invalid(mistake)))
+  }
+
   @Test func danglingReferencesAreFound() throws {
     try PlainSQL.run("PRAGMA foreign_keys = OFF; DELETE FROM Author", at: store.url)
     #expect(

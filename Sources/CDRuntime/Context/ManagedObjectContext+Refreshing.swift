@@ -1,0 +1,112 @@
+// Reading again what the store has, with an object's changes or without them.
+extension ManagedObjectContext {
+  /// Makes an object read its row again when it is next used.
+  ///
+  /// - Parameter mergeChanges: Whether the object's changes are kept and only its other values read again;
+  ///   without, they are lost, on the other sides of its relationships too. Objects that were related by a change of
+  ///   their own stay so, and an object that was deleted stays deleted: a rollback brings it back.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    guard object.scope.context === self, !object.flags.contains(.inserted) else { return }
+    endReading()
+    let isDropping = !mergeChanges && !object.flags.contains(.deleted)
+    if isDropping { dropChanges(of: object) }
+    let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
+    if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
+    object.flags.remove(.inaccessible)
+    object.flags.insert(.fault)
+    // The save needs the row's version, whatever else has changed.
+    guard object.isPending else { return }
+    object.fireFault()
+    guard !object.flags.contains(.inaccessible), !changes.isEmpty else { return }
+    object.extras?.old = changes.map { ($0.0, object.storedValue($0.0)) }
+    object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// Makes all objects without changes read their rows again when they are next used.
+  public func refreshAllObjects() {
+    endReading()
+    for object in registeredObjects where !object.isPending { refresh(object, mergeChanges: false) }
+  }
+
+  private func dropChanges(of object: ManagedObject) {
+    guard let extras = object.extras else { return }
+    let lost = unrelate(object, extras)
+    forgetValues(of: object, extras)
+    for slot in lost {
+      object._willWrite(slot)
+      object._setReference(slot, 0)
+    }
+  }
+
+  /// Takes the changes of an object's own references and pairs back, on both sides.
+  ///
+  /// - Returns: The references that cannot be taken back, since their objects are deleted.
+  private func unrelate(_ object: ManagedObject, _ extras: ObjectExtras) -> [Int] {
+    var lost: [Int] = []
+    for case let relationship? in object.scope.plan.relationships
+    where extras.changed.contains(relationship.slot) {
+      switch relationship.storage {
+      case .reference:
+        guard let old = extras.old.first(where: { $0.slot == relationship.slot })?.value else { continue }
+        var former: ManagedObject?
+        if case .int(let key) = old {
+          former = self.object(key, relationship)
+          if former == nil { lost.append(relationship.slot) }
+        }
+        setReference(of: object, relationship, to: former)
+      case .join:
+        guard let state = extras.toManyState(relationship.slot), state.isChanged else { continue }
+        // Once it is loaded the state has what makes the difference.
+        _ = objects(of: object, relationship)
+        guard state.keys != nil else { continue }
+        for key in state.added.keys {
+          if let member = self.object(key, relationship) { remove(member, from: object, relationship) }
+        }
+        for key in state.removed.keys {
+          if let member = self.object(key, relationship) { add(member, to: object, relationship, at: nil) }
+        }
+        state.didSave()
+      case .inverseReference, .referencesOfOthers: break
+      }
+    }
+    return lost
+  }
+
+  /// Lets relationships be read again. What has been changed is kept.
+  func forgetRelationships(
+    _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
+  ) {
+    extras.toMany.removeAll { slot, state in
+      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else {
+        return false
+      }
+      if state.isChanged, !relationship.isOrdered {
+        state.keys = nil
+        state.cache = nil
+      }
+      return !state.isChanged
+    }
+    extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
+  }
+
+  /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.
+  private func forgetValues(of object: ManagedObject, _ extras: ObjectExtras) {
+    if !extras.old.isEmpty {
+      object.setStoredValues(
+        Dictionary(extras.old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }))
+    }
+    let kept = extras.changed
+    forgetChanges(of: extras)
+    object.flags.remove(.updated)
+    for case let relationship? in object.scope.plan.relationships where kept.contains(relationship.slot) {
+      switch relationship.storage {
+      case .referencesOfOthers, .inverseReference: extras.changed.insert(relationship.slot)
+      case .reference, .join: break
+      }
+    }
+    extras.toMany.removeAll { $0.state.added.isEmpty && $0.state.removed.isEmpty }
+    guard extras.changed.isEmpty else { return }
+    object.flags.subtract([.touched, .listed])
+    pending.removeAll { $0 === object }
+  }
+}
