@@ -41,7 +41,7 @@ extension ModelEncoder {
     return writer.value
   }
 
-  private func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
+  func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", template.name)
     writer.add("where", template.predicate?.canonicalText)
@@ -51,7 +51,7 @@ extension ModelEncoder {
     return writer.value
   }
 
-  private func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
+  func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", property.name)
     writer.add("entity", property.entity)
