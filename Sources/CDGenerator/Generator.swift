@@ -20,9 +20,16 @@ public struct Generator: Sendable {
     /// Whether each entity gets a file of its own. Otherwise there is one file, named after the model.
     public var perEntity: Bool
 
-    public init(access: AccessLevel = .internal, perEntity: Bool = false) {
+    /// Whether a build without `DEBUG` warns that the current version is not locked. Whoever ships a version
+    /// has to be able to tell later what it was.
+    public var warnsOfUnlockedVersion: Bool
+
+    public init(
+      access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false
+    ) {
       self.access = access
       self.perEntity = perEntity
+      self.warnsOfUnlockedVersion = warnsOfUnlockedVersion
     }
   }
 
@@ -39,7 +46,9 @@ public struct Generator: Sendable {
   /// - Throws: All that stands in the way of Swift that compiles, not the first mistake alone.
   public func generate(_ model: ManagedObjectModel) throws(GenerationError) -> [GeneratedFile] {
     let declarations = try ModelDeclaration(model)
-    let emitter = FileEmitter(declarations: declarations, access: options.access)
+    let emitter = FileEmitter(
+      declarations: declarations, access: options.access,
+      unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil)
     return options.perEntity ? emitter.filePerEntity() : [emitter.singleFile()]
   }
 }

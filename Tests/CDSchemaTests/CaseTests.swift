@@ -38,4 +38,35 @@ struct CaseTests {
     #expect(actual == expected)
     #expect(try ManagedObjectModel(canonicalJSON: actual) == model)
   }
+
+  @Test("plans", arguments: CaseFolder.all)
+  func plans(_ folder: CaseFolder) throws {
+    guard let model = try folder.load().unprovenModel, model.versions.count > 1 else {
+      #expect(folder.expected("plan.txt") == nil, "a plan was expected")
+      return
+    }
+    let actual = Self.plan(of: model)
+    if CaseFolder.records { try folder.record(actual, as: "plan.txt") }
+    guard let expected = folder.expected("plan.txt") else {
+      Issue.record("there is no plan.txt; CDGEN_RECORD=1 writes it")
+      return
+    }
+    #expect(actual == expected)
+  }
+
+  /// Every step that stores take to the current version, once each.
+  private static func plan(of model: ManagedObjectModel) -> String {
+    let line = VersionLine(model)
+    var seen: Set<[Int]> = []
+    var result = ""
+    for version in model.versions {
+      let path = line.path(from: version.number, to: model.currentVersionNumber)
+      for (source, destination) in zip(path ?? [], (path ?? []).dropFirst()) {
+        guard seen.insert([source, destination]).inserted else { continue }
+        let name = MappingFile.name(from: source, to: destination)
+        result += line.step(from: source, to: destination)?.planText(mapping: name) ?? ""
+      }
+    }
+    return result
+  }
 }

@@ -16,6 +16,7 @@ import Testing
     try aLinkedModelIsAdded(package)
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
+    try aReleasedVersionIsGuarded(package)
   }
 
   /// A program that prints what the build knows of its models.
@@ -152,5 +153,34 @@ import Testing
       ])
     try package.remove("Sources/App/Old")
     #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\"]\n")
+  }
+
+  /// An edit of a locked version stops the build, and so does a step from it that lacks a rule, until the remedy
+  /// that the message names is there.
+  private func aReleasedVersionIsGuarded(_ package: FixturePackage) throws {
+    let folder = "Models/Library.cdmodel"
+    try package.replace("isbn: String", with: "isbn: String?", in: "\(folder)/2.yaml")
+    let lock = try package.cdgen("lock", folder, "--all")
+    #expect(lock.status == 0, "\(lock.output)")
+    try package.replace("title: String", with: "title: String?", in: "\(folder)/1.yaml")
+    let path = package.folder.appending(path: folder).path
+    #expect(
+      try package.build().messages == [
+        "\(path)/1.yaml:4:7: error: version 1 is locked, and attribute 'title' of 'Book' is not what it was then: "
+          + "stores of it exist; undo this, and change a new version ('cdgen add-version')"
+      ])
+    try package.replace("title: String?", with: "title: String", in: "\(folder)/1.yaml")
+
+    let version = try package.cdgen("add-version", folder)
+    #expect(version.status == 0, "\(version.output)")
+    try package.replace("isbn: String?", with: "isbn: String?\n      pages: Int32", in: "\(folder)/3.yaml")
+    #expect(
+      try package.build().messages == [
+        "\(path)/3.yaml:6:7: error: attribute 'pages' of 'Book' is new: it is mandatory and has no default, so "
+          + "objects of version 2 have no value for it; write 'policy: custom' for 'Book' in 2-3.mapping.yaml, "
+          + "write a rule 'pages: …' under the attributes of 'Book' there, give it a default, or make it optional"
+      ])
+    try package.write("entities: { Book: { attributes: { pages: 0 } } }\n", to: "\(folder)/2-3.mapping.yaml")
+    #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\", \"pages\"]\n")
   }
 }

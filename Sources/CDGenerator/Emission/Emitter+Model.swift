@@ -1,4 +1,14 @@
 extension Emitter {
+  /// A warning of the builds that are shipped: what a locked version was is known for good.
+  mutating func unlockedVersionWarning(model: String, version: Int) {
+    out.blank()
+    out.line("#if !DEBUG")
+    out.line(
+      "  #warning(\"version \(version) of \(model) is not locked: run 'cdgen lock' before stores of it are released\")"
+    )
+    out.line("#endif")
+  }
+
   /// The model: every version as canonical JSON, and the classes.
   mutating func model(_ declaration: ModelDeclaration) {
     out.blank()

@@ -2,6 +2,8 @@
 struct FileEmitter {
   let declarations: ModelDeclaration
   let access: AccessLevel
+  /// The current version's number where a release is to warn that it is not locked.
+  let unlockedVersion: Int?
 
   /// Everything in `NAME+Generated.swift`.
   func singleFile() -> GeneratedFile {
@@ -10,6 +12,7 @@ struct FileEmitter {
     types(&emitter)
     for each in declarations.classes { emitter.class(each) }
     emitter.model(declarations)
+    warning(&emitter)
     return GeneratedFile(name: declarations.name + "+Generated.swift", contents: emitter.out.text)
   }
 
@@ -19,6 +22,7 @@ struct FileEmitter {
     header(&rest, classes: [], includesTypes: true)
     types(&rest)
     rest.model(declarations)
+    warning(&rest)
     let model = GeneratedFile(name: declarations.typeName + "+Generated.swift", contents: rest.out.text)
     return [model]
       + declarations.classes.map { each in
@@ -27,6 +31,11 @@ struct FileEmitter {
         emitter.class(each)
         return GeneratedFile(name: each.plainName + "+Generated.swift", contents: emitter.out.text)
       }
+  }
+
+  private func warning(_ emitter: inout Emitter) {
+    guard let unlockedVersion else { return }
+    emitter.unlockedVersionWarning(model: declarations.name, version: unlockedVersion)
   }
 
   private func types(_ emitter: inout Emitter) {

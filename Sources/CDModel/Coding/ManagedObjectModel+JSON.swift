@@ -29,6 +29,7 @@ extension ManagedObjectModel {
         encoder.version(version, into: &writer)
         return writer.value
       })
+    writer.add("mappings", list: mappings.map(encoder.rules))
     return writer.value
   }
 
@@ -53,8 +54,11 @@ extension ManagedObjectModel {
     let versions = try reader.list("versions") { (each) throws(ModelDecodingError) in
       try ModelVersion(decoding: each.object())
     }
+    let mappings = try reader.list("mappings", MappingRules.init(decoding:))
     try reader.finish()
-    self.init(name: name, id: id, imports: imports, versions: versions, currentVersionNumber: current)
+    self.init(
+      name: name, id: id, imports: imports, versions: versions, currentVersionNumber: current,
+      mappings: mappings)
   }
 }
 

@@ -42,7 +42,7 @@ extension ModelEncoder {
     return writer.value
   }
 
-  private func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
+  func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", template.name)
     writer.add("where", template.predicate?.canonicalText)
@@ -52,7 +52,7 @@ extension ModelEncoder {
     return writer.value
   }
 
-  private func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
+  func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", property.name)
     writer.add("entity", property.entity)

@@ -25,10 +25,15 @@ public struct ManagedObjectModel: Hashable, Sendable {
   /// The number of the version that generated classes speak for and that new stores are made with.
   public var currentVersionNumber: Int
 
+  /// What is said of steps between versions beyond what can be inferred, at most once of each step.
+  public var mappings: [MappingRules]
+
   /// A model as given.
   public init(
-    name: String, id: UUID, imports: [String] = [], versions: [ModelVersion], currentVersionNumber: Int
+    name: String, id: UUID, imports: [String] = [], versions: [ModelVersion], currentVersionNumber: Int,
+    mappings: [MappingRules] = []
   ) {
+    self.mappings = mappings
     self.name = name
     self.id = id
     self.imports = imports

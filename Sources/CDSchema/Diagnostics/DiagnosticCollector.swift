@@ -20,6 +20,9 @@ final class DiagnosticCollector {
     report(Diagnostic(.note, at: location, message))
   }
 
+  /// How many different ones have been reported.
+  var count: Int { reported.count }
+
   var containsErrors: Bool { reported.containsErrors }
 
   /// Everything that was reported, once each, in order of place.

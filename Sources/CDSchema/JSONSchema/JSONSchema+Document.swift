@@ -3,7 +3,7 @@ extension JSONSchema {
     {
       "$schema": "https://json-schema.org/draft/2020-12/schema",
       "title": "cdgen model files",
-      "description": "The files of a NAME.cdmodel folder: model.yaml and one N.yaml a version.",
+      "description": "The files of a NAME.cdmodel folder: model.yaml and one N.yaml a version. That of A-B.mapping.yaml is at #/$defs/mapping.",
       "oneOf": [{"$ref": "#/$defs/version"}, {"$ref": "#/$defs/model"}],
       "$defs": {
         "name": {
@@ -534,6 +534,71 @@ extension JSONSchema {
             "access": {
               "description": "How far generated declarations can be seen; internal if not said.",
               "enum": ["internal", "package", "public"]
+            }
+          }
+        },
+        "rules": {
+          "description": "Expressions over the source's objects, by property; a composite's field is attribute.field.",
+          "type": "object",
+          "propertyNames": {"pattern": "^[^\\W\\d_]\\w*(\\.[^\\W\\d_]\\w*)?$"},
+          "additionalProperties": {"type": ["string", "number", "boolean"]}
+        },
+        "mappingEntity": {
+          "description": "Where the objects of an entity come from.",
+          "type": ["object", "null"],
+          "additionalProperties": false,
+          "properties": {
+            "from": {
+              "description": "The entity of the older version; the one of the same name or renamedFrom if not said.",
+              "$ref": "#/$defs/name"
+            },
+            "name": {
+              "description": "The mapping's name; made of both entities' names if not said.",
+              "$ref": "#/$defs/name"
+            },
+            "policy": {
+              "description": "custom: the app's own code makes the objects, or completes them.",
+              "enum": ["custom"]
+            },
+            "where": {"description": "Which objects are taken.", "$ref": "#/$defs/expression"},
+            "attributes": {"$ref": "#/$defs/rules"},
+            "relationships": {"$ref": "#/$defs/rules"},
+            "drop": {
+              "description": "Properties of the older version whose loss is meant.",
+              "type": "array",
+              "uniqueItems": true,
+              "items": {"type": "string"}
+            }
+          }
+        },
+        "mapping": {
+          "description": "What a step from a version to another does beyond what is inferred: A-B.mapping.yaml.",
+          "type": ["object", "null"],
+          "additionalProperties": false,
+          "properties": {
+            "entities": {
+              "description": "Rules by the entity of the newer version; a list where objects come from several.",
+              "type": "object",
+              "additionalProperties": {
+                "anyOf": [
+                  {"$ref": "#/$defs/mappingEntity"},
+                  {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/mappingEntity"}}
+                ]
+              }
+            },
+            "drop": {
+              "description": "Entities of the older version whose objects may be lost; Configuration.Entity for one.",
+              "type": "array",
+              "uniqueItems": true,
+              "items": {"type": "string"}
+            },
+            "onDuplicate": {
+              "description": "Which of equal objects stays, by entity and unique properties.",
+              "type": "object",
+              "additionalProperties": {
+                "type": "object",
+                "additionalProperties": {"enum": ["keepFirst", "keepLast"]}
+              }
             }
           }
         }

@@ -5,6 +5,15 @@ public struct LoadedModel: Sendable {
   /// The model; nil if any diagnostic is an error.
   public var model: ManagedObjectModel?
 
+  /// The model where each of its versions and mappings is right in itself, though a locked version may have
+  /// changed, or a step between versions not be proven; nil where a file has a mistake of its own.
+  ///
+  /// It is for tools that show what is missing. Nothing may be generated from it or stored by it.
+  public var unprovenModel: ManagedObjectModel?
+
+  /// The released versions, as `versions.lock` has them, in order of their numbers.
+  public var lockedVersions: [LockedVersion] = []
+
   /// Every mistake and warning, in order of path, line and column.
   public var diagnostics: [Diagnostic]
 

@@ -19,6 +19,10 @@ public enum ModelElement: Hashable, Sendable {
   case index(version: Int, entity: String, place: Int)
   /// A uniqueness constraint by its place in the entity's list, the first being 0.
   case uniquenessConstraint(version: Int, entity: String, place: Int)
+  /// The mapping of a step: its file.
+  case mapping(from: Int, to: Int)
+  /// A rule of a mapping by its place among all of them, the first being 0.
+  case entityRule(from: Int, to: Int, place: Int)
 
   /// The name of a property of an entity; nil for the other elements.
   var propertyName: String? {
@@ -32,7 +36,8 @@ public enum ModelElement: Hashable, Sendable {
   public var container: ModelElement? {
     switch self {
     case .model: nil
-    case .version: .model
+    case .version, .mapping: .model
+    case .entityRule(let source, let destination, _): .mapping(from: source, to: destination)
     case .enumeration(let version, _), .composite(let version, _), .configuration(let version, _),
       .entity(let version, _):
       .version(version)

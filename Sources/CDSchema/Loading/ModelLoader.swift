@@ -29,62 +29,47 @@ public enum ModelLoader {
       diagnostics.error(folderPlace, "the folder's name is the model's: \(problem)")
     }
     let modelFiles = classify(files, folder: folder, diagnostics: diagnostics)
-    var positions = ElementPositions()
-    var head: DecodedModelFile?
-    var versions: [DecodedVersion] = []
-    var unreadable = Set(names.compactMap(VersionFile.number))
-    for file in modelFiles {
-      switch file.kind {
-      case .model:
-        guard let context = parse(file, version: 0, &positions, diagnostics) else { continue }
-        head = context.context.decodeModelFile(context.root)
-        positions = context.context.positions
-      case .version(let number):
-        guard let context = parse(file, version: number, &positions, diagnostics) else {
-          unreadable.insert(number)
-          continue
-        }
-        versions.append(context.context.decodeVersion(context.root))
-        positions = context.context.positions
-      case .mapping, .lock, .other: continue
-      }
-    }
+    var reading = ModelReading(unreadable: Set(names.compactMap(VersionFile.number)))
+    for file in modelFiles { reading.read(file, diagnostics) }
     if !modelFiles.contains(where: { $0.kind == .model }), !names.contains("model.yaml") {
       diagnostics.error(
         folderPlace, "the folder has no model.yaml, which holds the model's 'id' ('cdgen init' makes one)")
     }
-    if versions.isEmpty && unreadable.isEmpty {
+    if reading.versions.isEmpty && reading.unreadable.isEmpty {
       diagnostics.error(folderPlace, "the model has no versions; the first one's file is 1.yaml")
     }
-    versions.sort { $0.version.number < $1.version.number }
-    let checker = ModelValidator(
-      name: name, head: head, versions: versions, unreadable: unreadable, positions: positions,
-      diagnostics: diagnostics)
-    let checked = checker.validate()
-    var model: ManagedObjectModel?
-    if !diagnostics.containsErrors, let id = head?.id, let current = checked.current {
-      model = ManagedObjectModel(
-        name: name, id: id, imports: head?.imports ?? [], versions: checked.versions,
-        currentVersionNumber: current)
-    }
-    return LoadedModel(
-      model: model, diagnostics: diagnostics.sorted, files: modelFiles, positions: positions,
-      access: head?.access)
+    return check(reading, name: name, files: modelFiles, diagnostics: diagnostics)
   }
 
-  /// Reads one file's tree. Nil where it is not readable to its end.
-  private static func parse(
-    _ file: ModelFile, version: Int, _ positions: inout ElementPositions, _ diagnostics: DiagnosticCollector
-  ) -> (context: DecodingContext, root: MarkedNode?)? {
-    let parsed = YAMLParser.parse(path: file.path, bytes: file.bytes, diagnostics: diagnostics)
-    guard let source = parsed.source, parsed.isComplete else {
-      return nil
+  /// Looks at what the files say together.
+  private static func check(
+    _ reading: ModelReading, name: String, files: [ModelFile], diagnostics: DiagnosticCollector
+  ) -> LoadedModel {
+    let checked = ModelValidator(
+      name: name, head: reading.head, versions: reading.versions, unreadable: reading.unreadable,
+      positions: reading.positions, diagnostics: diagnostics
+    ).validate()
+    let mappings = reading.mappings
+    let steps = StepChecks(
+      versions: checked.versions, files: files, positions: reading.positions, diagnostics: diagnostics)
+    steps.checkNumbers(of: mappings.map(\.rules))
+    var unproven: ManagedObjectModel?
+    if steps.areVersionsRight, let id = reading.head?.id, let current = checked.current {
+      unproven = ManagedObjectModel(
+        name: name, id: id, imports: reading.head?.imports ?? [], versions: checked.versions,
+        currentVersionNumber: current, mappings: mappings.map(\.rules))
     }
-    let context = DecodingContext(
-      source: source, version: version, diagnostics: diagnostics, positions: positions)
-    // The context holds the only copy while it adds to it.
-    positions = ElementPositions()
-    return (context, parsed.root)
+    let locked = steps.checkLocks(reading.locks, unreadable: reading.unreadable)
+    if let unproven {
+      steps.prove(
+        unproven, locked: locked, broken: Set(mappings.filter(\.isBroken).map { $0.rules.stepName }))
+    }
+    return LoadedModel(
+      model: diagnostics.containsErrors ? nil : unproven,
+      unprovenModel: mappings.contains(where: \.isBroken) ? nil : unproven,
+      lockedVersions: reading.locks.map(\.version).sorted { $0.number < $1.number },
+      diagnostics: diagnostics.sorted, files: files, positions: reading.positions,
+      access: reading.head?.access)
   }
 
   /// The files that cdgen reads, in order of kind and number; others are reported where they look like a slip.

@@ -19,7 +19,7 @@ struct AddVersion: ParsableCommand {
 
   func run() throws {
     try reportingFailures {
-      let (loaded, model) = try ModelFolder.load(self.model)
+      let (loaded, model) = try ModelFolder.load(self.model, showsWarnings: false)
       let current = model.currentVersionNumber
       let highest = model.versions.map(\.number).max() ?? current
       let next = NextVersion(number: highest + 1, basedOn: current)

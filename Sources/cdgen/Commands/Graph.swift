@@ -31,7 +31,7 @@ struct Graph: ParsableCommand {
 
   func run() throws {
     try reportingFailures {
-      let (_, model) = try ModelFolder.load(model)
+      let (_, model) = try ModelFolder.load(model, showsWarnings: false)
       let number = version ?? model.currentVersionNumber
       guard let version = model.version(number) else {
         let known = model.versions.map { String($0.number) }.joined(separator: ", ")

@@ -14,6 +14,8 @@ struct PrintJSONSchema: ParsableCommand {
       In an editor that runs the YAML language server, this line at the top of a version's file is enough:
 
         # yaml-language-server: $schema=../../cdmodel.schema.json
+
+      For a mapping it is $schema=../../cdmodel.schema.json#/$defs/mapping.
       """)
 
   func run() throws {

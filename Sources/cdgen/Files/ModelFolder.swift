@@ -6,10 +6,14 @@ import CDSchema
 enum ModelFolder {
   /// Loads a model and prints what there is to say about it.
   ///
+  /// - Parameter showsWarnings: Whether warnings are printed where there are no mistakes. Of a command that
+  ///   makes nothing of the model that is built they would only be in the way.
   /// - Throws: `ExitCode.failure` if it has mistakes, all of which have then been printed.
-  static func load(_ path: String) throws -> (loaded: LoadedModel, model: ManagedObjectModel) {
+  static func load(
+    _ path: String, showsWarnings: Bool = true
+  ) throws -> (loaded: LoadedModel, model: ManagedObjectModel) {
     let loaded = ModelLoader.load(folder: path)
-    report(loaded.diagnostics)
+    if showsWarnings || loaded.hasErrors { report(loaded.diagnostics) }
     guard let model = loaded.model, !loaded.hasErrors else { throw ExitCode.failure }
     return (loaded, model)
   }

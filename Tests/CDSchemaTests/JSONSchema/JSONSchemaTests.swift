@@ -88,6 +88,40 @@ struct JSONSchemaTests {
   }
 }
 
+extension JSONSchemaTests {
+  @Test("mappings that are right fit")
+  func mappings() throws {
+    let names = [
+      "mapping-whole", "mapping-inherited-rules", "step-relationships-mapped", "step-unique",
+      "step-composites-mapped", "step-enums-mapped", "valid-several-versions",
+    ]
+    let texts = try names.map { name in
+      let file = name.hasPrefix("valid") ? "1-3.mapping.yaml" : "1-2.mapping.yaml"
+      return try String(contentsOf: CaseFolder.root.appending(path: "\(name)/\(file)"), encoding: .utf8)
+    }
+    let answers = try PythonValidator.validate(texts: texts, definition: "mapping")
+    #expect(answers == texts.map { _ in "fits" })
+  }
+
+  @Test(
+    "broken mappings are refused",
+    arguments: [
+      "entities: { Book: { from: Volume, policy: automatic } }",
+      "entities: { Book: { from: Volume, where: [a] } }", "entities: { Book: { fom: Volume } }",
+      "onDuplicate: { Book: { isbn: keepAll } }", "entities: { Book: [] }", "drop: Book",
+      "entities: { Book: { attributes: { a.b.c: a } } }", "entites: {}",
+    ])
+  func brokenMapping(_ text: String) throws {
+    #expect(try PythonValidator.validate(texts: [text], definition: "mapping") != ["fits"])
+    let good = "entities: { Book: { attributes: { title: String } } }"
+    let files = [
+      "model.yaml": "id: 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11", "1.yaml": good, "2.yaml": good,
+      "1-2.mapping.yaml": text,
+    ]
+    #expect(ModelLoader.load(name: "Case", files: files.mapValues { Array($0.utf8) }).model == nil)
+  }
+}
+
 /// Python's `jsonschema`, with YAML read as editors read it: by the core schema of YAML 1.2.
 enum PythonValidator {
   static let isAvailable: Bool =
@@ -97,13 +131,14 @@ enum PythonValidator {
     try validate(texts: files.map { try String(contentsOf: $0, encoding: .utf8) })
   }
 
-  static func validate(texts: [String]) throws -> [String] {
+  /// - Parameter definition: The part of the schema to validate with; the whole if not said.
+  static func validate(texts: [String], definition: String? = nil) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let schema = folder.appending(path: "schema.json")
     try JSONSchema.text.write(to: schema, atomically: true, encoding: .utf8)
-    var paths = [schema.path]
+    var paths = [schema.path, definition ?? ""]
     for (number, text) in texts.enumerated() {
       let file = folder.appending(path: "\(number)")
       try text.write(to: file, atomically: true, encoding: .utf8)
@@ -141,8 +176,10 @@ enum PythonValidator {
     Core.add_constructor('tag:yaml.org,2002:map', mapping)
     schema = json.load(open(sys.argv[1]))
     jsonschema.Draft202012Validator.check_schema(schema)
+    if sys.argv[2]:
+        schema = {'$defs': schema['$defs'], '$ref': '#/$defs/' + sys.argv[2]}
     validator = jsonschema.Draft202012Validator(schema)
-    for path in sys.argv[2:]:
+    for path in sys.argv[3:]:
         value = yaml.load(open(path, encoding='utf-8'), Loader=Core)
         error = jsonschema.exceptions.best_match(validator.iter_errors(value))
         print('fits' if error is None else ' '.join(error.message.split())[:300])

@@ -34,6 +34,8 @@ import Testing
           generate                Generate Swift from a model.
           compile                 Write a model as one file of canonical JSON.
           add-version             Start a model's next version.
+          diff                    Show what a migration does, and what is missing.
+          lock                    Mark a version as released, so that it never changes again.
           graph                   Draw a version's entities and relationships.
           json-schema             Print the JSON Schema of a model's files.
 
@@ -42,7 +44,9 @@ import Testing
         """)
   }
 
-  @Test(arguments: ["init", "check", "generate", "compile", "add-version", "graph", "json-schema"])
+  @Test(arguments: [
+    "init", "check", "generate", "compile", "add-version", "diff", "lock", "graph", "json-schema",
+  ])
   func helpShowsAnExample(command: String) throws {
     let result = try BuiltTool.cdgen.run(command, "--help", in: folder.url)
     #expect(result.status == 0)

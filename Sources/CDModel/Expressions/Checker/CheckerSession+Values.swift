@@ -274,6 +274,7 @@ extension CheckerSession {
       expect(wanted, allowsNil: true, of: &alternative)
     } else if !TypeRules.converts(source.type, to: wanted, in: graph) {
       isTotal = false
+      partialConversions.append(expression.span)
     }
     if !TypeRules.mayConvert(source.type, to: wanted, in: graph) {
       error(expression.span, "CAST makes no \(wanted) of '\(source.expression)' (\(source.type))")

@@ -42,9 +42,26 @@ public struct ExpressionChecker: Sendable {
     _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType? = nil,
     allowsNil: Bool = true, isTemplate: Bool = false
   ) -> CheckedExpression {
+    check(
+      expression, on: entity, expecting: expected, allowsNil: allowsNil, isTemplate: isTemplate,
+      acceptsRawValues: false)
+  }
+
+  /// - Parameter acceptsRawValues: Whether, where an enumeration is expected, any value of its raw type will
+  ///   do, and not only its cases.
+  func check(
+    _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType?, allowsNil: Bool,
+    isTemplate: Bool = false, acceptsRawValues: Bool
+  ) -> CheckedExpression {
+    let graph = graph
     var (session, checked) = run(on: entity, fetchSource: nil, depth: expression.depth) { session in
       var value = session.check(expression, expecting: expected)
-      if let expected { session.expect(expected, allowsNil: allowsNil, of: &value) }
+      if var expected {
+        if acceptsRawValues, value.type != expected, case .attribute(let type) = expected {
+          expected = .attribute(TypeRules.rawType(type, in: graph))
+        }
+        session.expect(expected, allowsNil: allowsNil, of: &value)
+      }
       return value
     }
     let value = checked ?? CheckedValue(expression, .unknown, isOptional: true)
@@ -52,7 +69,7 @@ public struct ExpressionChecker: Sendable {
     return CheckedExpression(
       expression: value.expression, type: value.type, isOptional: value.isOptional,
       diagnostics: session.diagnostics, variables: variables, isTotal: session.isTotal,
-      isStorable: session.isStorable)
+      isStorable: session.isStorable, partialConversions: session.partialConversions)
   }
 
   /// Checks until no use of a variable teaches more about the others.
@@ -110,6 +127,8 @@ public struct CheckedExpression: Hashable, Sendable {
   public let isTotal: Bool
   /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
   public let isStorable: Bool
+  /// The CASTs that may fail and do not say what the value then is.
+  let partialConversions: [SourceSpan?]
 
   /// Whether it cannot be evaluated.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }

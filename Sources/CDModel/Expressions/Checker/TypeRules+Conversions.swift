@@ -12,7 +12,10 @@ extension TypeRules {
     case (.int32, .float), (.int64, .float), (.int64, .double), (.double, .float): return true
     case (.decimal, .double), (.decimal, .float): return true
     case (.bool, _) where rank(target) != nil: return true
-    case (.date, .double): return true
+    case (.date, .double), (.uuid, .data): return true
+    case (.int16, .date), (.int32, .date), (.int64, .date), (.float, .date), (.double, .date),
+      (.decimal, .date):
+      return true
     default: return false
     }
   }

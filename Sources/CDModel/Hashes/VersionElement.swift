@@ -1,0 +1,41 @@
+/// A part of a version by its names: what a lock lists, and what a change between two versions is about.
+public enum VersionElement: Hashable, Sendable {
+  /// The versions that the version is based on.
+  case bases
+  /// An enumeration with its cases.
+  case enumeration(String)
+  /// A composite, without its fields.
+  case composite(String)
+  case field(composite: String, name: String)
+  case configuration(String)
+  /// An entity, without its properties, fetches, indexes and unique constraints.
+  case entity(String)
+  case attribute(entity: String, name: String)
+  case relationship(entity: String, name: String)
+  case fetchedProperty(entity: String, name: String)
+  case fetchTemplate(entity: String, name: String)
+  /// All indexes of an entity.
+  case indexes(entity: String)
+  /// All unique constraints of an entity.
+  case uniquenessConstraints(entity: String)
+}
+
+extension VersionElement: CustomStringConvertible {
+  /// The element in words, as messages name it: `'name' of 'ToDo'`.
+  public var description: String {
+    switch self {
+    case .bases: "'basedOn'"
+    case .enumeration(let name): "enum '\(name)'"
+    case .composite(let name): "composite '\(name)'"
+    case .field(let composite, let name): "field '\(name)' of '\(composite)'"
+    case .configuration(let name): "configuration '\(name)'"
+    case .entity(let name): "entity '\(name)'"
+    case .attribute(let entity, let name): "attribute '\(name)' of '\(entity)'"
+    case .relationship(let entity, let name): "relationship '\(name)' of '\(entity)'"
+    case .fetchedProperty(let entity, let name): "fetched property '\(name)' of '\(entity)'"
+    case .fetchTemplate(let entity, let name): "fetch '\(name)' of '\(entity)'"
+    case .indexes(let entity): "'indexes' of '\(entity)'"
+    case .uniquenessConstraints(let entity): "'unique' of '\(entity)'"
+    }
+  }
+}

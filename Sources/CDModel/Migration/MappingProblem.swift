@@ -1,0 +1,57 @@
+/// A mistake in rules, at its place.
+public struct MappingProblem: Error, Hashable, Sendable {
+  /// Whether a problem keeps the rules from being used.
+  public enum Severity: Hashable, Sendable {
+    case error
+    /// The rules can be used, and are likely not what was meant.
+    case warning
+  }
+
+  /// A part of ``MappingRules``, by places in its lists from 0.
+  public enum Place: Hashable, Sendable {
+    /// The rules as a whole.
+    case rules
+    case drop(Int)
+    case duplicate(Int)
+    /// The name of the destination.
+    case entity(Int)
+    case source(entity: Int)
+    case name(entity: Int)
+    case policy(entity: Int)
+    case filter(entity: Int)
+    /// The name that an attribute's rule is for.
+    case attributeName(entity: Int, Int)
+    /// The expression of an attribute's rule.
+    case attribute(entity: Int, Int)
+    case relationshipName(entity: Int, Int)
+    case relationship(entity: Int, Int)
+    case entityDrop(entity: Int, Int)
+  }
+
+  public let severity: Severity
+  public let place: Place
+  /// The part of an expression that is meant, in the text that it was read from; nil for all of it.
+  public let span: SourceSpan?
+  /// What is wrong and what to do about it, without ``suggestion``.
+  public let message: String
+  /// A name that was probably meant.
+  public let suggestion: String?
+
+  init(
+    _ severity: Severity = .error, at place: Place, span: SourceSpan? = nil, _ message: String,
+    suggestion: String? = nil
+  ) {
+    self.severity = severity
+    self.place = place
+    self.span = span
+    self.message = message
+    self.suggestion = suggestion
+  }
+}
+
+extension MappingProblem: CustomStringConvertible {
+  /// The message with its suggestion.
+  public var description: String {
+    suggestion.map { "\(message); did you mean '\($0)'?" } ?? message
+  }
+}

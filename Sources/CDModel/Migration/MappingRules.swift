@@ -1,0 +1,95 @@
+/// What is said of a step between two versions beyond what can be inferred: the contents of a mapping file, or
+/// the same built in code.
+///
+/// ``MigrationStep`` puts rules and inference together and finds what is wrong with the rules. Nothing is
+/// checked here.
+public struct MappingRules: Hashable, Sendable {
+  /// The number of the version that the step starts from.
+  public var source: Int
+  /// The number of the version that the step leads to.
+  public var destination: Int
+  /// Rules for entities of the destination. Several may be for one entity, or take from one.
+  public var entities: [EntityRule]
+  /// Entities of the source whose objects may be lost; `Configuration.Entity` for those of one configuration.
+  public var drops: [String]
+  /// What becomes of objects that a new unique constraint does not allow beside each other.
+  public var duplicates: [DuplicateRule]
+
+  /// Rules as given; none where nothing but the versions is.
+  public init(
+    source: Int, destination: Int, entities: [EntityRule] = [], drops: [String] = [],
+    duplicates: [DuplicateRule] = []
+  ) {
+    self.source = source
+    self.destination = destination
+    self.entities = entities
+    self.drops = drops
+    self.duplicates = duplicates
+  }
+}
+
+/// Where the objects of an entity come from, and their values where they are not simply those of before.
+///
+/// A rule for an entity's attribute or relationship, and a drop, hold for its subentities too, where these have
+/// no rule of their own. That is all that a rule for an abstract entity is for.
+public struct EntityRule: Hashable, Sendable {
+  /// The entity of the destination.
+  public var destination: String
+  /// The entity of the source; nil for the one that the destination is by name or `renamedFrom`.
+  public var source: String?
+  /// The name of the entity mapping; nil for one made of the entities' names.
+  public var name: String?
+  /// Whether the app's own code makes the objects, or completes what the rules make.
+  public var isCustom: Bool
+  /// Which objects of the source entity are taken; nil for all.
+  public var filter: FetchPredicate?
+  /// Values of attributes, evaluated with the source object. A field of a composite is `attribute.field`.
+  public var attributes: [PropertyMapping]
+  /// Values of relationships: the objects that came from those that the expression leads to.
+  public var relationships: [PropertyMapping]
+  /// Properties of the source whose loss is meant.
+  public var drops: [String]
+
+  /// A rule as given; where nothing is, that of what can be inferred.
+  public init(
+    destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
+    filter: FetchPredicate? = nil, attributes: [PropertyMapping] = [],
+    relationships: [PropertyMapping] = [], drops: [String] = []
+  ) {
+    self.destination = destination
+    self.source = source
+    self.name = name
+    self.isCustom = isCustom
+    self.filter = filter
+    self.attributes = attributes
+    self.relationships = relationships
+    self.drops = drops
+  }
+}
+
+/// Which of several objects stays, where a unique constraint that is new allows one.
+///
+/// The others are deleted; what refers to them refers to the one that stays.
+public struct DuplicateRule: Hashable, Sendable {
+  /// The objects of an entity in the order of their identifiers.
+  public enum Survivor: String, Hashable, Sendable, CaseIterable {
+    /// The first of them stays.
+    case keepFirst
+    /// The last of them stays.
+    case keepLast
+  }
+
+  /// The entity of the destination that declares the constraint.
+  public var entity: String
+  /// The properties that are unique together, in any order.
+  public var properties: [String]
+  /// Which object stays.
+  public var survivor: Survivor
+
+  /// A rule for the constraint over some properties.
+  public init(entity: String, properties: [String], survivor: Survivor) {
+    self.entity = entity
+    self.properties = properties
+    self.survivor = survivor
+  }
+}

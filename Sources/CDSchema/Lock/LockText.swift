@@ -1,0 +1,103 @@
+import CDModel
+
+/// The text of `versions.lock`.
+///
+/// A version is a block of lines of its own, and nothing in the file depends on two versions: after a merge of
+/// two branches the blocks of both are kept, in any order.
+public enum LockText {
+  /// The file's name in a model's folder.
+  public static let fileName = "versions.lock"
+
+  /// The version of the file's format.
+  static let formatVersion = 1
+
+  private static let head = """
+    # The released versions of this model. Stores of them exist, so their files never change.
+    # 'cdgen lock' adds a version. After a merge keep the versions of both sides. To take back a lock that was
+    # a mistake, before the version was released, remove its block.
+    lock \(formatVersion)
+
+    """
+
+  /// The file with some versions, in order of their numbers.
+  public static func text(of versions: [LockedVersion]) -> String {
+    versions.sorted { $0.number < $1.number }.reduce(head) { $0 + "\n" + block($1) }
+  }
+
+  private static func block(_ version: LockedVersion) -> String {
+    var lines = [
+      "version \(version.number)", "  data \(version.data)", "  layout \(version.layout)",
+      "  definition \(version.definition)",
+    ]
+    for element in sorted(Array(version.elements.keys)) {
+      guard let digits = version.elements[element] else { continue }
+      let (word, name) = words(of: element)
+      lines.append("  \(word) \(name.isEmpty ? "" : name + " ")\(digits)")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  // MARK: Elements
+
+  /// Elements in the order of the file: the version's own, types, and entity by entity its parts.
+  static func sorted(_ elements: [VersionElement]) -> [VersionElement] {
+    func key(_ element: VersionElement) -> (Int, String, Int, String) {
+      let name = words(of: element).name
+      let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+      let (first, second) = (parts.first ?? "", parts.count > 1 ? parts[1] : "")
+      switch element {
+      case .bases: return (0, "", 0, "")
+      case .enumeration: return (1, first, 0, "")
+      case .composite: return (2, first, 0, "")
+      case .field: return (2, first, 1, second)
+      case .configuration: return (3, first, 0, "")
+      case .entity: return (4, first, 0, "")
+      case .attribute: return (4, first, 1, second)
+      case .relationship: return (4, first, 2, second)
+      case .fetchedProperty: return (4, first, 3, second)
+      case .fetchTemplate: return (4, first, 4, second)
+      case .indexes: return (4, first, 5, "")
+      case .uniquenessConstraints: return (4, first, 6, "")
+      }
+    }
+    return elements.map { (key($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+
+  static func words(of element: VersionElement) -> (word: String, name: String) {
+    switch element {
+    case .bases: ("basedOn", "")
+    case .enumeration(let name): ("enum", name)
+    case .composite(let name): ("composite", name)
+    case .field(let composite, let name): ("field", "\(composite).\(name)")
+    case .configuration(let name): ("configuration", name)
+    case .entity(let name): ("entity", name)
+    case .attribute(let entity, let name): ("attribute", "\(entity).\(name)")
+    case .relationship(let entity, let name): ("relationship", "\(entity).\(name)")
+    case .fetchedProperty(let entity, let name): ("fetched", "\(entity).\(name)")
+    case .fetchTemplate(let entity, let name): ("fetch", "\(entity).\(name)")
+    case .indexes(let entity): ("indexes", entity)
+    case .uniquenessConstraints(let entity): ("unique", entity)
+    }
+  }
+
+  /// The element that a line of the file names; nil where the word or the form of the name is wrong.
+  static func element(_ word: String, _ name: String) -> VersionElement? {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    switch (word, parts.count) {
+    case ("basedOn", 1) where name.isEmpty: return .bases
+    case (_, _) where parts.contains(""): return nil
+    case ("enum", 1): return .enumeration(name)
+    case ("composite", 1): return .composite(name)
+    case ("configuration", 1): return .configuration(name)
+    case ("entity", 1): return .entity(name)
+    case ("indexes", 1): return .indexes(entity: name)
+    case ("unique", 1): return .uniquenessConstraints(entity: name)
+    case ("field", 2): return .field(composite: parts[0], name: parts[1])
+    case ("attribute", 2): return .attribute(entity: parts[0], name: parts[1])
+    case ("relationship", 2): return .relationship(entity: parts[0], name: parts[1])
+    case ("fetched", 2): return .fetchedProperty(entity: parts[0], name: parts[1])
+    case ("fetch", 2): return .fetchTemplate(entity: parts[0], name: parts[1])
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import CDModel
+
+/// Compares the locked versions with their files.
+struct LockValidator {
+  let entries: [LockParser.Entry]
+  let versions: [ModelVersion]
+  /// Versions whose files have mistakes: what they hold is not known.
+  let unreadable: Set<Int>
+  let positions: ElementPositions
+  let diagnostics: DiagnosticCollector
+
+  /// Reports every difference, and gives the numbers of the locked versions that have files.
+  func validate() -> [Int] {
+    var locked: [Int] = []
+    for entry in entries.sorted(by: { $0.version.number < $1.version.number }) {
+      let number = entry.version.number
+      if unreadable.contains(number) {
+        locked.append(number)
+        continue
+      }
+      guard let version = versions.first(where: { $0.number == number }) else {
+        diagnostics.error(
+          entry.location,
+          "version \(number) is locked, and its file \(VersionFile.name(of: number)) is missing: stores of it "
+            + "exist, so restore the file from version control")
+        continue
+      }
+      locked.append(number)
+      validate(version, entry)
+    }
+    return locked
+  }
+
+  private func validate(_ version: ModelVersion, _ entry: LockParser.Entry) {
+    let differences = entry.version.differences(from: version)
+    for difference in differences { report(difference, of: version, entry) }
+    guard differences.isEmpty else { return }
+    // Every element is as it was, so it is the lock that is wrong, or what made it.
+    let hashes = version.hashes
+    let isSame =
+      hashes.data == entry.version.data && hashes.layout == entry.version.layout
+      && hashes.definition == entry.version.definition
+    if !isSame {
+      diagnostics.error(
+        entry.definitionLocation,
+        "these are not the hashes of version \(version.number), of which every element is as it was locked; "
+          + "restore the file from version control, or remove the block and run 'cdgen lock'")
+    }
+  }
+
+  private func report(
+    _ difference: LockedVersion.Difference, of version: ModelVersion, _ entry: LockParser.Entry
+  ) {
+    let number = version.number
+    let remedy = "undo this, and change a new version ('cdgen add-version')"
+    switch difference {
+    case .added(let element):
+      guard let place = positions.location(of: element, version: number) else { return }
+      diagnostics.error(
+        place,
+        "version \(number) is locked, and did not have \(element) when it was: stores of it exist; \(remedy)")
+    case .changed(let element):
+      guard let place = positions.location(of: element, version: number) else { return }
+      diagnostics.error(
+        place,
+        "version \(number) is locked, and \(element) is not what it was then: stores of it exist; \(remedy)")
+    case .removed(let element):
+      // What is gone has no line of its own: that of what it belonged to is the nearest.
+      guard let place = positions.location(of: element, version: number) else { return }
+      diagnostics.error(
+        place,
+        "version \(number) is locked, and \(element) is no longer in it: stores of it exist; \(remedy)")
+    }
+  }
+}

@@ -1,0 +1,83 @@
+public import CDModel
+
+/// What a model's `versions.lock` keeps of a released version: enough to find out whether its file is still
+/// what was released, and which element is not.
+public struct LockedVersion: Hashable, Sendable {
+  /// The version's number.
+  public let number: Int
+  /// The hash of what affects stored data.
+  public let data: Digest
+  /// The hash of indexes and unique constraints.
+  public let layout: Digest
+  /// The hash of everything.
+  public let definition: Digest
+  /// The beginnings of the digests of the version's elements, as hexadecimal digits. They only have to tell
+  /// an element from its own older self: the hashes above guard the whole.
+  public let elements: [VersionElement: String]
+
+  /// How many digits of an element's digest are kept.
+  static let digitCount = 16
+
+  /// Locks a version as it is.
+  public init(_ version: ModelVersion) {
+    let hashes = version.hashes
+    number = version.number
+    data = hashes.data
+    layout = hashes.layout
+    definition = hashes.definition
+    elements = Dictionary(
+      ElementDigests(version).entries.map { ($0.element, Self.digits(of: $0.digest)) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  init(number: Int, data: Digest, layout: Digest, definition: Digest, elements: [VersionElement: String]) {
+    self.number = number
+    self.data = data
+    self.layout = layout
+    self.definition = definition
+    self.elements = elements
+  }
+
+  static func digits(of digest: Digest) -> String { String(digest.description.prefix(digitCount)) }
+}
+
+extension LockedVersion {
+  /// How an element of a version is not what it was when the version was locked.
+  enum Difference: Hashable {
+    case added(VersionElement)
+    case changed(VersionElement)
+    case removed(VersionElement)
+  }
+
+  /// Every element that is not as it was. What belongs to an element that came or went as a whole is not
+  /// listed beside it.
+  func differences(from version: ModelVersion) -> [Difference] {
+    let entries = ElementDigests(version).entries
+    let present = Set(entries.map(\.element))
+    var result: [Difference] = []
+    for entry in entries {
+      guard let digits = elements[entry.element] else {
+        if entry.element.owner.map({ elements[$0] != nil }) ?? true { result.append(.added(entry.element)) }
+        continue
+      }
+      if digits != Self.digits(of: entry.digest) { result.append(.changed(entry.element)) }
+    }
+    for element in LockText.sorted(Array(elements.keys)) where !present.contains(element) {
+      if element.owner.map(present.contains) ?? true { result.append(.removed(element)) }
+    }
+    return result
+  }
+}
+
+extension VersionElement {
+  /// The element that this one is a part of; nil for what belongs to the version itself.
+  var owner: VersionElement? {
+    switch self {
+    case .bases, .enumeration, .composite, .configuration, .entity: nil
+    case .field(let composite, _): .composite(composite)
+    case .attribute(let entity, _), .relationship(let entity, _), .fetchedProperty(let entity, _),
+      .fetchTemplate(let entity, _), .indexes(let entity), .uniquenessConstraints(let entity):
+      .entity(entity)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import CDModel
+
+/// What a mapping file holds, and whether all of it could be read.
+struct DecodedMapping {
+  var rules: MappingRules
+  /// Whether something in it is wrong and was reported, so that what it says is not known.
+  var isBroken: Bool
+}
+
+extension DecodingContext {
+  private static let ruleKeys = ["from", "name", "policy", "where", "attributes", "relationships", "drop"]
+
+  private static let ruleHints = [
+    "source": "the entity that objects come from is 'from'",
+    "filter": "which objects are taken is said by 'where'",
+    "predicate": "which objects are taken is said by 'where'",
+    "custom": "write 'policy: custom'",
+    "onDuplicate": "it stands beside 'entities', with the entity's name below it",
+    "to": "the entity that the objects become is the name above",
+  ]
+
+  /// Reads the mapping of a step.
+  /// - Parameter root: The document; nil for a file without one.
+  func decodeMapping(_ root: MarkedNode?, from source: Int, to destination: Int) -> DecodedMapping {
+    let element = ModelElement.mapping(from: source, to: destination)
+    let start = MarkedNode(content: .scalar("", .plain), range: 0..<0)
+    declare(element, at: start)
+    var rules = MappingRules(source: source, destination: destination)
+    // An empty file says what can be inferred: it is the permission for a step to a sibling.
+    guard
+      let reader = MappingReader(
+        root ?? start, of: element, at: start, noun: "a mapping", keys: ["entities", "drop", "onDuplicate"],
+        hints: [
+          "from": "the versions are those of the file's name; of an entity, 'from' stands below 'entities'",
+          "attributes": "they stand below an entity, and those below 'entities'",
+        ], context: self)
+    else { return DecodedMapping(rules: rules, isBroken: true) }
+    for pair in reader.pairs("entities") { decodeRules(pair, of: element, into: &rules) }
+    rules.drops = names(reader, "drop", of: "entities")
+    decodeDuplicates(reader, element, into: &rules)
+    return DecodedMapping(rules: rules, isBroken: false)
+  }
+
+  /// One entity: a rule, or a list of them where objects come from several.
+  private func decodeRules(_ pair: MarkedNode.Pair, of mapping: ModelElement, into rules: inout MappingRules)
+  {
+    guard case .sequence(let nodes) = pair.value.content else {
+      if let rule = decodeRule(pair.value, pair.name, at: pair.key, rules) { rules.entities.append(rule) }
+      return
+    }
+    if nodes.isEmpty { error(pair.value, "an empty list says nothing of '\(pair.name)'") }
+    for node in nodes {
+      if let rule = decodeRule(node, pair.name, at: node, rules) { rules.entities.append(rule) }
+    }
+  }
+
+  private func decodeRule(
+    _ node: MarkedNode, _ name: String, at place: MarkedNode, _ rules: MappingRules
+  ) -> EntityRule? {
+    let element = ModelElement.entityRule(
+      from: rules.source, to: rules.destination, place: rules.entities.count)
+    declare(element, at: place)
+    guard
+      let reader = MappingReader(
+        node, of: element, at: place, noun: "the mapping of an entity", keys: Self.ruleKeys,
+        hints: Self.ruleHints, context: self)
+    else { return nil }
+    var rule = EntityRule(destination: name)
+    rule.source = reader.text("from")
+    rule.name = mappingName(reader)
+    if let text = reader.text("policy"), let node = reader.node("policy") {
+      rule.isCustom = text == "custom"
+      if !rule.isCustom { error(node, "the one policy is 'custom', and not '\(text)'", suggestion: "custom") }
+    }
+    if let node = reader.node("where") { rule.filter = predicate(node) }
+    rule.attributes = values(reader, "attributes", of: element)
+    rule.relationships = values(reader, "relationships", of: element)
+    rule.drops = names(reader, "drop", of: "properties")
+    return rule
+  }
+
+  /// A mapping's name becomes that of a function where its policy is custom.
+  private func mappingName(_ reader: MappingReader) -> String? {
+    guard let text = reader.text("name"), let node = reader.node("name") else { return nil }
+    if let problem = NameRules.problem(with: text) {
+      error(node, problem)
+      return nil
+    }
+    return text
+  }
+
+  private func values(_ reader: MappingReader, _ key: String, of element: ModelElement) -> [PropertyMapping] {
+    var result: [PropertyMapping] = []
+    for pair in reader.pairs(key) {
+      guard let value = valueExpression(pair.value) else { continue }
+      positions.record(pair.key, as: "key:\(key)[\(result.count)]", of: element)
+      positions.record(pair.value, as: "\(key)[\(result.count)]", of: element)
+      result.append(PropertyMapping(name: pair.name, value: value))
+    }
+    return result
+  }
+
+  private func names(_ reader: MappingReader, _ key: String, of what: String) -> [String] {
+    var result: [String] = []
+    for node in reader.list(key, of: what) ?? [] {
+      guard let name = text(of: node, as: "a name") else { continue }
+      if result.contains(name) {
+        error(node, "'\(name)' is here a second time")
+        continue
+      }
+      positions.record(node, as: "\(key)[\(result.count)]", of: reader.element)
+      result.append(name)
+    }
+    return result
+  }
+
+  /// `{ Person: { fullName: keepFirst, "name, city": keepLast } }`
+  private func decodeDuplicates(
+    _ reader: MappingReader, _ element: ModelElement, into rules: inout MappingRules
+  ) {
+    let words = DuplicateRule.Survivor.allCases.map(\.rawValue)
+    for entity in reader.pairs("onDuplicate") {
+      for pair in pairs(of: entity.value, noun: "'\(entity.name)'") ?? [] {
+        guard let word = text(of: pair.value, as: "'\(pair.name)'") else { continue }
+        guard let survivor = DuplicateRule.Survivor(rawValue: word) else {
+          error(
+            pair.value, "of equal objects one stays by \(words.joined(separator: " or ")), and not '\(word)'",
+            suggestion: closestName(to: word, in: words))
+          continue
+        }
+        let properties = pair.name.split(separator: ",").map { name in
+          String(name.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        positions.record(pair.key, as: "onDuplicate[\(rules.duplicates.count)]", of: element)
+        rules.duplicates.append(
+          DuplicateRule(entity: entity.name, properties: properties, survivor: survivor))
+      }
+    }
+  }
+}

@@ -1,0 +1,7 @@
+/// A mapping's file.
+public enum MappingFile {
+  /// The file's name for the versions of a step: `3-4.mapping.yaml`.
+  public static func name(from source: Int, to destination: Int) -> String {
+    "\(source)-\(destination).mapping.yaml"
+  }
+}

@@ -1,0 +1,101 @@
+import CDModel
+
+/// Proves that every released version has a way to the current one on which there is a rule for every change.
+struct ProofValidator {
+  let model: ManagedObjectModel
+  let locked: Set<Int>
+  /// Mappings whose files have mistakes, as `3-4`: nothing can be said of their steps.
+  let broken: Set<String>
+  let positions: ElementPositions
+  let diagnostics: DiagnosticCollector
+
+  /// How much what is missing on a step matters.
+  private struct Demand {
+    /// A released version's stores take the step.
+    var isReleased = false
+    /// Both a version before it and one behind it are released, so that a loss is one of users' data.
+    var isBetweenReleases = false
+  }
+
+  func validate() {
+    let line = VersionLine(model)
+    let demands = demands(of: line)
+    for (key, demand) in demands.sorted(by: { $0.key < $1.key }) {
+      guard !broken.contains(key.name), let step = line.step(from: key.source, to: key.destination) else {
+        continue
+      }
+      report(step.problems, of: key)
+      for change in step.openChanges { report(change, demand) }
+    }
+    for rules in model.mappings {
+      let key = StepKey(source: rules.source, destination: rules.destination)
+      guard demands[key] == nil, !broken.contains(key.name) else { continue }
+      report(line.step(from: key.source, to: key.destination)?.problems ?? [], of: key)
+    }
+  }
+
+  private struct StepKey: Hashable, Comparable {
+    var source: Int
+    var destination: Int
+    var name: String { "\(source)-\(destination)" }
+
+    static func < (left: StepKey, right: StepKey) -> Bool {
+      (left.source, left.destination) < (right.source, right.destination)
+    }
+  }
+
+  /// The steps that stores take to the current version. A version beyond the current one is in the making.
+  private func demands(of line: VersionLine) -> [StepKey: Demand] {
+    let current = model.currentVersionNumber
+    var result: [StepKey: Demand] = [:]
+    for version in model.versions where version.number < current {
+      let isLocked = locked.contains(version.number)
+      guard let path = line.path(from: version.number, to: current) else {
+        if isLocked { reportNoWay(from: version.number) }
+        continue
+      }
+      let lastRelease = path.lastIndex(where: locked.contains) ?? 0
+      for (place, (source, destination)) in zip(path, path.dropFirst()).enumerated() {
+        var demand = result[StepKey(source: source, destination: destination)] ?? Demand()
+        if isLocked { demand.isReleased = true }
+        if isLocked, place < lastRelease { demand.isBetweenReleases = true }
+        result[StepKey(source: source, destination: destination)] = demand
+      }
+    }
+    return result
+  }
+
+  // MARK: Reporting
+
+  private func reportNoWay(from number: Int) {
+    let current = model.currentVersionNumber
+    guard let place = positions.nearest(to: .version(current), key: "key:basedOn") else { return }
+    let file = MappingFile.name(from: number, to: current)
+    if broken.contains(where: { $0.hasPrefix("\(number)-") }) { return }
+    diagnostics.error(
+      place,
+      "version \(number) is locked, and there is no way from it to version \(current): name it in 'basedOn' of "
+        + "version \(current), or write a mapping \(file)")
+  }
+
+  private func report(_ problems: [MappingProblem], of key: StepKey) {
+    for problem in problems {
+      guard let place = positions.location(of: problem, from: key.source, to: key.destination) else {
+        continue
+      }
+      switch problem.severity {
+      case .error: diagnostics.error(place, problem.message, suggestion: problem.suggestion)
+      case .warning: diagnostics.warning(place, problem.message, suggestion: problem.suggestion)
+      }
+    }
+  }
+
+  private func report(_ change: ModelChange, _ demand: Demand) {
+    guard let place = positions.location(of: change, in: model.version(change.destination)) else { return }
+    let remedies = change.remedies.text(
+      mapping: MappingFile.name(from: change.source, to: change.destination))
+    let message = change.description + (remedies.isEmpty ? "" : "; " + remedies)
+    let isError = change.verdict == .losesData ? demand.isBetweenReleases : demand.isReleased
+    if isError { diagnostics.error(place, message) } else { diagnostics.warning(place, message) }
+  }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import CDModel
+import CDSchema
+
+/// `cdgen diff`
+struct Diff: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what a migration does, and what is missing.",
+    discussion: """
+      Shows each step on the way from one version to another: what becomes of the objects of each entity, what \
+      differs and what there is for it, what is lost, and what is still to be done. Without --from it is the way \
+      to the current version from the one before it.
+
+        cdgen diff Schemas/ToDo.cdmodel
+        cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
+
+      With --accept the losses that need confirming are confirmed: each is added to a 'drop' in the mapping of \
+      its step, which is made where there is none. Everything else in the file stays as it is. Read the plan \
+      before, and say in a comment why.
+
+      The exit status is 1 if a step is not proven.
+      """)
+
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case text, json
+  }
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Option(help: ArgumentHelp("The version to start from.", valueName: "number"))
+  var from: Int?
+
+  @Option(help: ArgumentHelp("The version to end with; the current one if not said.", valueName: "number"))
+  var to: Int?
+
+  @Flag(help: "Confirm the losses in the mapping files.")
+  var accept = false
+
+  @Option(help: ArgumentHelp("How to print.", discussion: "'text' for people, 'json' a list of the steps."))
+  var format: Format = .text
+
+  func run() throws {
+    try reportingFailures {
+      let loaded = ModelLoader.load(folder: model)
+      guard let unproven = loaded.unprovenModel else {
+        ModelFolder.report(loaded.diagnostics)
+        throw ExitCode.failure
+      }
+      var steps = try self.steps(of: unproven)
+      if accept {
+        try Acceptance(folder: ModelFolder.trimmed(model), loaded: loaded).write(steps)
+        guard let accepted = ModelLoader.load(folder: model).unprovenModel else { throw ExitCode.failure }
+        steps = try self.steps(of: accepted)
+      }
+      print(steps)
+      if !steps.allSatisfy(\.isProven) { throw ExitCode.failure }
+    }
+  }
+
+  private func steps(of model: ManagedObjectModel) throws -> [MigrationStep] {
+    let line = VersionLine(model)
+    let end = to ?? model.currentVersionNumber
+    for number in [from, end].compactMap({ $0 }) where model.version(number) == nil {
+      throw Failure(self.model, "there is no version \(number)")
+    }
+    let befores = model.version(end)?.basedOn ?? []
+    guard let start = from ?? befores.max() else {
+      throw Failure(self.model, "version \(end) is based on no other: name one with --from")
+    }
+    if let steps = line.steps(from: start, to: end) { return steps }
+    // No store goes this way; what it would take is what was asked for.
+    return [line.step(from: start, to: end)].compactMap { $0 }
+  }
+
+  private func print(_ steps: [MigrationStep]) {
+    func name(_ step: MigrationStep) -> String {
+      MappingFile.name(from: step.source, to: step.destination)
+    }
+    switch format {
+    case .text:
+      Swift.print(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n"), terminator: "")
+    case .json:
+      Swift.print(JSONValue.array(steps.map { $0.planJSON(mapping: name($0)) }).indentedText)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import CDModel
+import CDSchema
+
+/// `cdgen lock`
+struct Lock: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Mark a version as released, so that it never changes again.",
+    discussion: """
+      Adds the version to the model's versions.lock, with the hashes of all that is in it. From then on a change \
+      of its file is an error that names the changed element, and a step from it to the current version that \
+      lacks a rule is one as well. The command refuses to lock what is not proven.
+
+      Run it when a version is released, and commit the file. A lock that was a mistake is taken back, before \
+      the release, by removing the version's block from the file.
+
+        cdgen lock Schemas/ToDo.cdmodel
+        cdgen lock Schemas/ToDo.cdmodel --version 1 --version 2
+      """)
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Option(help: ArgumentHelp("A version to lock; the current one if not said.", valueName: "number"))
+  var version: [Int] = []
+
+  @Flag(help: "Lock all versions up to the current one.")
+  var all = false
+
+  func validate() throws {
+    if all, !version.isEmpty { throw ValidationError("Either --all or --version.") }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      let (loaded, model) = try ModelFolder.load(self.model, showsWarnings: false)
+      let folder = ModelFolder.trimmed(self.model)
+      let locked = Set(loaded.lockedVersions.map(\.number))
+      var new: [ModelVersion] = []
+      for number in Set(try numbers(of: model)).sorted() {
+        guard let version = model.version(number) else {
+          throw Failure(folder, "there is no version \(number)")
+        }
+        if !locked.contains(number) { new.append(version) }
+      }
+      guard !new.isEmpty else { return print("\(folder): nothing to lock that is not locked already") }
+      let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
+      try Self.prove(text, loaded, folder)
+      try OutputFile(path: FileSystem.join(folder, LockText.fileName), contents: text).write()
+      for version in new { print("\(folder): locked version \(version.number)") }
+    }
+  }
+
+  private func numbers(of model: ManagedObjectModel) throws -> [Int] {
+    if all { return model.versions.map(\.number).filter { $0 <= model.currentVersionNumber } }
+    return version.isEmpty ? [model.currentVersionNumber] : version
+  }
+
+  /// Loads the model with the new lock in memory: what was a warning may be an error with it.
+  private static func prove(_ text: String, _ loaded: LoadedModel, _ folder: String) throws {
+    var files: [String: [UInt8]] = [:]
+    for file in loaded.files { files[file.name] = file.bytes }
+    files[LockText.fileName] = Array(text.utf8)
+    let result = ModelLoader.load(name: loaded.model?.name ?? "", files: files, folder: folder)
+    guard result.hasErrors else { return }
+    ModelFolder.report(result.diagnostics.filter { $0.severity == .error })
+    throw Failure(folder, "nothing was locked: stores of a locked version must have a way to the current one")
+  }
+}

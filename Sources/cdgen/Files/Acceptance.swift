@@ -1,0 +1,67 @@
+import CDModel
+import CDSchema
+
+/// Confirms losses in the mapping files of a model.
+struct Acceptance {
+  var folder: String
+  var loaded: LoadedModel
+
+  /// Adds what steps want confirmed to their mappings, and says so in a line each.
+  func write(_ steps: [MigrationStep]) throws {
+    for step in steps {
+      let confirmations = MappingFile.Confirmations(of: step)
+      if confirmations.isEmpty { continue }
+      let name = MappingFile.name(from: step.source, to: step.destination)
+      let path = FileSystem.join(folder, name)
+      let old = loaded.files.first { $0.name == name }.map { String(decoding: $0.bytes, as: UTF8.self) }
+      guard let text = MappingFile.adding(confirmations, to: old), try isRead(text, confirmations, step)
+      else {
+        throw Failure(
+          path,
+          "nothing can be added to this file as it is written; add the 'drop's that 'cdgen diff' names by hand"
+        )
+      }
+      try OutputFile(path: path, contents: text).write()
+      for each in confirmations.properties {
+        StandardError.write(line: "note: \(path): confirmed the loss of '\(each.name)' for '\(each.entity)'")
+      }
+      for each in confirmations.entities {
+        StandardError.write(line: "note: \(path): confirmed the loss of '\(each)'")
+      }
+    }
+  }
+
+  /// Whether the new text says what it is to say, and all that the old one said.
+  private func isRead(
+    _ text: String, _ confirmations: MappingFile.Confirmations, _ step: MigrationStep
+  ) throws -> Bool {
+    var files: [String: [UInt8]] = [:]
+    for file in loaded.files { files[file.name] = file.bytes }
+    files[MappingFile.name(from: step.source, to: step.destination)] = Array(text.utf8)
+    let model = ModelLoader.load(name: loaded.unprovenModel?.name ?? "", files: files).unprovenModel
+    guard
+      var rules = model?.mappings.first(where: {
+        $0.source == step.source && $0.destination == step.destination
+      })
+    else { return false }
+    for entity in confirmations.entities {
+      guard let place = rules.drops.lastIndex(of: entity) else { return false }
+      rules.drops.remove(at: place)
+    }
+    for property in confirmations.properties {
+      guard
+        let place = rules.entities.firstIndex(where: {
+          $0.destination == property.entity && $0.drops.contains(property.name)
+        })
+      else { return false }
+      rules.entities[place].drops.removeAll { $0 == property.name }
+    }
+    // Entities that are there for a drop alone were not there before.
+    let before = step.rules ?? MappingRules(source: step.source, destination: step.destination)
+    let old = Set(before.entities.map(\.destination))
+    rules.entities.removeAll {
+      !old.contains($0.destination) && $0 == EntityRule(destination: $0.destination)
+    }
+    return rules == before
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+/// `lock` and `diff`.
+@Suite struct LockAndDiffTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func second(_ note: String, folder other: String = "name: String") throws {
+    try folder.write(
+      """
+      entities:
+        Note:
+          attributes: { \(note) }
+          relationships: { folder: { to: Folder?, inverse: notes } }
+        Folder:
+          attributes: { \(other) }
+          relationships: { notes: { to: [Note], inverse: folder, onDelete: cascade } }
+
+      """, to: "Notes.cdmodel/2.yaml")
+  }
+
+  @Test func aLockedVersionCannotChange() throws {
+    try SampleModel.make(in: folder)
+    #expect(
+      try BuiltTool.cdgen.run("lock", "Notes.cdmodel/", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel: locked version 1\n", errors: ""))
+    #expect(try BuiltTool.cdgen.run("check", "Notes.cdmodel", in: folder.url).status == 0)
+    let lock = try folder.text(of: "Notes.cdmodel/versions.lock")
+    #expect(
+      try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url)
+        == .init(status: 0, output: "Notes.cdmodel: nothing to lock that is not locked already\n", errors: "")
+    )
+    #expect(try folder.text(of: "Notes.cdmodel/versions.lock") == lock)
+    try folder.write(
+      SampleModel.version.replacing("text: String", with: "text: String?"), to: "Notes.cdmodel/1.yaml")
+    let message =
+      "Notes.cdmodel/1.yaml:4:7: error: version 1 is locked, and attribute 'text' of 'Note' is not what it was "
+      + "then: stores of it exist; undo this, and change a new version ('cdgen add-version')\n"
+    for arguments in [
+      ["check", "Notes.cdmodel"], ["generate", "Notes.cdmodel", "--output", "Notes.swift"],
+      ["lock", "Notes.cdmodel"], ["add-version", "Notes.cdmodel"],
+    ] {
+      let result = try BuiltTool.cdgen.run(arguments, in: folder.url)
+      #expect(result.status == 1)
+      #expect(result.errors == message)
+    }
+    #expect(!folder.exists("Notes.swift"))
+  }
+
+  @Test func whatIsNotProvenIsNotLocked() throws {
+    try SampleModel.make(in: folder)
+    try second("text: String, size: Int32")
+    let result = try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--all", in: folder.url)
+    #expect(result.status == 1)
+    #expect(result.output == "")
+    #expect(
+      result.errors.hasSuffix(
+        "Notes.cdmodel: error: nothing was locked: stores of a locked version must have a way to the current one\n"
+      ))
+    #expect(!folder.exists("Notes.cdmodel/versions.lock"))
+    try second("text: String, size: { type: Int32, default: 0 }")
+    #expect(
+      try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--all", in: folder.url)
+        == .init(
+          status: 0, output: "Notes.cdmodel: locked version 1\nNotes.cdmodel: locked version 2\n", errors: "")
+    )
+    #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--version", "3", in: folder.url).status == 1)
+    #expect(
+      try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--version", "1", "--all", in: folder.url).status == 64
+    )
+  }
+
+  @Test func aPlanIsPrinted() throws {
+    try SampleModel.make(in: folder)
+    try second("body: { type: String, renamedFrom: text }")
+    #expect(
+      try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+        == .init(
+          status: 0,
+          output: """
+            version 1 to version 2
+              transform Note
+                body = text
+              copy Folder
+              changes:
+                automatic: attribute 'text' of 'Note' is now 'body' of 'Note'
+              proven; nothing is lost
+
+            """, errors: ""))
+    let json = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--format", "json", in: folder.url)
+    #expect(json.status == 0)
+    let steps = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [[String: Any]])
+    #expect(steps.count == 1)
+    #expect(steps[0]["proven"] as? Bool == true)
+    #expect((steps[0]["changes"] as? [[String: Any]])?.first?["kind"] as? String == "attributeRenamed")
+  }
+
+  @Test func aLossIsAcceptedWhereItIsMeant() throws {
+    try SampleModel.make(in: folder)
+    try second("title: String?", folder: "label: { type: String, default: x }")
+    let mapping = "entities:\n  Folder:   # kept\n    attributes: { label: name }\n"
+    try folder.write(mapping, to: "Notes.cdmodel/1-2.mapping.yaml")
+    let before = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+    #expect(before.status == 1)
+    #expect(before.output.hasSuffix("  not proven\n"))
+    let result = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--accept", in: folder.url)
+    #expect(result.status == 0)
+    #expect(result.output.hasSuffix("  proven; one loss, which is meant\n"))
+    #expect(
+      result.errors
+        == "note: Notes.cdmodel/1-2.mapping.yaml: confirmed the loss of 'text' for 'Note'\n")
+    #expect(
+      try folder.text(of: "Notes.cdmodel/1-2.mapping.yaml") == mapping + "  Note:\n    drop: [text]\n")
+    #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--all", in: folder.url).status == 0)
+  }
+
+  @Test func aReleaseWarnsOfAVersionThatIsNotLocked() throws {
+    try SampleModel.make(in: folder)
+    let arguments = ["generate", "Notes.cdmodel", "--output", "Notes.swift"]
+    #expect(try BuiltTool.cdgen.run(arguments, in: folder.url).status == 0)
+    #expect(
+      try folder.text(of: "Notes.swift").hasSuffix(
+        """
+
+        #if !DEBUG
+          #warning("version 1 of Notes is not locked: run 'cdgen lock' before stores of it are released")
+        #endif
+
+        """))
+    #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url).status == 0)
+    #expect(try BuiltTool.cdgen.run(arguments, in: folder.url).status == 0)
+    #expect(!(try folder.text(of: "Notes.swift").contains("#warning")))
+  }
+
+  @Test func wrongVersionsAreRefused() throws {
+    try SampleModel.make(in: folder)
+    #expect(
+      try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+        == .init(
+          status: 1, output: "",
+          errors: "Notes.cdmodel: error: version 1 is based on no other: name one with --from\n"))
+    #expect(
+      try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--from", "7", in: folder.url)
+        == .init(status: 1, output: "", errors: "Notes.cdmodel: error: there is no version 7\n"))
+  }
+}
