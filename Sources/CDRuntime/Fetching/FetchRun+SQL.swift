@@ -8,7 +8,7 @@ extension FetchRun {
 
   /// The terms of ORDER BY, which leave no choice; nil where SQL cannot sort so.
   func storeOrder() throws(EvaluationError) -> String? {
-    if sortKeys.isEmpty { return "t0._pk" }
+    if sortKeys.isEmpty { return insertionOrder }
     return try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model).map { $0 + ", t0._pk" }
   }
 
@@ -17,10 +17,10 @@ extension FetchRun {
   }
 
   func rows(
-    _ condition: SQLPredicate?, order: String = "t0._pk", window: String = ""
+    _ condition: SQLPredicate?, order: String? = nil, window: String = ""
   ) throws -> [ManagedObject] {
     let select = context.model.selects[plan.index]
-    let rest = restriction(condition) + " ORDER BY " + order + window
+    let rest = restriction(condition) + " ORDER BY " + (order ?? insertionOrder) + window
     return try context.objects(selecting: select, of: plan, rest, condition?.bindings ?? [])
   }
 

@@ -84,7 +84,9 @@ extension FetchRun {
       "SELECT \(columns.sql) FROM \(SQLite.quoted(plan.table)) AS t0" + restriction(condition)
     if isGrouped {
       sql += " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ")
-      sql += " ORDER BY " + order.dropLast("t0._pk".count) + "min(t0._pk)"
+      // The last term is the key's.
+      let terms = try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model) ?? ""
+      sql += " ORDER BY " + (terms.isEmpty ? "" : terms + ", ") + "min(t0._pk)"
     } else {
       sql += " ORDER BY " + order
     }
