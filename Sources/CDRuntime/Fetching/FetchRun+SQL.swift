@@ -3,12 +3,14 @@ extension FetchRun {
   /// The predicate as SQL; nil where there is none.
   func storeCondition() throws(EvaluationError) -> SQLPredicate? {
     guard let predicate else { return nil }
+    guard usesSQL else { return .unrestricted }
     return try SQLPredicate.compile(predicate, entity: plan, plan: context.model, variables: variables)
   }
 
   /// The terms of ORDER BY, which leave no choice; nil where SQL cannot sort so.
   func storeOrder() throws(EvaluationError) -> String? {
     if sortKeys.isEmpty { return insertionOrder }
+    guard usesSQL else { return nil }
     return try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model).map { $0 + ", t0._pk" }
   }
 
