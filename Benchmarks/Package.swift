@@ -28,6 +28,7 @@ let package = Package(
         .product(name: "CDRuntime", package: "cdgen"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: settings, plugins: [.plugin(name: "CDGenPlugin", package: "cdgen")]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,18 +1,18 @@
 extension FetchRun {
   func objects() throws -> [ManagedObject] {
-    try answer {
-      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return try objects(of: keys) }
-      return pending.isEmpty ? try storedObjects() : try objectsWithChanges()
+    try answer { run in
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return try run.objects(of: keys) }
+      return pending.isEmpty ? try run.storedObjects() : try run.objectsWithChanges()
     }
   }
 
   func count() throws -> Int {
-    try answer {
-      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return keys.count }
-      guard storeDecides else { return try objectsWithChanges().count }
-      let condition = try storeCondition()
+    try answer { run in
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys.count }
+      guard storeDecides else { return try run.objectsWithChanges().count }
+      let condition = try run.storeCondition()
       guard condition?.isExact ?? true else {
-        return pending.isEmpty ? try storedObjects().count : try objectsWithChanges().count
+        return pending.isEmpty ? try run.storedObjects().count : try run.objectsWithChanges().count
       }
       let changed = try matchingChanged().count
       let all = try storedCount(condition, without: pendingKeys) + changed
@@ -22,9 +22,10 @@ extension FetchRun {
 
   /// The keys of what is fetched, with the places of the objects' entities.
   func keys() throws -> [FetchedKey] {
-    try answer {
-      if ignoresChanges, let keys = try keysRegardlessOfChanges() { return keys }
-      return try storedKeys() ?? objects().map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+    try answer { run in
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys }
+      return try run.storedKeys()
+        ?? run.objects().map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
     }
   }
 

@@ -3,12 +3,14 @@ extension FetchRun {
   /// The predicate as SQL; nil where there is none.
   func storeCondition() throws(EvaluationError) -> SQLPredicate? {
     guard let predicate else { return nil }
+    guard usesSQL else { return .unrestricted }
     return try SQLPredicate.compile(predicate, entity: plan, plan: context.model, variables: variables)
   }
 
   /// The terms of ORDER BY, which leave no choice; nil where SQL cannot sort so.
   func storeOrder() throws(EvaluationError) -> String? {
-    if sortKeys.isEmpty { return "t0._pk" }
+    if sortKeys.isEmpty { return insertionOrder }
+    guard usesSQL else { return nil }
     return try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model).map { $0 + ", t0._pk" }
   }
 
@@ -17,10 +19,10 @@ extension FetchRun {
   }
 
   func rows(
-    _ condition: SQLPredicate?, order: String = "t0._pk", window: String = ""
+    _ condition: SQLPredicate?, order: String? = nil, window: String = ""
   ) throws -> [ManagedObject] {
     let select = context.model.selects[plan.index]
-    let rest = restriction(condition) + " ORDER BY " + order + window
+    let rest = restriction(condition) + " ORDER BY " + (order ?? insertionOrder) + window
     return try context.objects(selecting: select, of: plan, rest, condition?.bindings ?? [])
   }
 

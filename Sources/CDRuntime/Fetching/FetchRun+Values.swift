@@ -7,9 +7,9 @@ extension FetchRun {
     if names.isEmpty { names = plan.slots.filter { $0.isStored && $0.attribute != nil }.map(\.name) }
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
     let types = try names.map { try check.value(of: $0) }
-    let rows = try answer {
-      try storedValues(names, types, isDistinct: isDistinct)
-        ?? evaluatedValues(names, types, isDistinct: isDistinct)
+    let rows = try answer { run in
+      try run.storedValues(names, types, isDistinct: isDistinct)
+        ?? run.evaluatedValues(names, types, isDistinct: isDistinct)
     }
     return rows.map { row in Dictionary(zip(names, row), uniquingKeysWith: { first, _ in first }) }
   }
@@ -71,7 +71,7 @@ extension FetchRun {
   private func storedValues(
     _ names: [String], _ types: [ExpressionType], isDistinct: Bool
   ) throws -> [[FetchedValue]]? {
-    guard pending.isEmpty else { return nil }
+    guard pending.isEmpty, usesSQL else { return nil }
     let condition = try storeCondition()
     guard condition?.isExact ?? true, let order = try storeOrder(),
       let columns = try FetchedColumns(names, types, of: plan, in: context)
@@ -84,7 +84,9 @@ extension FetchRun {
       "SELECT \(columns.sql) FROM \(SQLite.quoted(plan.table)) AS t0" + restriction(condition)
     if isGrouped {
       sql += " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ")
-      sql += " ORDER BY " + order.dropLast("t0._pk".count) + "min(t0._pk)"
+      // The last term is the key's.
+      let terms = try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model) ?? ""
+      sql += " ORDER BY " + (terms.isEmpty ? "" : terms + ", ") + "min(t0._pk)"
     } else {
       sql += " ORDER BY " + order
     }

@@ -19,6 +19,8 @@ struct FetchRun {
   let variables: [String: EvaluationValue]
   /// The objects with changes that count, deleted ones among them.
   let pending: [ManagedObject]
+  /// Whether SQL may decide more than which rows there are.
+  var usesSQL = true
   /// Whether there are changes that are not to count.
   let ignoresChanges: Bool
 
@@ -102,15 +104,30 @@ struct FetchRun {
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// Runs a body and turns what evaluation throws, in memory or within SQL, into a fetch's error.
-  func answer<Result>(_ body: () throws -> Result) throws -> Result {
+  /// Runs a body and turns what evaluation throws into a fetch's error.
+  ///
+  /// Where SQLite refuses the statement or fails within it, the evaluator has the last word: SQL may come to a sum
+  /// or to a pattern that memory, going from left to right, never reaches.
+  func answer<Result>(_ body: (FetchRun) throws -> Result) throws -> Result {
     do {
-      return try body()
+      return try body(self)
     } catch let error as EvaluationError {
       throw FetchError(error)
-    } catch let error as StoreError {
-      throw FetchError(evaluationIn: error) ?? error
+    } catch let error as StoreError where usesSQL && error.isOfStatement {
+      SQLLog.note("cdgen: the fetch of '\(plan.name)' is evaluated in memory: \(error)")
+      var other = self
+      other.usesSQL = false
+      return try other.answer(body)
     }
+  }
+}
+
+extension StoreError {
+  /// Whether a statement is at fault, and not the store.
+  fileprivate var isOfStatement: Bool {
+    // SQLITE_ERROR and SQLITE_TOOBIG, whatever further their codes say.
+    if case .sqlite(_, let code, _, _) = self { return code & 0xFF == 1 || code & 0xFF == 18 }
+    return false
   }
 }
 
@@ -121,20 +138,6 @@ extension FetchError {
     case .unsupported(let construct): self = .unsupported(construct)
     case .unboundVariable(let name): self = .missingVariable(name)
     default: self = .evaluation("\(error)")
-    }
-  }
-
-  /// What SQL reports that the evaluator would have thrown; nil for an error of the store.
-  init?(evaluationIn error: StoreError) {
-    guard case .sqlite(_, _, let message, _) = error else { return nil }
-    if message == EvaluationError.patternTooCostly.description
-      || message == EvaluationError.badPattern.description
-    {
-      self = .evaluation(message)
-    } else if message == "integer overflow" {
-      self = .evaluation(EvaluationError.overflow(operation: "@sum").description)
-    } else {
-      return nil
     }
   }
 }

@@ -30,7 +30,7 @@ struct FetchedColumns {
     var hasOpaque = false
     for (name, type) in zip(names, types) {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(name)),
-        value.sql.bindings.isEmpty
+        value.sql.bindings.isEmpty, value.sql.parserDepth <= SQLPredicate.maximumTermDepth
       else { return nil }
       columns.append(value.sql.text)
       if value.kind == .opaque { hasOpaque = true }

@@ -87,6 +87,17 @@ private struct Roots {
     return nil
   }
 
+  /// Whether the object itself changes where the answer of a reference does. One of another table is another
+  /// object's. One to an object whose deletion leaves it as it is, being one-sided, denied or without action, is nil
+  /// in memory before it is in the table.
+  private static func isOwn(_ relationship: RelationshipPlan) -> Bool {
+    guard case .reference = relationship.storage, relationship.isGuaranteed else { return false }
+    switch relationship.inverse?.deleteRule {
+    case .nullify, .cascade: return true
+    case .deny, .noAction, nil: return false
+    }
+  }
+
   private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {
     // What a variable's value has on its way is read in memory, changes and all.
     if case .variable(let name) = base.kind, scope[name] == nil, reach.variables.contains(name) { return nil }
@@ -111,12 +122,7 @@ private struct Roots {
           isObject = false
           continue
         }
-        // A reference in the object's own row is the object's own. That of another table is another object's,
-        // and one to a row that may be gone is nil in memory and not in the table.
-        var isOwn = false
-        if case .reference = relationship.storage {
-          isOwn = number == steps.count - 1 && relationship.isGuaranteed
-        }
+        let isOwn = number == steps.count - 1 && Self.isOwn(relationship)
         entity = reach.model.entities[relationship.destination]
         if !isOwn { places.insert(entity.root) }
       }

@@ -78,12 +78,13 @@ struct RandomModel: RandomMaker {
     let source = number(0...entities.count - 1)
     let target = number(0...entities.count - 1)
     let isToMany = chance(2)
+    let rule: DeleteRule = one(.nullify, .nullify, .nullify, .cascade, .deny, .noAction)
     func relationship(_ name: String, _ destination: Int, _ inverse: String?, _ isToMany: Bool, ordered: Bool)
       -> RelationshipDescription
     {
       RelationshipDescription(
         name: name, destination: entities[destination].name, isToMany: isToMany, inverse: inverse,
-        isOrdered: isToMany && ordered)
+        deleteRule: rule, isOrdered: isToMany && ordered)
     }
     if chance(5) {
       entities[source].relationships.append(

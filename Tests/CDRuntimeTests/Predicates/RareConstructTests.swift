@@ -92,5 +92,11 @@ import Testing
     #expect(throws: FetchError.evaluation("the result of @sum is too large")) {
       try found("SUBQUERY(tags, $t, $t.books.@sum.salesRank > 1).@count > 0")
     }
+    // SQL comes to the sum; from left to right nothing does.
+    #expect(try found("title == 'nothing' AND tags.books.@sum.salesRank > 1") == 0)
+    #expect(try found("SUBQUERY(tags, $t, $t.name == 'x' AND $t.books.@sum.salesRank > 1).@count > 0") == 0)
+    var request = FetchRequest<Tag>()
+    request.sortKeys = [SortKey("books.@sum.salesRank")]
+    #expect(throws: FetchError.evaluation("the result of @sum is too large")) { try context.fetch(request) }
   }
 }

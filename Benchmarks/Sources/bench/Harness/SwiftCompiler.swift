@@ -35,16 +35,23 @@ struct SwiftCompiler {
 
   /// Compiles a file as a whole module and gives the seconds of CPU time that it took.
   func compile(_ source: URL, isOptimized: Bool) throws -> Double {
+    try run(
+      ["-wmo", "-c", "-o", folder.appending(path: "out.o").path, isOptimized ? "-O" : "-Onone"], source)
+  }
+
+  /// Checks the types of a file and gives the seconds of CPU time that it took.
+  func check(_ source: URL) throws -> Double { try run(["-typecheck"], source) }
+
+  private func run(_ options: [String], _ source: URL) throws -> Double {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
       [
-        "swiftc", "-wmo", "-parse-as-library", "-module-name", "Generated", "-swift-version", "6", "-c", "-o",
-        folder.appending(path: "out.o").path, "-I", modules.path,
+        "swiftc", "-parse-as-library", "-module-name", "Generated", "-swift-version", "6", "-I", modules.path,
         "-module-cache-path", folder.appending(path: "cache").path,
         "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
         "-enable-upcoming-feature", "MemberImportVisibility",
-      ] + moduleMaps + [isOptimized ? "-O" : "-Onone", source.path]
+      ] + moduleMaps + options + [source.path]
     let errors = Pipe()
     process.standardError = errors
     let start = CPUTime.children

@@ -12,7 +12,10 @@ enum Workloads {
   static func all() -> [any Workload] {
     let maker = GraphBenchMaker()
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
-      + [MemoryWorkload(), OpenWorkload(), MillionWorkload(), GenerateWorkload(), CompileWorkload()]
+      + [
+        MemoryWorkload(), OpenWorkload(), MillionWorkload(), ParseWorkload(), RequestWorkload(),
+        GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
+      ]
   }
 }
 

@@ -7,6 +7,12 @@ extension Evaluation {
     if comparison.modifier == .direct, comparisonOperator == .in,
       case .constant(.array(let constants)) = comparison.right.kind
     {
+      if constants.count > ConstantSets.minimumCount, comparison.options.isEmpty,
+        case .value(let member) = left,
+        let isMember = sets.contains(member, in: constants)
+      {
+        return isMember
+      }
       // Long lists are not copied for every object.
       for constant in constants
       where Equality.areEqual(EvaluationValue(constant), left, comparison.options) { return true }

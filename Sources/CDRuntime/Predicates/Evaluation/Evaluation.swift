@@ -11,6 +11,7 @@ struct Evaluation {
   let object: EvaluationValue
   var variables: [String: EvaluationValue]
   let now: Date
+  let sets: ConstantSets
 
   mutating func holds(_ predicate: FetchPredicate) throws(EvaluationError) -> Bool {
     switch predicate.kind {

@@ -18,6 +18,7 @@ public import CDModel
 public struct PredicateEvaluator {
   private let variables: [String: EvaluationValue]
   private let now: Date
+  private let sets = ConstantSets()
 
   /// An evaluator with the values of `$name` variables, by name without the sigil.
   ///
@@ -38,7 +39,7 @@ public struct PredicateEvaluator {
   public func matches(_ predicate: FetchPredicate, _ object: EvaluationValue) throws(EvaluationError) -> Bool
   {
     try Self.verify(depth: predicate.depth)
-    var evaluation = Evaluation(object: object, variables: variables, now: now)
+    var evaluation = Evaluation(object: object, variables: variables, now: now, sets: sets)
     return try evaluation.holds(predicate)
   }
 
@@ -54,7 +55,7 @@ public struct PredicateEvaluator {
     of expression: ValueExpression, for object: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
     try Self.verify(depth: expression.depth)
-    var evaluation = Evaluation(object: object, variables: variables, now: now)
+    var evaluation = Evaluation(object: object, variables: variables, now: now, sets: sets)
     return try evaluation.value(expression)
   }
 

@@ -5,7 +5,8 @@ extension SQLCompiler {
   mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> SQLValue? {
-    guard let start = try operand(first) else { return nil }
+    // SQLite takes no tree of more than 1,000 levels.
+    guard terms.count <= 200, let start = try operand(first) else { return nil }
     var result = start
     for term in terms {
       guard let right = try operand(term.operand), let value = Self.apply(term.operator, result, right)
@@ -108,7 +109,8 @@ extension SQLCompiler {
   // MARK: Choices
 
   mutating func coalesced(_ values: [ValueExpression]) throws(EvaluationError) -> SQLValue? {
-    guard let parts = try sameKind(values) else { return nil }
+    // A function of SQLite takes 127 arguments at most.
+    guard values.count <= 100, let parts = try sameKind(values) else { return nil }
     let list = SQLText.joined(parts.map(\.sql), ", ")
     return SQLValue(
       "coalesce(\(list))", Self.kind(of: parts), isNullable: parts.allSatisfy(\.isNullable))
@@ -120,7 +122,7 @@ extension SQLCompiler {
     let test = try self.condition(condition, isNegated: false)
     guard test.isExact, let parts = try sameKind([yes, no]) else { return nil }
     return SQLValue(
-      "CASE WHEN \(test.sql) THEN \(parts[0].sql) ELSE \(parts[1].sql) END", Self.kind(of: parts),
+      "(CASE WHEN \(test.sql) THEN \(parts[0].sql) ELSE \(parts[1].sql) END)", Self.kind(of: parts),
       isNullable: parts.contains(where: \.isNullable))
   }
 

@@ -76,10 +76,10 @@ extension SQLCompiler {
         sql: isNegated ? "\(value.sql) IS NOT NULL" : "\(value.sql) IS NULL", isExact: true)
     }
     let values: SQLText
-    if stored.count <= 500 {
-      values = SQLText.joined(stored.map { "\(bind: $0)" }, ", ")
-    } else if let array = SQLArray.json(stored) {
+    if stored.count > 500, let array = SQLArray.json(stored) {
       values = "SELECT value FROM json_each(\(bind: .string(array)))"
+    } else if stored.count <= 20_000 {
+      values = SQLText.joined(stored.map { "\(bind: $0)" }, ", ")
     } else {
       return nil
     }

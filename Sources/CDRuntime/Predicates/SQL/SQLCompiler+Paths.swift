@@ -69,6 +69,8 @@ extension SQLCompiler {
         case .stop(.collection(let inner)):
           // In memory an object that is nil is an element that is nil, where SQL has no row.
           if collection.element.isNullable { return nil }
+          // A join of SQLite takes 64 tables at most.
+          if collection.from.text.utf8.count(where: { $0 == UInt8(ascii: ",") }) > 55 { return nil }
           stop = .collection(
             SQLCollection(
               from: "\(collection.from), \(inner.from)",

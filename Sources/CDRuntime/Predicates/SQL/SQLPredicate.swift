@@ -25,10 +25,13 @@ struct SQLPredicate: Equatable {
   static let unrestricted = SQLPredicate(sql: "1", bindings: [], isExact: false)
 
   /// SQLite's limits, with room for the statement around the condition: 32,766 parameters, a million bytes,
-  /// and a parser whose stack takes some 100 entries, of which a parenthesis may need three.
+  /// and a parser whose stack takes 100 entries.
   private static let maximumBindings = 30_000
   private static let maximumLength = 900_000
-  private static let maximumDepth = 25
+  private static let maximumDepth = 80
+
+  /// The most entries of the parser's stack that a value beside a condition may need.
+  static let maximumTermDepth = 60
 
   /// Compiles a checked predicate.
   ///
@@ -48,7 +51,7 @@ struct SQLPredicate: Equatable {
     var compiler = SQLCompiler(entity: entity, model: plan, variables: variables, now: now, key: key)
     let condition = try compiler.condition(predicate, isNegated: false)
     guard condition.sql.bindings.count <= maximumBindings, condition.sql.text.utf8.count <= maximumLength,
-      condition.sql.depth <= maximumDepth
+      condition.sql.parserDepth <= maximumDepth
     else {
       var all = unrestricted
       all.inexactParts = ["a predicate beyond SQLite's limits"]
@@ -80,7 +83,7 @@ struct SQLPredicate: Equatable {
     var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: { _ in nil })
     for key in keys {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(key.keyPath)),
-        value.sql.bindings.isEmpty
+        value.sql.bindings.isEmpty, value.sql.parserDepth <= maximumTermDepth
       else { return nil }
       var suffix = ""
       switch value.kind {
