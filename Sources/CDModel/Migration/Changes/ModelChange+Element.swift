@@ -1,7 +1,10 @@
 extension ModelChange {
   /// The side of a step on which an element stands.
   public enum Side: Hashable, Sendable {
-    case source, destination
+    /// The version that objects come from.
+    case source
+    /// The version that they are to be of.
+    case destination
   }
 
   /// The element that the change is about: in the source where it is gone from the destination.
