@@ -36,6 +36,9 @@ struct ModelMatch {
     self.entities = entities
   }
 
+  /// Whether the `renamedFrom`s of the destination speak of the source.
+  var isDirect: Bool { links.count == 1 && links.allSatisfy { $0.kind == .step } }
+
   /// The properties of a source entity that those of a destination entity were, own and inherited, by the name
   /// in the destination. Attributes were attributes, and relationships relationships.
   func properties(of name: String, from sourceName: String) -> [String: String] {

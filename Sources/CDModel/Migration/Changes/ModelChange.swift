@@ -104,6 +104,8 @@ extension ModelChange {
     case attributeRemoved(PropertyName)
     /// An attribute, or a field of a composite, has another name.
     case attributeRenamed(from: PropertyName, to: PropertyName)
+    /// A `renamedFrom` speaks of another entity, and no object of that one becomes one of the property's.
+    case renameUnresolved(VersionElement, from: String)
     /// Another entity declares it.
     case attributeMoved(from: PropertyName, to: PropertyName)
     /// The values are of another type. Of two enumerations it is the raw types that are named.
