@@ -4,6 +4,17 @@
 /// whoever made it; neither it nor its objects can be sent elsewhere.
 ///
 /// It keeps objects with changes alive. Objects without changes live as long as somebody holds them.
+///
+/// ```swift
+/// let book = Book(title: "Walden", isbn: "0-8070-1425-1", in: context)
+/// book.publisher = try Publisher.object(name: "Ticknor and Fields", in: context)
+/// do {
+///   try context.save()
+/// } catch {
+///   context.rollback()
+///   throw error
+/// }
+/// ```
 public final class ManagedObjectContext {
   /// The coordinator whose store the context works on.
   public let persistentStoreCoordinator: PersistentStoreCoordinator

@@ -5,6 +5,12 @@
 #endif
 
 /// A model and the stores that its objects are in, shared by any number of contexts.
+///
+/// ```swift
+/// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url))
+/// for finding in try coordinator.verify() { print(finding) }
+/// let container = PersistentContainer(coordinator)
+/// ```
 public final class PersistentStoreCoordinator: Sendable {
   /// Where a coordinator's objects are.
   public enum StoreLocation: Hashable, Sendable {

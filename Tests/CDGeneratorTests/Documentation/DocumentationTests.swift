@@ -1,0 +1,117 @@
+import CDGenerator
+import Foundation
+import Testing
+
+/// What the documentation of CDRuntime and the README show compiles, and every public type is shown in use.
+@Suite(.serialized) struct DocumentationTests {
+  @Test func everyBlockIsClosedAndNamesItsLanguage() throws {
+    for block in try CodeBlock.all() {
+      #expect(block.isClosed, "\(block.place): the block has no end")
+      #expect(!block.language.isEmpty, "\(block.place): the block's fence names no language")
+    }
+  }
+
+  @Test func everySwiftBlockCompiles() throws {
+    let blocks = try CodeBlock.all().filter { $0.language == "swift" && !$0.isManifest }
+    try SourceFolder.with { folder in
+      var files = [try folder.write(ExamplePrelude.source, "Prelude.swift")]
+      for name in ["Library", "ToDo"] {
+        // The access that generated code has unless a model says otherwise.
+        for file in try ReferenceCase(name: name).generate(Generator.Options(access: .internal)) {
+          files.append(try folder.write(file.contents, file.name))
+        }
+      }
+      for block in blocks { files.append(try folder.write(block.source, "\(block.name).swift")) }
+      let outcome = try SwiftCompiler().check(files, module: "Examples", warningsAreErrors: false)
+      report(outcome)
+    }
+  }
+
+  @Test func everyManifestCompiles() throws {
+    let manifests = try CodeBlock.all().filter { $0.language == "swift" && $0.isManifest }
+    #expect(manifests.count == 1)
+    for block in manifests {
+      try SourceFolder.with { folder in
+        let source = "#sourceLocation(file: \"\(block.place)\", line: \(block.line + 1))\n"
+        let file = try folder.write(source + block.lines.joined(separator: "\n"), "Package.swift")
+        report(try SwiftCompiler().checkManifest(file))
+      }
+    }
+  }
+
+  /// What an example leaves unused is for its reader to use; all else that the compiler says is a mistake.
+  private func report(_ outcome: SwiftCompiler.Outcome) {
+    var errorCount = 0
+    for line in outcome.messages.split(separator: "\n") {
+      guard let match = line.firstMatch(of: #/^(/.+?:\d+:\d+): (error|warning): (.+)$/#) else { continue }
+      let isUnused = match.3.contains(#/is unused|never used|never read/#)
+      if match.2 == "warning", isUnused { continue }
+      if match.2 == "error" { errorCount += 1 }
+      Issue.record("\(match.1.replacing(CodeBlock.root.path + "/", with: "")): \(match.3)")
+    }
+    #expect(outcome.isSuccess || errorCount > 0, "\(outcome.messages)")
+  }
+
+  // MARK: Symbols
+
+  @Test func everyPublicTypeHasAnExample() throws {
+    let symbols = try SymbolGraph(of: "CDRuntime").symbols
+    let types = symbols.filter { $0.isType && !$0.isSynthesized }
+    #expect(types.count > 50)
+    let shown = Set(types.filter(\.hasExample).map(\.path))
+    let associated = Set(
+      symbols.filter { $0.kind.identifier == "swift.associatedtype" }.compactMap(\.pathComponents.last))
+    for type in types where !type.hasExample {
+      // A nested type relies on the example of the one it is nested in, the witness of an associated type on that
+      // of the protocol.
+      let parents = type.pathComponents.indices.map { type.pathComponents[..<$0].joined(separator: ".") }
+      let isWitness = type.pathComponents.last.map(associated.contains) ?? false
+      #expect(isWitness || parents.contains { shown.contains($0) }, "\(type.place) has no example")
+    }
+  }
+
+  @Test func everyPublicSymbolHasADocComment() throws {
+    for symbol in try SymbolGraph(of: "CDRuntime").symbols where !symbol.isSynthesized {
+      #expect(!symbol.comment.isEmpty, "\(symbol.place) has no doc comment")
+    }
+  }
+
+  @Test func theLandingPageListsEveryPublicType() throws {
+    let page = try String(
+      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/CDRuntime.md"),
+      encoding: .utf8)
+    let topics = Set(page.matches(of: #/(?m)^- ``([^`]+)``$/#).map { String($0.1) })
+    let types = try SymbolGraph(of: "CDRuntime").symbols.filter { $0.isType && $0.pathComponents.count == 1 }
+    #expect(Set(types.map(\.path)).subtracting(topics).sorted() == [], "not listed")
+  }
+
+  @Test func everyLinkLeadsSomewhere() throws {
+    let symbols = try SymbolGraph(of: "CDRuntime").symbols
+    let paths = Set(
+      (symbols + (try SymbolGraph(of: "CDModel").symbols)).map { $0.pathComponents.joined(separator: "/") })
+    func links(in text: String) -> [String] {
+      text.matches(of: #/``([^`\s]+)``/#).map { String($0.1).replacing("CDModel/", with: "") }
+    }
+    for symbol in symbols {
+      for link in links(in: symbol.comment) {
+        // A link may leave out what it has in common with the symbol that the comment belongs to.
+        let parents = symbol.pathComponents.indices.map {
+          symbol.pathComponents[...$0].joined(separator: "/") + "/"
+        }
+        #expect(([""] + parents).contains { paths.contains($0 + link) }, "\(symbol.place): no symbol \(link)")
+      }
+    }
+    let articles = try CodeBlock.articles()
+    for (name, text) in articles {
+      for link in links(in: text) where link != "CDRuntime" {
+        #expect(paths.contains(link), "\(name).md: no symbol \(link)")
+      }
+    }
+    let names = Set(articles.map(\.name))
+    for text in articles.map(\.text) + symbols.map(\.comment) {
+      for match in text.matches(of: #/<doc:([^>#]+)>/#) {
+        #expect(names.contains(String(match.1)), "no article \(match.1)")
+      }
+    }
+  }
+}
