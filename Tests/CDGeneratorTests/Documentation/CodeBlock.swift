@@ -73,18 +73,19 @@ struct CodeBlock {
 
 extension CodeBlock {
   /// Whether the code is a package's manifest, which has a module of its own to compile against.
-  var isManifest: Bool { firstCode == nil ? false : lines[0].hasPrefix("// swift-tools-version") }
+  var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") ?? false }
 
   /// Whether the code stands at a file's top level: it begins with a declaration that no function can hold, or that
   /// others are to use.
   var isTopLevel: Bool {
-    let words: Set<Substring> = [
-      "import", "public", "internal", "private", "final", "nonisolated", "extension", "protocol", "struct",
-      "class",
-      "enum", "actor", "@main", "@MainActor", "@Observable",
-    ]
-    return firstCode.map { words.contains($0.prefix { !" (:".contains($0) }) } ?? false
+    firstCode.map { Self.declarations.contains($0.prefix { !" (:".contains($0) }) } ?? false
   }
+
+  /// What such code begins with.
+  private static let declarations: Set<Substring> = [
+    "import", "public", "internal", "private", "final", "nonisolated", "@main", "@MainActor", "extension",
+    "protocol", "struct", "class", "enum", "actor",
+  ]
 
   private var firstCode: Substring? {
     lines.lazy.map { $0.drop { $0 == " " } }.first { !$0.isEmpty && !$0.hasPrefix("//") }
@@ -105,6 +106,7 @@ extension CodeBlock {
 
   /// A name of the block's own, for its function or its file.
   var name: String {
-    "example_\(URL(filePath: path).lastPathComponent.map { $0.isLetter || $0.isNumber ? $0 : "_" }.map(String.init).joined())_\(line)"
+    let file = URL(filePath: path).lastPathComponent
+    return "example_\(file.replacing(#/[^A-Za-z0-9]/#, with: "_"))_\(line)"
   }
 }
