@@ -14,6 +14,25 @@
 ///   try context.save()
 /// }
 /// ```
+///
+/// ## Topics
+///
+/// ### Opening a store
+/// - ``init(for:at:)``
+/// - ``init(for:app:)``
+/// - ``init(for:stores:)``
+/// - ``init(model:at:)``
+/// - ``init(_:)``
+/// - ``defaultDirectoryURL(forApp:)``
+///
+/// ### In memory
+/// - ``init(inMemoryFor:)``
+/// - ``init(inMemoryModel:)``
+///
+/// ### Contexts
+/// - ``viewContext``
+/// - ``newContext()``
+/// - ``performBackgroundTask(_:)``
 public final class PersistentContainer: Sendable {
   /// The model and its stores, which the container's contexts share.
   public let persistentStoreCoordinator: PersistentStoreCoordinator

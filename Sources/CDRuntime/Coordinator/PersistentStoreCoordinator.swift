@@ -11,6 +11,29 @@
 /// for finding in try coordinator.verify() { print(finding) }
 /// let container = PersistentContainer(coordinator)
 /// ```
+///
+/// ## Topics
+///
+/// ### Opening stores
+/// - ``init(for:at:)``
+/// - ``init(for:stores:)``
+/// - ``init(model:at:)``
+/// - ``init(model:stores:)``
+/// - ``StoreLocation``
+///
+/// ### What stores say of themselves
+/// - ``metadata(forStoreAt:)``
+/// - ``metadata(forStore:)``
+/// - ``setMetadata(_:forStore:)``
+/// - ``storeIDs``
+/// - ``managedObjectModel``
+///
+/// ### Care
+/// - ``verify()``
+/// - ``destroyPersistentStore(at:)``
+///
+/// ### Identifiers
+/// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
   /// Where a coordinator's objects are.
   public enum StoreLocation: Hashable, Sendable {

@@ -4,8 +4,8 @@
 /// let container = try PersistentContainer(
 ///   for: LibraryModel.self,
 ///   stores: [
-///     PersistentStoreDescription(.sqlite(url), configuration: "Catalogue"),
-///     PersistentStoreDescription(.inMemory, configuration: "Session"),
+///     PersistentStoreDescription(.sqlite(url), configuration: "Public"),
+///     PersistentStoreDescription(.inMemory),
 ///   ])
 /// ```
 ///

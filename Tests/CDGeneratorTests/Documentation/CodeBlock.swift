@@ -8,7 +8,7 @@ struct CodeBlock {
   let line: Int
   /// What the fence says of the language; empty where it says nothing.
   let language: String
-  /// The code, each character in the column that it has in the file, so that the compiler's places are the file's.
+  /// The code, each character in its column of the file, so that the compiler's places are the file's.
   var lines: [String] = []
   /// Whether there is a second fence.
   var isClosed = false
@@ -75,8 +75,8 @@ extension CodeBlock {
   /// Whether the code is a package's manifest, which has a module of its own to compile against.
   var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") ?? false }
 
-  /// Whether the code stands at a file's top level: it begins with a declaration that no function can hold, or that
-  /// others are to use.
+  /// Whether the code stands at a file's top level: it begins with a declaration that no function can hold,
+  /// or that others are to use.
   var isTopLevel: Bool {
     firstCode.map { Self.declarations.contains($0.prefix { !" (:".contains($0) }) } ?? false
   }
@@ -91,7 +91,7 @@ extension CodeBlock {
     lines.lazy.map { $0.drop { $0 == " " } }.first { !$0.isEmpty && !$0.hasPrefix("//") }
   }
 
-  /// The code as a file: as it is, or as the body of a function where the names of ``ExamplePrelude`` are known.
+  /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
   var source: String {
     let imports = firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n"
     let path = Self.root.appending(path: path).path

@@ -61,8 +61,8 @@ import Testing
     let associated = Set(
       symbols.filter { $0.kind.identifier == "swift.associatedtype" }.compactMap(\.pathComponents.last))
     for type in types where !type.hasExample {
-      // A nested type relies on the example of the one it is nested in, the witness of an associated type on that
-      // of the protocol.
+      // A nested type relies on the example of the one it is nested in, the witness of an associated type on
+      // that of the protocol.
       let parents = type.pathComponents.indices.map { type.pathComponents[..<$0].joined(separator: ".") }
       let isWitness = type.pathComponents.last.map(associated.contains) ?? false
       #expect(isWitness || parents.contains { shown.contains($0) }, "\(type.place) has no example")
@@ -92,7 +92,7 @@ import Testing
     let paths = Set(known.map { $0.pathComponents.joined(separator: "/") })
     let articles = try CodeBlock.articles()
     let names = Set(articles.map(\.name))
-    /// - Parameter parents: What a link may leave out, since it has it in common with the symbol of the comment.
+    /// - Parameter parents: What a link may leave out, having it in common with the comment's symbol.
     func check(_ text: String, of place: String, parents: [String] = []) {
       for match in text.matches(of: #/``([^`\s]+)``/#) where match.1 != "CDRuntime" {
         let link = match.1.replacing("CDModel/", with: "")

@@ -1,5 +1,5 @@
-/// What the examples of the documentation may use without declaring it, besides the generated code of the models
-/// Library and ToDo.
+/// What the examples of the documentation may use without declaring it, besides the generated code of the
+/// models Library and ToDo.
 enum ExamplePrelude {
   static let source = """
     import CDRuntime

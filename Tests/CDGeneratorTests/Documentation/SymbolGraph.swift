@@ -45,8 +45,8 @@ struct SymbolGraph: Decodable {
 
   let symbols: [Symbol]
 
-  /// Reads the graphs that the compiler makes of a built module: its own, and those of other modules' types that it
-  /// extends.
+  /// Reads the graphs that the compiler makes of a built module: its own, and those of other modules' types
+  /// that it extends.
   init(of module: String) throws {
     var symbols: [Symbol] = []
     try SourceFolder.with { folder in
