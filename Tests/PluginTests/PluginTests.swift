@@ -95,7 +95,9 @@ import Testing
   private func aVersionIsAdded(_ package: FixturePackage) throws {
     let result = try package.cdgen("add-version", "Sources/App/Shop.cdmodel")
     #expect(result.status == 0, "\(result.output)")
-    try package.replace("memo: String?", with: "remark: String?", in: "Sources/App/Shop.cdmodel/2.yaml")
+    try package.replace(
+      "memo: String?", with: "remark: { type: String?, renamedFrom: memo }",
+      in: "Sources/App/Shop.cdmodel/2.yaml")
     try package.write(program(["Shop"], ["Item(in: context).remark"]), to: "Sources/App/main.swift")
     let run = try package.buildAndRun()
     #expect(

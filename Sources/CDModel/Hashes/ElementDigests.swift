@@ -6,7 +6,9 @@
 public struct ElementDigests: Hashable, Sendable {
   /// An element and its digest.
   public struct Entry: Hashable, Sendable {
+    /// The element.
     public let element: VersionElement
+    /// The digest of what the element itself declares.
     public let digest: Digest
   }
 

@@ -6,13 +6,19 @@ public enum VersionElement: Hashable, Sendable {
   case enumeration(String)
   /// A composite, without its fields.
   case composite(String)
+  /// A field of a composite.
   case field(composite: String, name: String)
+  /// A configuration with the names of its entities.
   case configuration(String)
   /// An entity, without its properties, fetches, indexes and unique constraints.
   case entity(String)
+  /// An attribute of the entity that declares it.
   case attribute(entity: String, name: String)
+  /// A relationship of the entity that declares it.
   case relationship(entity: String, name: String)
+  /// A fetched property of the entity that declares it.
   case fetchedProperty(entity: String, name: String)
+  /// A fetch that the schema names under an entity.
   case fetchTemplate(entity: String, name: String)
   /// All indexes of an entity.
   case indexes(entity: String)

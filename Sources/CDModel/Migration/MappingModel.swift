@@ -110,7 +110,9 @@ public struct PropertyMapping: Hashable, Sendable {
 public struct RelationshipMapping: Hashable, Sendable {
   /// Where the objects of a relationship come from.
   public enum Value: Hashable, Sendable {
-    /// They are what became of the source objects that an expression leads to.
+    /// They are what became of the source objects that an expression leads to. Where several objects came of
+    /// one, they are all in a to-many relationship, and a to-one leads to that of the first mapping that made
+    /// one of its entity.
     case objects(ValueExpression)
     /// They are those that refer to this object by the inverse relationship, which has a mapping.
     case inverse

@@ -2,6 +2,7 @@
 public struct MappingProblem: Error, Hashable, Sendable {
   /// Whether a problem keeps the rules from being used.
   public enum Severity: Hashable, Sendable {
+    /// It does.
     case error
     /// The rules can be used, and are likely not what was meant.
     case warning
@@ -11,24 +12,35 @@ public struct MappingProblem: Error, Hashable, Sendable {
   public enum Place: Hashable, Sendable {
     /// The rules as a whole.
     case rules
+    /// An entity whose loss is meant.
     case drop(Int)
+    /// A rule for equal objects.
     case duplicate(Int)
     /// The name of the destination.
     case entity(Int)
+    /// The name of an entity's source.
     case source(entity: Int)
+    /// The name of an entity's mapping.
     case name(entity: Int)
+    /// What says that the policy is custom.
     case policy(entity: Int)
+    /// The predicate that chooses among the source's objects.
     case filter(entity: Int)
     /// The name that an attribute's rule is for.
     case attributeName(entity: Int, Int)
     /// The expression of an attribute's rule.
     case attribute(entity: Int, Int)
+    /// The name that a relationship's rule is for.
     case relationshipName(entity: Int, Int)
+    /// The expression of a relationship's rule.
     case relationship(entity: Int, Int)
+    /// A property whose loss is meant.
     case entityDrop(entity: Int, Int)
   }
 
+  /// Whether it keeps the rules from being used.
   public let severity: Severity
+  /// The part of the rules that it is about.
   public let place: Place
   /// The part of an expression that is meant, in the text that it was read from; nil for all of it.
   public let span: SourceSpan?

@@ -48,6 +48,14 @@ public struct MigrationStep: Hashable, Sendable {
     self.init(ModelMatch(from: source, to: destination, kind: .draft), nil)
   }
 
+  /// The way back from a version to one that it is based on: what was renamed gets its old name again.
+  ///
+  /// - Parameter line: The versions from the one that objects are of to the one that they are to be of, each
+  ///   the base of the one before it.
+  public init(backAlong line: [ModelVersion], rules: MappingRules? = nil) {
+    self.init(ModelMatch(line: line.map(EntityGraph.init), kind: .back), rules)
+  }
+
   init(_ match: ModelMatch, _ rules: MappingRules?) {
     let builder = StepBuilder(match: match, rules: rules)
     builder.build()

@@ -7,6 +7,8 @@ struct ModelMatch {
     /// Both are the same version at different times, or branches that began as one: what has the same name
     /// in both is the same, and a `renamedFrom` is for what has not.
     case draft
+    /// The source is based on the destination, so that its `renamedFrom`s are read backwards.
+    case back
   }
 
   let source: EntityGraph
@@ -33,6 +35,9 @@ struct ModelMatch {
     }
     self.entities = entities
   }
+
+  /// Whether the `renamedFrom`s of the destination speak of the source.
+  var isDirect: Bool { links.count == 1 && links.allSatisfy { $0.kind == .step } }
 
   /// The properties of a source entity that those of a destination entity were, own and inherited, by the name
   /// in the destination. Attributes were attributes, and relationships relationships.
@@ -76,11 +81,19 @@ private struct MatchLink {
   let destination: EntityGraph
   let kind: ModelMatch.Kind
   private(set) var entities: [String: String] = [:]
+  /// The link the other way round, where that is the one that renames speak of.
+  private var forward: [MatchLink] = []
 
   init(source: EntityGraph, destination: EntityGraph, kind: ModelMatch.Kind) {
     self.source = source
     self.destination = destination
     self.kind = kind
+    if kind == .back {
+      let link = MatchLink(source: destination, destination: source, kind: .step)
+      entities = link.entities.inverted
+      forward = [link]
+      return
+    }
     var claimed: Set<String> = []
     for entity in destination.version.entities {
       if kind == .draft, source.entity(entity.name) != nil { continue }
@@ -97,6 +110,7 @@ private struct MatchLink {
   }
 
   func properties(of name: String, from sourceName: String) -> [String: String] {
+    if let link = forward.first { return link.properties(of: sourceName, from: name).inverted }
     var result: [String: String] = [:]
     var claimed: Set<String> = []
     func pair(_ property: String, _ renamedFrom: String?, _ isOld: (String) -> Bool) {
@@ -128,11 +142,23 @@ private struct MatchLink {
   }
 
   func field(_ name: String, of composite: String) -> String {
+    if let link = forward.first {
+      let fields = source.composite(composite)?.fields.map(\.name) ?? []
+      return fields.first { link.field($0, of: composite) == name } ?? name
+    }
     guard let old = source.composite(composite),
       let field = destination.composite(composite)?.fields.first(where: { $0.name == name }),
       let renamed = field.renamedFrom, old.fields.contains(where: { $0.name == renamed })
     else { return name }
     if kind == .draft, old.fields.contains(where: { $0.name == name }) { return name }
     return renamed
+  }
+}
+
+extension [String: String] {
+  /// The keys by their values; of several keys with one value the one that is first by name.
+  fileprivate var inverted: [String: String] {
+    Dictionary(
+      sorted { $0.key.precedes($1.key) }.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -101,6 +101,9 @@ public struct VersionLine: Sendable {
     if let line = descent(from: source, to: destination) {
       return MigrationStep(line: line.compactMap { versions[$0] }, rules: rules)
     }
+    if let line = descent(from: destination, to: source) {
+      return MigrationStep(backAlong: line.reversed().compactMap { versions[$0] }, rules: rules)
+    }
     return MigrationStep(ModelMatch(from: old, to: new, kind: .draft), rules)
   }
 

@@ -28,6 +28,9 @@ public struct ManagedObjectModel: Hashable, Sendable {
   /// What is said of steps between versions beyond what can be inferred, at most once of each step.
   public var mappings: [MappingRules]
 
+  /// The models that a merged model is made of, as they were given; empty for any other.
+  public internal(set) var parts: [ManagedObjectModel] = []
+
   /// A model as given.
   public init(
     name: String, id: UUID, imports: [String] = [], versions: [ModelVersion], currentVersionNumber: Int,

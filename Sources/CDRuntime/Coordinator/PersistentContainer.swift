@@ -63,6 +63,15 @@ public final class PersistentContainer: Sendable {
     self.init(try PersistentStoreCoordinator(for: model, stores: stores))
   }
 
+  /// Opens stores for several models: see ``PersistentStoreCoordinator/init(for:stores:)-([GeneratedModel.Type],_)``.
+  ///
+  /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  public convenience init(
+    for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
+  ) throws {
+    self.init(try PersistentStoreCoordinator(for: models, stores: stores))
+  }
+
   /// Makes a store in memory, for tests and previews.
   public convenience init(inMemoryFor model: any GeneratedModel.Type) throws {
     self.init(try PersistentStoreCoordinator(for: model, at: .inMemory))

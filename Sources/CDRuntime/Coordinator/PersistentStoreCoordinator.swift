@@ -65,15 +65,38 @@ public final class PersistentStoreCoordinator: Sendable {
   public convenience init(
     for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
   ) throws {
-    let definition = model._definition
-    let parsed: ManagedObjectModel
-    do {
-      parsed = try ManagedObjectModel(canonicalJSON: definition.canonicalJSON)
-    } catch {
-      throw ModelError.unreadable(model: "\(model)", reason: "\(error)")
+    try self.init(for: [model], stores: stores)
+  }
+
+  /// Opens stores for several models of generated code: see ``ManagedObjectModel/init(merging:)``.
+  ///
+  /// ```swift
+  /// let coordinator = try PersistentStoreCoordinator(
+  ///   for: [TasksModel.self, ContactsModel.self],
+  ///   stores: [
+  ///     PersistentStoreDescription(.sqlite(tasks), configuration: "Tasks"),
+  ///     PersistentStoreDescription(.sqlite(contacts), configuration: "Contacts"),
+  ///   ])
+  /// ```
+  ///
+  /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  public convenience init(
+    for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
+  ) throws {
+    var parsed: [ManagedObjectModel] = []
+    var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
+    for model in models {
+      let definition = model._definition
+      do {
+        parsed.append(try ManagedObjectModel(canonicalJSON: definition.canonicalJSON))
+      } catch {
+        throw ModelError.unreadable(model: "\(model)", reason: "\(error)")
+      }
+      // Two of one name are an error of the merge.
+      classes.merge(definition.classes) { first, _ in first }
     }
-    try self.init(
-      plan: ModelPlan(parsed, classes: definition.classes, stores: stores), stores: stores)
+    let merged = try ManagedObjectModel(merging: parsed)
+    try self.init(plan: ModelPlan(merged, classes: classes, stores: stores), stores: stores)
   }
 
   /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.

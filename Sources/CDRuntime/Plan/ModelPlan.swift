@@ -1,3 +1,10 @@
+/// The model, and the version of it, that a store's metadata name.
+struct StoreSource: Sendable {
+  let model: ManagedObjectModel
+  let version: ModelVersion
+  let hashes: ModelHashes
+}
+
 /// A model's current version with everything resolved that objects and stores need. Immutable and shared.
 final class ModelPlan: Sendable {
   let model: ManagedObjectModel
@@ -9,6 +16,8 @@ final class ModelPlan: Sendable {
   /// How the rows of each entity are selected.
   let selects: [EntitySelect]
   let hashes: ModelHashes
+  /// The current versions of a merged model's parts.
+  private let parts: [StoreSource]
   /// Which store holds which entities.
   let assignment: StoreAssignment
   /// What makes derived attributes of other objects change.
@@ -35,6 +44,9 @@ final class ModelPlan: Sendable {
     self.version = version
     graph = EntityGraph(version)
     hashes = ModelHashes(graph)
+    parts = model.parts.compactMap { part in
+      part.currentVersion.map { StoreSource(model: part, version: $0, hashes: ModelHashes($0)) }
+    }
     assignment = stores.isEmpty ? .single(graph) : try StoreAssignment(graph, stores)
     var builder = ModelPlanBuilder(graph: graph, classes: classes, assignment: assignment)
     let (entities, joins) = try builder.build()
@@ -52,7 +64,15 @@ final class ModelPlan: Sendable {
   /// The data hash of the entities that a store holds: the whole version's where it holds all.
   func dataHash(ofStore place: Int) -> Digest {
     let names = entities.filter { $0.home == place }.map(\.name)
-    return names.count == entities.count ? hashes.data : hashes.data(of: names)
+    let hashes = source(ofStore: place).hashes
+    return names.count == hashes.entities.count ? hashes.data : hashes.data(of: names)
+  }
+
+  /// What a store is a store of, by which it is known again.
+  func source(ofStore place: Int) -> StoreSource {
+    let names = Set(entities.filter { $0.home == place }.map(\.name))
+    return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }
+      ?? StoreSource(model: model, version: version, hashes: hashes)
   }
 
   func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }

@@ -75,8 +75,14 @@ extension String: StringAttributeValue {}
 extension Optional: StringAttributeValue where Wrapped == String {}
 
 extension ManagedObject {
-  /// The object as a constant of an expression: `FetchPredicate(format: "author == %@", arguments: [a.reference])`.
-  public final var reference: ObjectReference {
-    ObjectReference(entity: scope.plan.name, uri: objectID.text, identifier: objectID)
-  }
+  /// The object as a constant of an expression.
+  final var reference: ObjectReference { objectID.reference }
+}
+
+extension ManagedObjectID: FormatArgument {
+  var reference: ObjectReference { ObjectReference(entity: entityName, uri: text, identifier: self) }
+
+  /// The object of the identifier, as a format string has it:
+  /// `FetchPredicate(format: "author == %@", arguments: [author.objectID])`.
+  public var expressionConstant: ExpressionConstant { .object(reference) }
 }

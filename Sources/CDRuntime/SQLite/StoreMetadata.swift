@@ -27,17 +27,18 @@ struct StoreMetadata {
   /// The metadata of a new store.
   init(_ model: ModelPlan, storeID: UUID, store: Int) {
     formatVersion = SQLiteSchema.formatVersion
+    let source = model.source(ofStore: store)
     self.storeID = storeID
-    modelID = model.model.id
-    modelName = model.model.name
-    versionNumber = model.version.number
-    version = model.version.canonicalJSON
+    modelID = source.model.id
+    modelName = source.model.name
+    versionNumber = source.version.number
+    version = source.version.canonicalJSON
     dataHash = model.dataHash(ofStore: store).description
-    layoutHash = model.hashes.layout.description
-    definitionHash = model.hashes.definition.description
+    layoutHash = source.hashes.layout.description
+    definitionHash = source.hashes.definition.description
     entityHashes =
       JSONValue.object(
-        model.hashes.entities.sorted { $0.key < $1.key }
+        source.hashes.entities.sorted { $0.key < $1.key }
           .map { JSONValue.Member($0.key, .string($0.value.data.description)) }
       ).canonicalText
     createdBy = "cdgen"

@@ -42,13 +42,14 @@ struct StoreOpening {
       throw StoreError.foreignDatabase(url)
     }
     let found = try StoreMetadata(connection, url: url)
-    guard found.modelID == model.model.id else {
-      throw StoreError.otherModel(url, found: found.modelName, expected: model.model.name)
+    let source = model.source(ofStore: place)
+    guard found.modelID == source.model.id else {
+      throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
     let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash else {
       throw StoreError.needsMigration(
-        url, model: found.modelName, from: found.versionNumber, to: model.version.number)
+        url, model: found.modelName, from: found.versionNumber, to: source.version.number)
     }
     if isReadOnly { return found.storeID }
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash {

@@ -59,10 +59,11 @@ public enum ModelLoader {
         name: name, id: id, imports: reading.head?.imports ?? [], versions: checked.versions,
         currentVersionNumber: current, mappings: mappings.map(\.rules))
     }
-    let locked = steps.checkLocks(reading.locks, unreadable: reading.unreadable)
+    let (locked, changed) = steps.checkLocks(reading.locks, unreadable: reading.unreadable)
     if let unproven {
       steps.prove(
-        unproven, locked: locked, broken: Set(mappings.filter(\.isBroken).map { $0.rules.stepName }))
+        unproven, locked: locked, changed: changed,
+        broken: Set(mappings.filter(\.isBroken).map { $0.rules.stepName }))
     }
     return LoadedModel(
       model: diagnostics.containsErrors ? nil : unproven,

@@ -4,6 +4,8 @@ import CDModel
 struct ProofValidator {
   let model: ManagedObjectModel
   let locked: Set<Int>
+  /// Locked versions that are not what they were: what follows from that is not reported beside it.
+  let changed: Set<Int>
   /// Mappings whose files have mistakes, as `3-4`: nothing can be said of their steps.
   let broken: Set<String>
   let positions: ElementPositions
@@ -21,7 +23,7 @@ struct ProofValidator {
     let line = VersionLine(model)
     let demands = demands(of: line)
     for (key, demand) in demands.sorted(by: { $0.key < $1.key }) {
-      guard !broken.contains(key.name), let step = line.step(from: key.source, to: key.destination) else {
+      guard isKnown(key), let step = line.step(from: key.source, to: key.destination) else {
         continue
       }
       report(step.problems, of: key)
@@ -29,9 +31,13 @@ struct ProofValidator {
     }
     for rules in model.mappings {
       let key = StepKey(source: rules.source, destination: rules.destination)
-      guard demands[key] == nil, !broken.contains(key.name) else { continue }
+      guard demands[key] == nil, isKnown(key) else { continue }
       report(line.step(from: key.source, to: key.destination)?.problems ?? [], of: key)
     }
+  }
+
+  private func isKnown(_ key: StepKey) -> Bool {
+    !broken.contains(key.name) && !changed.contains(key.source) && !changed.contains(key.destination)
   }
 
   private struct StepKey: Hashable, Comparable {

@@ -40,8 +40,10 @@ struct StepChecks {
     }
   }
 
-  /// The numbers of the locked versions that there are.
-  func checkLocks(_ entries: [LockParser.Entry], unreadable: Set<Int>) -> Set<Int> {
+  /// The numbers of the locked versions that there are, and of those that were changed.
+  func checkLocks(
+    _ entries: [LockParser.Entry], unreadable: Set<Int>
+  ) -> (locked: Set<Int>, changed: Set<Int>) {
     let wrong = wrongPaths
     let wrongVersions = files.compactMap { file -> Int? in
       if case .version(let number) = file.kind, wrong.contains(file.path) { number } else { nil }
@@ -49,12 +51,13 @@ struct StepChecks {
     let validator = LockValidator(
       entries: entries, versions: versions, unreadable: unreadable.union(wrongVersions),
       positions: positions, diagnostics: diagnostics)
-    return Set(validator.validate())
+    return validator.validate()
   }
 
-  func prove(_ model: ManagedObjectModel, locked: Set<Int>, broken: Set<String>) {
+  func prove(_ model: ManagedObjectModel, locked: Set<Int>, changed: Set<Int>, broken: Set<String>) {
     ProofValidator(
-      model: model, locked: locked, broken: broken, positions: positions, diagnostics: diagnostics
+      model: model, locked: locked, changed: changed, broken: broken, positions: positions,
+      diagnostics: diagnostics
     ).validate()
   }
 }

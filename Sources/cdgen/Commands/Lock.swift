@@ -43,6 +43,7 @@ struct Lock: ParsableCommand {
         }
         if !locked.contains(number) { new.append(version) }
       }
+      try Self.verify(loaded.lockedVersions, model, folder)
       guard !new.isEmpty else { return print("\(folder): nothing to lock that is not locked already") }
       let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
       try Self.prove(text, loaded, folder)
@@ -54,6 +55,19 @@ struct Lock: ParsableCommand {
   private func numbers(of model: ManagedObjectModel) throws -> [Int] {
     if all { return model.versions.map(\.number).filter { $0 <= model.currentVersionNumber } }
     return version.isEmpty ? [model.currentVersionNumber] : version
+  }
+
+  /// Looks at all hashes of the locked versions: builds look at those of the definitions alone.
+  private static func verify(
+    _ locked: [LockedVersion], _ model: ManagedObjectModel, _ folder: String
+  ) throws {
+    for each in locked {
+      guard let version = model.version(each.number), LockedVersion(version) != each else { continue }
+      throw Failure(
+        FileSystem.join(folder, LockText.fileName),
+        "the block of version \(each.number) is damaged, though the version is what was locked; "
+          + "restore the file from version control")
+    }
   }
 
   /// Loads the model with the new lock in memory: what was a warning may be an error with it.

@@ -14,10 +14,21 @@ struct FetchQuery {
   var isInMemory = false
   var idAttribute: String?
 
-  /// `-dueDate` is the descending order.
+  /// `-dueDate` is the descending order, and `name[cd]` that without case and diacritics.
   static func sortKeys(_ texts: [String]) -> [SortKey] {
     texts.map { text in
-      text.hasPrefix("-") ? SortKey(String(text.dropFirst()), ascending: false) : SortKey(text)
+      let isDescending = text.hasPrefix("-")
+      var path = isDescending ? text.dropFirst() : text[...]
+      var options: ComparisonOptions = []
+      if path.last == "]", let bracket = path.lastIndex(of: "[") {
+        let letters = path[path.index(after: bracket)...].dropLast()
+        let isOptions = !letters.isEmpty && letters.lowercased().allSatisfy { "cdnl".contains($0) }
+        if isOptions {
+          options = ComparisonOptions(letters: String(letters))
+          path = path[..<bracket]
+        }
+      }
+      return SortKey(String(path), ascending: !isDescending, options: options)
     }
   }
 

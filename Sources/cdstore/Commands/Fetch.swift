@@ -33,7 +33,10 @@ struct Fetch: ParsableCommand {
   var args: String?
 
   @Option(
-    parsing: .unconditional, help: "The keys to sort by, the most important first; -key for descending.")
+    parsing: .unconditional,
+    help:
+      "The keys to sort by, the most important first; -key for descending, key[cd] without case and diacritics."
+  )
   var sort: String?
 
   @Option(help: "The most objects to print.")

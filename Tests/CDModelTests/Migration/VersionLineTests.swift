@@ -71,6 +71,11 @@ struct VersionLineTests {
           attributes: [PropertyMapping(name: "c", value: .keyPath("a"))])
       ])
     #expect(VersionLine(model).steps(from: 1, to: 4)?.map(\.source) == [1, 2, 3])
+    // And back: no store goes that way by itself, but it can be told what it would be.
+    let back = try #require(VersionLine(model).step(from: 4, to: 1))
+    #expect(back.isLossless)
+    #expect(back.mapping.entityMappings.map(\.name) == ["CToA"])
+    #expect(back.mapping.entityMappings[0].attributes == [PropertyMapping(name: "a", value: .keyPath("c"))])
   }
 
   @Test func `Circles and repeats do no harm`() throws {

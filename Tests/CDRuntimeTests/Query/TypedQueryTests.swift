@@ -76,12 +76,12 @@ import Testing
     let context = container.newContext()
     let author = Author(name: "Thoreau", in: context)
     let tag = Tag(name: "new", in: context)
-    try expect("author == %@", [author.reference]) { $0.author == author }
-    try expect("author != %@", [author.reference]) { $0.author != author }
-    try expect("author IN %@", [[author.reference]]) { $0.author.isIn([author]) }
-    try expect("tags CONTAINS %@", [tag.reference]) { $0.tags.contains(tag) }
-    try expect("author.friends CONTAINS %@", [author.reference]) { $0.author.friends.contains(author) }
-    try expect(\.author == author, "author == %@", [author.reference])
+    try expect("author == %@", [author.objectID]) { $0.author == author }
+    try expect("author != %@", [author.objectID]) { $0.author != author }
+    try expect("author IN %@", [[author.objectID]]) { $0.author.isIn([author]) }
+    try expect("tags CONTAINS %@", [tag.objectID]) { $0.tags.contains(tag) }
+    try expect("author.friends CONTAINS %@", [author.objectID]) { $0.author.friends.contains(author) }
+    try expect(\.author == author, "author == %@", [author.objectID])
   }
 
   @Test func conditionsOnOneOfManyObjects() throws {

@@ -49,6 +49,23 @@ import Testing
     #expect(!folder.exists("Notes.swift"))
   }
 
+  @Test func aDamagedLockIsNotWrittenAnew() throws {
+    try SampleModel.make(in: folder)
+    #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url).status == 0)
+    let lock = try folder.text(of: "Notes.cdmodel/versions.lock")
+    let line = try #require(lock.split(separator: "\n").first { $0.hasPrefix("  data ") })
+    try folder.write(
+      lock.replacing(line, with: "  data " + String(repeating: "0", count: 64)),
+      to: "Notes.cdmodel/versions.lock")
+    #expect(
+      try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url)
+        == .init(
+          status: 1, output: "",
+          errors:
+            "Notes.cdmodel/versions.lock: error: the block of version 1 is damaged, though the version is "
+            + "what was locked; restore the file from version control\n"))
+  }
+
   @Test func whatIsNotProvenIsNotLocked() throws {
     try SampleModel.make(in: folder)
     try second("text: String, size: Int32")

@@ -98,6 +98,10 @@ import Testing
       try expect(
         "fetch", "n.sqlite", "Item", "--sort", "made", "--limit", "1", "--offset", "1", "--id", "key",
         "--evaluator", evaluator, "--format", "csv", output: "@id,made\nn1,2030-01-02T03:04:05Z\n")
+      try expect(
+        "fetch", "n.sqlite", "Note", "--sort", "-text[cd],made", "--id", "key", "--limit", "1",
+        "--where", "text BEGINSWITH[c] 'c' OR text BEGINSWITH[c] 'b'", "--evaluator", evaluator, "--count",
+        output: "1\n")
     }
     try expect(
       "fetch", "n.sqlite", "Note", "--where", "tags.@count == 0", "--id", "key",

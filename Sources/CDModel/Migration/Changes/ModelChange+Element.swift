@@ -1,7 +1,10 @@
 extension ModelChange {
   /// The side of a step on which an element stands.
   public enum Side: Hashable, Sendable {
-    case source, destination
+    /// The version that objects come from.
+    case source
+    /// The version that they are to be of.
+    case destination
   }
 
   /// The element that the change is about: in the source where it is gone from the destination.
@@ -13,7 +16,8 @@ extension ModelChange {
       .entityBecameAbstract(let name), .entityBecameConcrete(let name):
       (.destination, .entity(name))
     case .entityLeftConfiguration(_, let name): (.destination, .configuration(name))
-    case .modifierChanged(let element), .rulesTightened(let element): (.destination, element)
+    case .modifierChanged(let element), .rulesTightened(let element), .renameUnresolved(let element, _):
+      (.destination, element)
     case .attributeRemoved(let name): (.source, Self.attribute(name))
     case .relationshipRemoved(let name): (.source, Self.relationship(name))
     case .attributeAdded(let name), .attributeRenamed(_, let name), .attributeMoved(_, let name),

@@ -34,6 +34,7 @@ extension ModelChange: CustomStringConvertible {
     case .attributeAdded(let name): "attribute \(name) is new"
     case .attributeRemoved(let name): "attribute \(name) is gone from version \(destination)"
     case .attributeRenamed(let from, let to): "attribute \(from) is now \(to)"
+    case .renameUnresolved(let element, let old): "\(element) is renamed from '\(old)'"
     case .attributeMoved(let from, let to): "attribute \(from) is declared by '\(to.entity)' now"
     case .attributeTypeChanged(let name, let from, let to, _):
       "attribute \(name) was \(from.schemaName) and is \(to.schemaName)"
@@ -138,6 +139,8 @@ extension ModelChange {
     case .attributeAdded: return "it is mandatory and has no default, so \(objects) have no value for it"
     case .attributeBecameStored:
       return "it is mandatory and has no default, so \(objects) have no value for it"
+    case .renameUnresolved(_, let old):
+      return "none of its objects was a '\(old.prefix { $0 != "." })' in version \(source)"
     case .attributeBecameMandatory: return "it has no default, and \(objects) may be without a value"
     case .attributeTypeChanged(_, _, _, .partial): return "not every value can be converted"
     case .attributeTypeChanged: return "there is no conversion"

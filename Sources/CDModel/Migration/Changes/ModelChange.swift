@@ -59,9 +59,12 @@ public struct ModelChange: Hashable, Sendable {
 
 /// A property of an entity that declares it; a field of a composite attribute is `attribute.field`.
 public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
+  /// The entity that declares the property.
   public var entity: String
+  /// The property's name, or `attribute.field`.
   public var name: String
 
+  /// A property of an entity.
   public init(_ entity: String, _ name: String) {
     self.entity = entity
     self.name = name
@@ -74,12 +77,17 @@ public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
 extension ModelChange {
   /// What can differ. Names are those of the destination; what is gone has those of the source.
   public enum Kind: Hashable, Sendable {
+    /// The destination has an entity that the source has not.
     case entityAdded(String)
+    /// The source has an entity that the destination has not.
     case entityRemoved(String)
+    /// An entity has another name.
     case entityRenamed(from: String, to: String)
+    /// An entity inherits from another one than before, or has begun or ceased to inherit.
     case parentChanged(entity: String, from: String?, to: String?)
     /// It had objects of its own, and can have none.
     case entityBecameAbstract(String)
+    /// It can have objects of its own now.
     case entityBecameConcrete(String)
     /// The source entity is still there by name, and its objects go nowhere: rules for the entity take others.
     case entityUnmapped(String)
@@ -87,31 +95,48 @@ extension ModelChange {
     case objectsFiltered(String)
     /// Only a `hashModifier` is another.
     case modifierChanged(VersionElement)
+    /// A configuration no longer has an entity, so that stores of it have no place for its objects.
     case entityLeftConfiguration(entity: String, configuration: String)
 
+    /// The objects have a stored value more.
     case attributeAdded(PropertyName)
+    /// The objects have a stored value less.
     case attributeRemoved(PropertyName)
+    /// An attribute, or a field of a composite, has another name.
     case attributeRenamed(from: PropertyName, to: PropertyName)
+    /// A `renamedFrom` speaks of another entity, and no object of that one becomes one of the property's.
+    case renameUnresolved(VersionElement, from: String)
     /// Another entity declares it.
     case attributeMoved(from: PropertyName, to: PropertyName)
+    /// The values are of another type. Of two enumerations it is the raw types that are named.
     case attributeTypeChanged(
       PropertyName, from: AttributeType, to: AttributeType, conversion: TypeConversion)
     /// The type or the codec of a codable, of which only the app knows what it means.
     case codableChanged(PropertyName, from: AttributeType, to: AttributeType)
+    /// nil is a value now.
     case attributeBecameOptional(PropertyName)
+    /// nil is no value any more.
     case attributeBecameMandatory(PropertyName)
+    /// The values are no longer stored.
     case attributeBecameTransient(PropertyName)
+    /// The values were not stored before.
     case attributeBecameStored(PropertyName)
+    /// The values are calculated now.
     case attributeBecameDerived(PropertyName)
+    /// The values were calculated before.
     case attributeBecamePlain(PropertyName)
+    /// The values are calculated in another way.
     case derivationChanged(PropertyName)
+    /// New objects have another value.
     case defaultChanged(PropertyName)
     /// Values move into files of their own, or back.
     case storageChanged(PropertyName)
     /// Bounds, lengths, a pattern or counts allow less than before: objects may be invalid that were not.
     case rulesTightened(VersionElement)
 
+    /// Cases that were not there before.
     case casesAdded(enumeration: String, [String])
+    /// Cases with the raw values of before and other names.
     case casesRenamed(enumeration: String, from: [String], to: [String])
     /// Cases are gone whose raw values objects may have.
     case casesRemoved(PropertyName, enumeration: String, [String])
@@ -120,24 +145,39 @@ extension ModelChange {
     /// Raw values become those of an enumeration, which need not have a case for each.
     case becameEnumeration(PropertyName, enumeration: String)
 
+    /// The objects have a relationship more.
     case relationshipAdded(PropertyName)
+    /// The objects have a relationship less.
     case relationshipRemoved(PropertyName)
+    /// A relationship has another name.
     case relationshipRenamed(from: PropertyName, to: PropertyName)
+    /// Another entity declares it.
     case relationshipMoved(from: PropertyName, to: PropertyName)
-    /// It leads to another entity. `lost` are the source entities whose objects it can no longer lead to.
+    /// It leads to another entity, or not all that it led to goes on. `lost` are the source entities whose
+    /// objects it can no longer lead to.
     case relationshipDestinationChanged(PropertyName, from: String, to: String, lost: [String])
+    /// It led to one object and leads to several.
     case relationshipBecameToMany(PropertyName)
+    /// It led to several objects and leads to one.
     case relationshipBecameToOne(PropertyName)
+    /// It keeps an order now.
     case relationshipBecameOrdered(PropertyName)
+    /// It no longer keeps an order.
     case relationshipBecameUnordered(PropertyName)
+    /// It need not lead to an object any more.
     case relationshipBecameOptional(PropertyName)
+    /// It must lead to an object now.
     case relationshipBecameMandatory(PropertyName)
     /// It is the inverse of another than before. `isConflict` where both sides have objects of their own.
     case inverseChanged(PropertyName, from: String?, to: String?, isConflict: Bool)
+    /// A deletion does something else to its objects.
     case deleteRuleChanged(PropertyName)
 
+    /// Values must be unique that objects of the source may share.
     case uniqueConstraintAdded(entity: String, properties: [String])
+    /// Values need not be unique any more.
     case uniqueConstraintRemoved(entity: String, properties: [String])
+    /// A store has other indexes to keep.
     case indexesChanged(entity: String)
   }
 

@@ -75,6 +75,8 @@ extension StepBuilder {
     var fitting: [String] = []
     for place in places {
       for new in mappings[place].newLeaves where new.field == nil && leaf.field == nil {
+        // Which values would be which cases nobody can say.
+        if case .enumeration = new.type, leaf.type != new.type { continue }
         switch TypeConversion(from: leaf.type, in: source, to: new.type, in: destination) {
         case .identical: same.append(new.attribute.name)
         // Anything can be a text.

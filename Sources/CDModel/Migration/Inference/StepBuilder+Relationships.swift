@@ -93,7 +93,9 @@ extension StepBuilder {
         continue
       }
       mappings[place].newRelationships.append(relationship)
-      let verdict: ModelChange.Verdict = relationship.isMandatoryToOne ? .needsRule : .automatic
+      let isSure = inverse.map { reachesAll(from: others ?? [], by: $0, place) } ?? false
+      let verdict: ModelChange.Verdict =
+        relationship.isMandatoryToOne && !isSure ? .needsRule : .automatic
       changes.add(
         .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: false),
         mappings[place].mapping)
@@ -102,6 +104,26 @@ extension StepBuilder {
       mappings[place].mapping.relationships.append(
         RelationshipMapping(name: relationship.name, value: value))
     }
+  }
+
+  /// Whether the other side is sure to lead to every object of a mapping: it did before, as the inverse of a
+  /// relationship that every object had, and all who had a part in that go on.
+  private func reachesAll(
+    from others: [Int], by inverse: RelationshipDescription, _ place: Int
+  ) -> Bool {
+    !others.isEmpty
+      && others.allSatisfy { other in
+        let entity = mappings[other].sourceName
+        guard mappings[other].relationshipRules[inverse.name] == nil,
+          let name = mappings[other].properties[inverse.name],
+          case .relationship(let old)? = source.property(name, of: entity),
+          let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
+          source.property(back.name, of: mappings[place].sourceName) == .relationship(back)
+        else { return false }
+        return concrete(back.destination).allSatisfy { name in
+          (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
+        }
+      }
   }
 
   /// Decides between the two sides of a pair that both have objects.

@@ -18,6 +18,7 @@ extension StepBuilder {
       renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
     case .relationshipRemoved(let name):
       renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
+    case .renameUnresolved(_, let old): [.from(String(old.prefix { $0 != "." }))]
     case .attributeAdded(let name), .attributeBecameStored(let name):
       customs(entities) + [.attributeRule(entity: name.entity, attribute: name.name, example: nil)]
         + [.giveDefault, .makeOptional]

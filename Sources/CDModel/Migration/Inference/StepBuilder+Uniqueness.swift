@@ -65,11 +65,41 @@ extension StepBuilder {
     return value == .keyPath([name])
   }
 
-  /// What has no effect on objects and is told for completeness.
+  /// What has no effect on objects and is told for completeness, or was likely meant to have one.
   func compareRest() {
     for entity in destination.version.entities {
+      for each in entity.attributes {
+        compareRename(
+          each.name, each.renamedFrom, .attribute(entity: entity.name, name: each.name), of: entity.name)
+      }
+      for each in entity.relationships {
+        compareRename(
+          each.name, each.renamedFrom, .relationship(entity: entity.name, name: each.name), of: entity.name)
+      }
       guard let old = match.entities[entity.name].flatMap({ source.entity($0) }) else { continue }
       if Set(old.indexes) != Set(entity.indexes) { changes.add(.indexesChanged(entity: entity.name)) }
     }
+  }
+
+  /// Finds a `renamedFrom` that speaks of an entity whose objects go elsewhere, so that it has no effect.
+  private func compareRename(
+    _ name: String, _ renamedFrom: String?, _ element: VersionElement, of entity: String
+  ) {
+    // Over several versions the old name may be that of a version between.
+    guard match.isDirect, let renamedFrom, let dot = renamedFrom.firstIndex(of: ".") else { return }
+    let (owner, old) = (String(renamedFrom[..<dot]), String(renamedFrom[renamedFrom.index(after: dot)...]))
+    guard source.property(old, of: owner) != nil else { return }
+    let places = mappings.indices.filter {
+      mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
+    }
+    if places.contains(where: { source.isKind(mappings[$0].sourceName, of: owner) }) { return }
+    let hasRule = places.contains {
+      mappings[$0].attributeRules.keys.contains { $0 == name || $0.hasPrefix(name + ".") }
+        || mappings[$0].relationshipRules[name] != nil
+    }
+    let isCustom = places.contains { mappings[$0].isCustom }
+    changes.add(
+      .renameUnresolved(element, from: renamedFrom), .needsRule,
+      hasRule ? .mapped : isCustom ? .custom : .open)
   }
 }

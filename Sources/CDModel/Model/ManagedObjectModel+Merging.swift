@@ -1,0 +1,137 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Why models cannot be merged.
+public enum ModelMergeError: Error, Hashable, Sendable {
+  /// There is nothing to merge.
+  case noModels
+  /// A model's current version is not among its versions.
+  case noCurrentVersion(model: String)
+  /// Two of the models have one identity: they are versions of the same model, and one of them is enough.
+  case sameIdentity(models: [String])
+  /// Two of the models have an entity of one name, or of names that differ only in case.
+  case entityInTwo(entity: String, models: [String])
+  /// Two of the models have different enumerations or composites of one name.
+  case typeInTwo(type: String, models: [String])
+  /// A configuration has the name of one of the models, which stands for all entities of that model.
+  case configurationNamedAsModel(String)
+}
+
+extension ModelMergeError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .noModels: "there is no model to merge"
+    case .noCurrentVersion(let model): "model '\(model)' has not the version that it calls current"
+    case .sameIdentity(let models):
+      "\(Self.list(models)) have one identity; merge each model once, and give a copy an `id:` of its own"
+    case .entityInTwo(let entity, let models):
+      "\(Self.list(models)) both have an entity '\(entity)'; rename it in one of them"
+    case .typeInTwo(let type, let models):
+      "\(Self.list(models)) have different types named '\(type)'; rename one of them"
+    case .configurationNamedAsModel(let name):
+      "configuration '\(name)' has the name of a merged model, which stands for all of that model's entities; "
+        + "rename it"
+    }
+  }
+
+  private static func list(_ models: [String]) -> String {
+    "models " + models.map { "'\($0)'" }.joined(separator: " and ")
+  }
+}
+
+extension ManagedObjectModel {
+  /// Merges models, so that one coordinator serves the objects of all.
+  ///
+  /// The merged model has one version, made of the current versions of its ``parts``, and beside their own
+  /// configurations one for each part, with the part's name. A store with the entities of one part alone keeps that
+  /// part's identity, so that it can be opened with the part as well, and moves along the part's versions. Any other
+  /// store has the merged model's identity, which follows from those of the parts.
+  ///
+  /// Enumerations and composites that several models declare alike are one.
+  ///
+  /// - Parameter models: Models of different identities, in any order. One alone is given back as it is.
+  /// - Throws: ``ModelMergeError``.
+  public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
+    guard let first = models.first else { throw .noModels }
+    guard models.count > 1 else {
+      self = first
+      return
+    }
+    var merge = ModelMerge()
+    for model in models { try merge.add(model) }
+    self.init(
+      name: models.map(\.name).joined(separator: "+"), id: Self.identity(of: models),
+      imports: Set(models.flatMap(\.imports)).sorted(), versions: [merge.version], currentVersionNumber: 1)
+    parts = models
+  }
+
+  /// The same for the same models in any order.
+  private static func identity(of models: [ManagedObjectModel]) -> UUID {
+    let text = models.map(\.id.uuidString).sorted().joined(separator: "\n")
+    var bytes = Array(SHA256.digest(of: Array(text.utf8)).bytes.prefix(16))
+    // A UUID made of a hash says so: version 8, and the variant of all.
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+}
+
+/// The version of a merged model as it grows.
+private struct ModelMerge {
+  private(set) var version = ModelVersion(number: 1)
+  private var names: [UUID: String] = [:]
+  /// Entities by name in lower case, for two tables may not differ in case alone; and types by name.
+  private var entities: [String: String] = [:]
+  private var types: [String: String] = [:]
+
+  mutating func add(_ model: ManagedObjectModel) throws(ModelMergeError) {
+    guard let part = model.currentVersion else { throw .noCurrentVersion(model: model.name) }
+    if let other = names.updateValue(model.name, forKey: model.id) {
+      throw .sameIdentity(models: [other, model.name])
+    }
+    for entity in part.entities {
+      if let other = entities.updateValue(model.name, forKey: entity.name.lowercased()) {
+        throw .entityInTwo(entity: entity.name, models: [other, model.name])
+      }
+      version.entities.append(entity)
+    }
+    for type in part.enums {
+      if try isNew(type.name, of: model, isSame: version.enums.contains(type)) { version.enums.append(type) }
+    }
+    for type in part.composites {
+      let isSame = version.composites.contains(type)
+      if try isNew(type.name, of: model, isSame: isSame) { version.composites.append(type) }
+    }
+    try addConfigurations(of: part, model)
+  }
+
+  /// Whether a type has not been met.
+  private mutating func isNew(
+    _ type: String, of model: ManagedObjectModel, isSame: Bool
+  ) throws(ModelMergeError) -> Bool {
+    if let other = types[type] {
+      if isSame { return false }
+      throw .typeInTwo(type: type, models: [other, model.name])
+    }
+    types[type] = model.name
+    return true
+  }
+
+  private mutating func addConfigurations(
+    of part: ModelVersion, _ model: ManagedObjectModel
+  ) throws(ModelMergeError) {
+    let whole = ConfigurationDescription(name: model.name, entities: part.entities.map(\.name))
+    for configuration in [whole] + part.configurations {
+      guard let place = version.configurations.firstIndex(where: { $0.name == configuration.name }) else {
+        version.configurations.append(configuration)
+        continue
+      }
+      // What several models call alike is one configuration with the entities of all.
+      if names.values.contains(configuration.name) { throw .configurationNamedAsModel(configuration.name) }
+      version.configurations[place].entities += configuration.entities
+    }
+  }
+}
