@@ -20,7 +20,8 @@
 /// ### Opening a store
 /// - ``init(for:at:)``
 /// - ``init(for:app:)``
-/// - ``init(for:stores:)``
+/// - ``init(for:stores:)-(GeneratedModel.Type,_)``
+/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
 /// - ``init(model:at:)``
 /// - ``init(_:)``
 /// - ``defaultDirectoryURL(forApp:)``

@@ -16,7 +16,8 @@
 ///
 /// ### Opening stores
 /// - ``init(for:at:)``
-/// - ``init(for:stores:)``
+/// - ``init(for:stores:)-(GeneratedModel.Type,_)``
+/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
 /// - ``init(model:at:)``
 /// - ``init(model:stores:)``
 /// - ``StoreLocation``
@@ -72,10 +73,10 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// ```swift
   /// let coordinator = try PersistentStoreCoordinator(
-  ///   for: [TasksModel.self, ContactsModel.self],
+  ///   for: [LibraryModel.self, ToDoModel.self],
   ///   stores: [
-  ///     PersistentStoreDescription(.sqlite(tasks), configuration: "Tasks"),
-  ///     PersistentStoreDescription(.sqlite(contacts), configuration: "Contacts"),
+  ///     PersistentStoreDescription(.sqlite(url), configuration: "Catalogue"),
+  ///     PersistentStoreDescription(.inMemory),
   ///   ])
   /// ```
   ///

@@ -22,7 +22,6 @@
 /// - ``entity``
 /// - ``entityName``
 /// - ``managedObjectContext``
-/// - ``reference``
 ///
 /// ### Properties by key
 /// - ``value(forKey:)``

@@ -95,7 +95,8 @@ import Testing
     /// - Parameter parents: What a link may leave out, having it in common with the comment's symbol.
     func check(_ text: String, of place: String, parents: [String] = []) {
       for match in text.matches(of: #/``([^`\s]+)``/#) where match.1 != "CDRuntime" {
-        let link = match.1.replacing("CDModel/", with: "")
+        // What follows a hyphen tells symbols of one name apart.
+        let link = match.1.replacing("CDModel/", with: "").replacing(#/-(?:\(.*\)|[a-z0-9]+)$/#, with: "")
         if !([""] + parents).contains(where: { paths.contains($0 + link) }) {
           Issue.record("\(place): there is no symbol \(link)")
         }
