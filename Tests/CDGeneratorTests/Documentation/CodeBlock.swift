@@ -19,9 +19,11 @@ struct CodeBlock {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The blocks of the README and of CDRuntime's articles and doc comments.
+  /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
+  /// import.
   static func all() throws -> [CodeBlock] {
-    try (["README.md"] + paths(under: "Sources/CDRuntime")).flatMap { path in
+    let modules = try ["Sources/CDRuntime", "Sources/CDModel"].flatMap(paths)
+    return try (["README.md"] + modules).flatMap { path in
       let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       return blocks(in: path.hasSuffix(".md") ? lines.map(String.init) : lines.map(comment), of: path)

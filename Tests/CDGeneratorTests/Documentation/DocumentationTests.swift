@@ -2,7 +2,7 @@ import CDGenerator
 import Foundation
 import Testing
 
-/// What the documentation of CDRuntime and the README show compiles, and every public type is shown in use.
+/// The Swift that the documentation shows compiles, and shows every public type of CDRuntime in use.
 @Suite(.serialized) struct DocumentationTests {
   @Test func everyBlockIsClosedAndNamesItsLanguage() throws {
     for block in try CodeBlock.all() {

@@ -9,6 +9,8 @@ enum ExamplePrelude {
       let url: URL
       let container: PersistentContainer
       let coordinator: PersistentStoreCoordinator
+      let model: ManagedObjectModel
+      let version: ModelVersion
       let context: ManagedObjectContext
       let author: Author
       let publisher: Publisher
