@@ -4,8 +4,10 @@
 /// by its ``mapping``: both ask the same.
 ///
 /// ```swift
-/// let step = MigrationStep(from: old, to: new, rules: rules)
-/// guard step.isProven else { for change in step.changes where change.isOpen { print(change) } … }
+/// if let old = model.version(1), let new = model.version(2) {
+///   let step = MigrationStep(from: old, to: new)
+///   for change in step.openChanges { print("without a rule: \(change)") }
+/// }
 /// ```
 public struct MigrationStep: Hashable, Sendable {
   /// The number of the version that the step starts from.

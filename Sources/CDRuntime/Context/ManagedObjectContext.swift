@@ -4,6 +4,66 @@
 /// whoever made it; neither it nor its objects can be sent elsewhere.
 ///
 /// It keeps objects with changes alive. Objects without changes live as long as somebody holds them.
+///
+/// ```swift
+/// let book = Book(title: "Walden", isbn: "0-8070-1425-1", in: context)
+/// book.publisher = try Publisher.object(name: "Ticknor and Fields", in: context)
+/// do {
+///   try context.save()
+/// } catch {
+///   context.rollback()
+///   throw error
+/// }
+/// ```
+///
+/// ## Topics
+///
+/// ### Changes
+/// - ``insert(entityNamed:)``
+/// - ``insert(entityNamed:values:)``
+/// - ``delete(_:)``
+/// - ``hasChanges``
+/// - ``insertedObjects``
+/// - ``updatedObjects``
+/// - ``deletedObjects``
+///
+/// ### Saving
+/// - ``save()``
+/// - ``validationErrors(of:)``
+/// - ``rollback()``
+/// - ``transactionAuthor``
+///
+/// ### Fetching
+/// - ``fetch(_:)``
+/// - ``lazyFetch(_:)``
+/// - ``objectIDs(for:)``
+/// - ``dictionaries(for:)``
+/// - ``count(for:)``
+///
+/// ### By the entity's name
+/// - ``objects(forEntityNamed:matching:using:)``
+/// - ``object(forEntityNamed:matching:using:)``
+/// - ``objects(forEntityNamed:format:_:)``
+/// - ``object(forEntityNamed:format:_:)``
+/// - ``objects(forEntityNamed:template:variables:)``
+/// - ``fetchRequest(forEntityNamed:template:variables:)``
+///
+/// ### By identifiers
+/// - ``object(with:)``
+/// - ``existingObject(with:)``
+/// - ``registeredObject(for:)``
+/// - ``localInstance(of:)``
+///
+/// ### Reading again
+/// - ``perform(_:)``
+/// - ``refresh(_:mergeChanges:)``
+/// - ``refreshAllObjects()``
+/// - ``reset()``
+/// - ``registeredObjects``
+///
+/// ### Errors of getters
+/// - ``errors``
+/// - ``recentErrors``
 public final class ManagedObjectContext {
   /// The coordinator whose store the context works on.
   public let persistentStoreCoordinator: PersistentStoreCoordinator

@@ -14,7 +14,28 @@
 ///   try context.save()
 /// }
 /// ```
+///
+/// ## Topics
+///
+/// ### Opening a store
+/// - ``init(for:at:)``
+/// - ``init(for:app:)``
+/// - ``init(for:stores:)-(GeneratedModel.Type,_)``
+/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
+/// - ``init(model:at:)``
+/// - ``init(_:)``
+/// - ``defaultDirectoryURL(forApp:)``
+///
+/// ### In memory
+/// - ``init(inMemoryFor:)``
+/// - ``init(inMemoryModel:)``
+///
+/// ### Contexts
+/// - ``viewContext``
+/// - ``newContext()``
+/// - ``performBackgroundTask(_:)``
 public final class PersistentContainer: Sendable {
+  /// The model and its stores, which the container's contexts share.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
   /// The context of the main actor. It reads one state of the store during a turn of the main actor.
@@ -62,6 +83,7 @@ public final class PersistentContainer: Sendable {
     self.init(try PersistentStoreCoordinator(model: model, at: .inMemory))
   }
 
+  /// A container for stores that are open already.
   public init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
     view = ViewContext(coordinator)

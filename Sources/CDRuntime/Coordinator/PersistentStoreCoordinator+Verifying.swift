@@ -1,4 +1,14 @@
 /// Something that is wrong with a store, found by ``PersistentStoreCoordinator/verify()``.
+///
+/// ```swift
+/// for finding in try container.persistentStoreCoordinator.verify() {
+///   switch finding {
+///   case .damaged(let text): print("restore the store from a backup: \(text)")
+///   case .invalid(let error): print("\(error.entity) breaks a rule: \(error)")
+///   default: print(finding)
+///   }
+/// }
+/// ```
 public enum StoreFinding: Error, Hashable, Sendable {
   /// The file is damaged, in SQLite's words.
   case damaged(String)

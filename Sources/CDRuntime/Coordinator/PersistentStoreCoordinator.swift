@@ -5,6 +5,36 @@
 #endif
 
 /// A model and the stores that its objects are in, shared by any number of contexts.
+///
+/// ```swift
+/// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url))
+/// for finding in try coordinator.verify() { print(finding) }
+/// let container = PersistentContainer(coordinator)
+/// ```
+///
+/// ## Topics
+///
+/// ### Opening stores
+/// - ``init(for:at:)``
+/// - ``init(for:stores:)-(GeneratedModel.Type,_)``
+/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
+/// - ``init(model:at:)``
+/// - ``init(model:stores:)``
+/// - ``StoreLocation``
+///
+/// ### What stores say of themselves
+/// - ``metadata(forStoreAt:)``
+/// - ``metadata(forStore:)``
+/// - ``setMetadata(_:forStore:)``
+/// - ``storeIDs``
+/// - ``managedObjectModel``
+///
+/// ### Care
+/// - ``verify()``
+/// - ``destroyPersistentStore(at:)``
+///
+/// ### Identifiers
+/// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
   /// Where a coordinator's objects are.
   public enum StoreLocation: Hashable, Sendable {
@@ -43,10 +73,10 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// ```swift
   /// let coordinator = try PersistentStoreCoordinator(
-  ///   for: [TasksModel.self, ContactsModel.self],
+  ///   for: [LibraryModel.self, ToDoModel.self],
   ///   stores: [
-  ///     PersistentStoreDescription(.sqlite(tasks), configuration: "Tasks"),
-  ///     PersistentStoreDescription(.sqlite(contacts), configuration: "Contacts"),
+  ///     PersistentStoreDescription(.sqlite(url), configuration: "Catalogue"),
+  ///     PersistentStoreDescription(.inMemory),
   ///   ])
   /// ```
   ///

@@ -2,10 +2,10 @@
 ///
 /// ```swift
 /// let container = try PersistentContainer(
-///   for: AppModel.self,
+///   for: LibraryModel.self,
 ///   stores: [
-///     PersistentStoreDescription(.sqlite(documents), configuration: "Documents"),
-///     PersistentStoreDescription(.inMemory, configuration: "Session"),
+///     PersistentStoreDescription(.sqlite(url), configuration: "Public"),
+///     PersistentStoreDescription(.inMemory),
 ///   ])
 /// ```
 ///
@@ -24,6 +24,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// ``StoreError/busy(_:)`` is thrown: 10 unless set. 0 does not wait. Of several stores the longest counts.
   public var busyTimeout: Double
 
+  /// A store at a location; without a configuration it holds what no other store's configuration names.
   public init(
     _ location: PersistentStoreCoordinator.StoreLocation, configuration: String? = nil,
     isReadOnly: Bool = false, busyTimeout: Double = 10

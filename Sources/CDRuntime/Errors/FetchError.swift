@@ -1,4 +1,13 @@
 /// Why a fetch has no answer.
+///
+/// ```swift
+/// do {
+///   let author = try Author.object(matching: \.name, "Grace", in: context)
+///   print(author?.born ?? "unknown")
+/// } catch FetchError.tooManyObjects {
+///   print("there are several authors of this name")
+/// }
+/// ```
 public enum FetchError: Error, Hashable, Sendable {
   /// The context's model has no such entity.
   case unknownEntity(String)

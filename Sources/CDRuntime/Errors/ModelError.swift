@@ -1,4 +1,14 @@
 /// Why a model cannot be used. `cdgen check` finds all of this with the line where it stands.
+///
+/// ```swift
+/// do {
+///   let store = PersistentStoreDescription(.sqlite(url), configuration: "Catalogue")
+///   let container = try PersistentContainer(for: LibraryModel.self, stores: [store])
+///   print(container.persistentStoreCoordinator.storeIDs)
+/// } catch ModelError.unknownConfiguration(let name) {
+///   print("declare \(name) under `configurations:`")
+/// }
+/// ```
 public enum ModelError: Error, Hashable, Sendable {
   /// The model's current version is not among its versions.
   case noCurrentVersion(model: String, number: Int)

@@ -1,6 +1,14 @@
 /// What went wrong where no error could be thrown: in a getter, for instance. ``ManagedObjectContext/errors``
 /// tells of them.
+///
+/// ```swift
+/// for await error in context.errors {
+///   print(error)
+///   if error.reason == .objectGone { context.refreshAllObjects() }
+/// }
+/// ```
 public struct ObservedError: Error, Hashable, Sendable {
+  /// What went wrong, and what the getter gave.
   public enum Reason: Hashable, Sendable {
     /// The row of the object is gone: deleted elsewhere, or never there. The object keeps its last values.
     case objectGone
@@ -27,8 +35,11 @@ public struct ObservedError: Error, Hashable, Sendable {
     case fetchFailed(String)
   }
 
+  /// What went wrong, and what the getter gave.
   public let reason: Reason
+  /// The name of the object's entity.
   public let entity: String
+  /// The name of the property; nil where the error is the whole object's.
   public let property: String?
   /// The object; nil where it never had an identifier.
   public let objectID: ManagedObjectID?

@@ -1,4 +1,12 @@
 /// Why a property cannot be read or set by its key.
+///
+/// ```swift
+/// do {
+///   try book.setValue("cheap", forKey: "price")
+/// } catch PropertyError.wrongType(_, let key, let expected, let given) {
+///   print("\(key) takes \(expected), not \(given)")
+/// }
+/// ```
 public enum PropertyError: Error, Hashable, Sendable {
   /// The entity has no such property.
   case unknownKey(entity: String, key: String)

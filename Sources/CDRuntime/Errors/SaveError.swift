@@ -1,4 +1,14 @@
 /// Why a save failed. Nothing was written, and the context's changes are as they were.
+///
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch SaveError.validation(let errors) {
+///   for error in errors { print(error.entity, error.property ?? "", error.reason) }
+/// } catch SaveError.conflict(let conflicts) {
+///   for conflict in conflicts { print(conflict.objectID, conflict.keys) }
+/// }
+/// ```
 public enum SaveError: Error, Hashable, Sendable {
   /// Objects break rules of the schema: every mistake of every object.
   case validation([ValidationError])
@@ -14,7 +24,18 @@ public enum SaveError: Error, Hashable, Sendable {
 }
 
 /// A rule of the schema that an object breaks.
+///
+/// A form asks for the errors of its object before the save:
+///
+/// ```swift
+/// book.price = -1
+/// let errors = context.validationErrors(of: book)
+/// if errors.contains(where: { $0.property == "price" && $0.reason == .outOfRange }) {
+///   print("a price is at least 0")
+/// }
+/// ```
 public struct ValidationError: Error, Hashable, Sendable {
+  /// The rule.
   public enum Reason: Hashable, Sendable {
     /// A mandatory attribute or relationship is nil.
     case missingValue
@@ -49,12 +70,16 @@ public struct ValidationError: Error, Hashable, Sendable {
     case notDerivable(String)
   }
 
+  /// The rule.
   public let reason: Reason
+  /// The name of the object's entity.
   public let entity: String
   /// The attribute, `composite.field` or relationship; nil where the rule is the object's.
   public let property: String?
+  /// The object.
   public let objectID: ManagedObjectID
 
+  /// An error of an object, for tests of code that shows errors.
   public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
     self.reason = reason
     self.entity = entity
@@ -64,15 +89,38 @@ public struct ValidationError: Error, Hashable, Sendable {
 }
 
 /// A row that somebody else has changed or deleted since it was read.
+///
+/// To save one's own values over those of somebody else:
+///
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch SaveError.conflict(let conflicts) {
+///   for conflict in conflicts where conflict.reason == .changed {
+///     guard let object = context.registeredObject(for: conflict.objectID) else { continue }
+///     context.refresh(object, mergeChanges: true)
+///   }
+///   try context.save()
+/// }
+/// ```
 public struct SaveConflict: Error, Hashable, Sendable {
-  public enum Reason: Hashable, Sendable { case changed, deleted }
+  /// What has become of the row.
+  public enum Reason: Hashable, Sendable {
+    /// It has other values.
+    case changed
+    /// It is gone.
+    case deleted
+  }
 
+  /// What has become of the row.
   public let reason: Reason
+  /// The object.
   public let objectID: ManagedObjectID
   /// The attributes and to-one relationships that have other values in the store than when the object was read, in
   /// the order of the schema; none where the row is gone.
   public let keys: [String]
 
+  /// A conflict of an object, for tests of code that resolves conflicts.
   public init(reason: Reason, objectID: ManagedObjectID, keys: [String] = []) {
     self.reason = reason
     self.objectID = objectID

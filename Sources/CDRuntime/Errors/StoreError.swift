@@ -5,6 +5,16 @@
 #endif
 
 /// Why a store cannot be opened, read or written. The store is as it was.
+///
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch StoreError.diskFull {
+///   print("make room; the changes are still there to be saved")
+/// } catch StoreError.busy {
+///   print("another program is writing; try again")
+/// }
+/// ```
 public enum StoreError: Error, Hashable, Sendable {
   /// The file is no SQLite database.
   case notADatabase(URL)

@@ -12,11 +12,13 @@
 /// ``sortKeys``, and where those leave a choice, or where there are none, that of the objects' insertion.
 ///
 /// ```swift
-/// var request = FetchRequest<Book>(where: try FetchPredicate(format: "author.name BEGINSWITH $start"))
+/// var request = FetchRequest<Book>(where: try FetchPredicate(format: "publisher.name BEGINSWITH $start"))
 /// request.variables["start"] = .value(.string("Th"))
-/// request.sortKeys = [SortKey("author.name", options: .caseInsensitive), SortKey("added", ascending: false)]
+/// request.sortKeys = [
+///   SortKey("publisher.name", options: .caseInsensitive), SortKey("added", ascending: false),
+/// ]
 /// request.limit = 20
-/// request.relationshipKeyPathsForPrefetching = ["author", "tags"]
+/// request.relationshipKeyPathsForPrefetching = ["publisher", "reviews.reader"]
 /// let books = try context.fetch(request)
 /// ```
 ///

@@ -1,6 +1,15 @@
 public import CDModel
 
 /// A value that ``ManagedObjectContext/dictionaries(for:)`` gives.
+///
+/// ```swift
+/// var request = FetchRequest<Book>()
+/// request.propertiesToFetch = ["title", "publisher"]
+/// for values in try context.dictionaries(for: request) {
+///   if case .string(let title)? = values["title"]?.attribute { print(title) }
+///   if let id = values["publisher"]?.objectID { print(id) }
+/// }
+/// ```
 public enum FetchedValue: Hashable, Sendable {
   /// The value of an attribute; nil is ``CDModel/AttributeValue/null``. A codable attribute's is its JSON as a
   /// string.

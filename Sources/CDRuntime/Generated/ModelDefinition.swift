@@ -1,4 +1,10 @@
 /// A model with its generated classes. Generated code declares one a model.
+///
+/// ```swift
+/// let model = LibraryModel.model
+/// let names = model.currentVersion?.entities.map(\.name) ?? []
+/// let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+/// ```
 public protocol GeneratedModel: Sendable {
   @_spi(Generated) static var _definition: ModelDefinition { get }
 }

@@ -14,6 +14,27 @@
 /// try book.setValue("Walden", forKey: "title")
 /// let title = try book.value(forKey: "title")
 /// ```
+///
+/// ## Topics
+///
+/// ### Identity
+/// - ``objectID``
+/// - ``entity``
+/// - ``entityName``
+/// - ``managedObjectContext``
+///
+/// ### Properties by key
+/// - ``value(forKey:)``
+/// - ``values(forKeys:)``
+/// - ``changedValues``
+/// - ``committedValues``
+///
+/// ### State
+/// - ``isFault``
+/// - ``isInaccessible``
+/// - ``isInserted``
+/// - ``isUpdated``
+/// - ``isDeleted``
 open class ManagedObject {
   // 46 bytes with the header. Generated classes begin with their smallest properties, which then use up what is
   // left of a word: whether an object fits the allocator's small sizes decides what making and freeing it cost.

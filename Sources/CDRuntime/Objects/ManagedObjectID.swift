@@ -8,6 +8,15 @@
 ///
 /// An identifier is a value and can go where its object cannot. ``uriRepresentation`` is stable: it survives
 /// migrations and can be kept outside the store.
+///
+/// ```swift
+/// let id = book.objectID
+/// try await container.performBackgroundTask { context in
+///   let book = try Book.object(with: id, in: context)
+///   book.salesRank = 1
+///   try context.save()
+/// }
+/// ```
 public struct ManagedObjectID: Hashable, Sendable {
   /// The UUID of the object's store.
   public let storeID: UUID

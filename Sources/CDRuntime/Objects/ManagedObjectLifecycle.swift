@@ -3,9 +3,10 @@
 /// Generated classes are made by the runtime, so that a subclass of one's own would not be asked. An extension is:
 ///
 /// ```swift
-/// extension Book: ManagedObjectLifecycle {
-///   func willSave() { if changedValues["title"] != nil { slug = Slug(title) } }
-///   func validateForDelete() throws { if isLent { throw LibraryError.lent } }
+/// extension Copy: ManagedObjectLifecycle {
+///   struct Lent: Error {}
+///   func willSave() { if changedValues["barcode"] != nil { barcode = barcode.uppercased() } }
+///   func validateForDelete() throws { if loan != nil { throw Lent() } }
 /// }
 /// ```
 ///

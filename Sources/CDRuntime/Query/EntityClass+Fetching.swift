@@ -159,6 +159,11 @@ extension EntityClass {
 }
 
 /// How several values are matched.
+///
+/// ```swift
+/// let either = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .or, in: context)
+/// let both = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .and, in: context)
+/// ```
 public enum MatchCombination: Hashable, Sendable {
   /// All of them.
   case and

@@ -6,8 +6,9 @@ public import CDModel
 /// another; a closure that is given them has all of the language:
 ///
 /// ```swift
-/// try Book.fetch(where: \.publisher == "BookCo" && \.author.name == "Thoreau", in: context)
-/// try Book.fetch(where: { $0.title.hasPrefix("wal", options: .caseInsensitive) && $0.pages * 2 < $0.limit },
+/// try Book.fetch(where: \.title == "Walden" && \.publisher.name == "BookCo", in: context)
+/// try Book.fetch(
+///   where: { $0.title.hasPrefix("wal", options: .caseInsensitive) && $0.pages * 2 < $0.reviewCount },
 ///   in: context)
 /// ```
 ///
@@ -17,12 +18,28 @@ public struct Fields<Root: ManagedObject>: Sendable {
 }
 
 /// A property, or a way to one, of the typed query language.
+///
+/// Its key path is what requests and format strings name the property by:
+///
+/// ```swift
+/// let condition = TypedPredicate<Book> { book in
+///   print(book.publisher.name.keyPath)  // publisher.name
+///   return book.publisher.name == "BookCo"
+/// }
+/// let books = try Book.fetch(where: condition, in: context)
+/// ```
 public protocol FieldPath: Sendable {
   /// The keys on the way.
   var keys: [String] { get }
 }
 
 /// An attribute.
+///
+/// ```swift
+/// let cheap = try Book.fetch(where: \.price < 10, sortedBy: \.title, in: context)
+/// let unranked = try Book.count(where: \.salesRank == nil, in: context)
+/// let some = try Book.fetch(where: { $0.title.isIn(["Walden", "Typee"]) }, in: context)
+/// ```
 public struct Attribute<Value: Sendable>: FieldPath {
   public let keys: [String]
 
@@ -31,6 +48,12 @@ public struct Attribute<Value: Sendable>: FieldPath {
 }
 
 /// A to-one relationship, and the way to what its object has.
+///
+/// ```swift
+/// let same = try Book.fetch(where: \.publisher == publisher, in: context)
+/// let named = try Book.fetch(where: \.publisher.name == "BookCo", in: context)
+/// let some = try Book.fetch(where: { $0.publisher.isIn([publisher]) }, in: context)
+/// ```
 @dynamicMemberLookup
 public struct ToOne<Destination: ManagedObject>: FieldPath {
   public let keys: [String]
@@ -38,17 +61,21 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 
+  /// An attribute of the object.
   public subscript<Value>(dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>) -> Attribute<
     Value
   > {
     Attribute(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// A to-one relationship of the object.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToOne<Other> {
     ToOne<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// A to-many relationship of the object.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// A composite of the object.
   public subscript<Value>(
     dynamicMember path: KeyPath<Fields<Destination>, CompositeField<Value>>
   ) -> CompositeField<Value> {
@@ -57,6 +84,13 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
 }
 
 /// A to-many relationship, or what is reached through one: many objects, and the way to what they have.
+///
+/// ```swift
+/// let unread = try Book.fetch(where: { $0.reviews.isEmpty }, in: context)
+/// let hers = try Book.fetch(where: { $0.authors.contains(author) }, in: context)
+/// let praised = try Book.fetch(
+///   where: { $0.reviews.count(where: { $0.rating == .great && $0.weight > 0.5 }) > 10 }, in: context)
+/// ```
 @dynamicMemberLookup
 public struct ToMany<Destination: ManagedObject>: FieldPath {
   public let keys: [String]
@@ -67,20 +101,31 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
   /// The count of the objects.
   public var count: Attribute<Int> { Attribute(keys: keys + ["@count"]) }
 
+  /// An attribute of the objects.
   public subscript<Value>(
     dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>
   ) -> ManyAttribute<Value> {
     ManyAttribute(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// The objects that a to-one relationship of theirs leads to.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// The objects that a to-many relationship of theirs leads to.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
 }
 
 /// A composite.
+///
+/// Generated code declares its fields, so that ``field(_:as:)`` is for code that has them by name:
+///
+/// ```swift
+/// let neighbours = try Author.fetch(where: \.address.city == "Concord", in: context)
+/// let same = try Author.fetch(
+///   where: { $0.address.field("city", as: String?.self) == "Concord" }, in: context)
+/// ```
 public struct CompositeField<Value: Sendable>: FieldPath {
   public let keys: [String]
 

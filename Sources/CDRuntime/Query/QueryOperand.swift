@@ -2,6 +2,17 @@ public import CDModel
 
 /// A side of a comparison in the typed query language: an attribute, what is calculated from some, or the values
 /// of many objects of which one or all have to meet a condition.
+///
+/// A condition of one's own is a function of operands:
+///
+/// ```swift
+/// func isUnset<Operand: QueryOperand, Wrapped: AttributeValueConvertible>(
+///   _ operand: Operand
+/// ) -> FetchPredicate where Operand.Value == Wrapped? {
+///   operand == nil
+/// }
+/// let unranked = try Book.fetch(where: { isUnset($0.salesRank) || isUnset($0.pages) }, in: context)
+/// ```
 public protocol QueryOperand: Sendable {
   /// The type of the values.
   associatedtype Value
@@ -12,6 +23,12 @@ public protocol QueryOperand: Sendable {
 }
 
 /// How many of a path's values must meet a condition.
+///
+/// ```swift
+/// try Book.fetch(where: { $0.reviews.weight.any > 0.9 }, in: context)
+/// try Book.fetch(where: { $0.reviews.weight.all > 0.1 && !$0.reviews.isEmpty }, in: context)
+/// try Book.fetch(where: { $0.reviews.weight.none == 0 }, in: context)
+/// ```
 public enum QueryQuantifier: Hashable, Sendable {
   /// There is one value.
   case one
@@ -43,6 +60,10 @@ extension QueryOperand {
 }
 
 /// Values of many objects, as a condition asks for them: `\.books.title.any == "Walden"`.
+///
+/// ```swift
+/// let books = try Book.fetch(where: \.authors.name.any == "Thoreau", sortedBy: \.title, in: context)
+/// ```
 public struct Quantified<Value: Sendable>: QueryOperand {
   let keys: [String]
   public let quantifier: QueryQuantifier
@@ -50,6 +71,11 @@ public struct Quantified<Value: Sendable>: QueryOperand {
 }
 
 /// What is calculated from attributes: `$0.price * 2`.
+///
+/// ```swift
+/// let thin = try Book.fetch(where: { ($0.pages ?? 0) + 10 < 100 }, in: context)
+/// let busy = try Book.fetch(where: { $0.reviewCount * 2 > $0.pages }, in: context)
+/// ```
 public struct Calculated<Value: Sendable>: QueryOperand {
   public let expression: ValueExpression
 }
@@ -57,6 +83,12 @@ public struct Calculated<Value: Sendable>: QueryOperand {
 extension Attribute: QueryOperand {}
 
 /// An attribute of many objects, which a path through to-many relationships leads to.
+///
+/// ```swift
+/// let known = try Book.fetch(where: { $0.reviews.weight.sum > 100 }, in: context)
+/// let praised = try Book.fetch(where: { $0.reviews.weight.average > 0.8 }, in: context)
+/// let hers = try Book.fetch(where: { $0.authors.name.any == "Grace" }, in: context)
+/// ```
 public struct ManyAttribute<Value: Sendable>: FieldPath {
   public let keys: [String]
 

@@ -3,28 +3,38 @@ public import CDModel
 /// A condition on objects of a class, made by the operators of the typed query language.
 ///
 /// ```swift
-/// try Book.fetch(where: \.publisher == "BookCo" && \.author.name == "Thoreau", in: context)
+/// try Book.fetch(where: \.title == "Walden" && \.publisher.name == "BookCo", in: context)
 /// ```
 public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
   /// The same condition as a tree.
   public let predicate: FetchPredicate
 
+  /// A tree as a condition, of a format string for instance. The fetch says where it does not fit the entity.
   public init(_ predicate: FetchPredicate) {
     self.predicate = predicate
   }
 
   /// A condition in the closure's form, to be combined with those of key paths:
-  /// `\.publisher == "BookCo" && TypedPredicate { $0.title.hasPrefix("W") }`.
+  /// `\.price < 10 && TypedPredicate { $0.title.hasPrefix("W") }`.
   public init(_ condition: (Fields<Root>) -> FetchPredicate) {
     predicate = condition(Fields())
   }
 
+  /// Both conditions are met.
   public static func && (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate && rhs.predicate) }
+  /// One of the conditions is met, or both are.
   public static func || (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate || rhs.predicate) }
+  /// The condition is not met.
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
 
 /// An order on objects of a class.
+///
+/// ```swift
+/// let books = try Book.fetch(
+///   sortedBy: [.descending(\.price), .ascending(\.title, options: .caseInsensitive)], limit: 10,
+///   in: context)
+/// ```
 public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
   /// The same order as a key path.
   public let key: SortKey
@@ -52,6 +62,14 @@ public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
 }
 
 /// The values of string attributes: `String` and `String?`.
+///
+/// These are what string operators and options are for:
+///
+/// ```swift
+/// let books = try Book.fetch(
+///   where: { $0.title.hasPrefix("wal", options: .caseInsensitive) },
+///   sortedBy: [.ascending(\.title, options: .diacriticInsensitive)], in: context)
+/// ```
 public protocol StringAttributeValue: AttributeValueConvertible {}
 extension String: StringAttributeValue {}
 extension Optional: StringAttributeValue where Wrapped == String {}

@@ -7,13 +7,22 @@ public import CDModel
 #endif
 
 /// What a store says of itself: which store it is, and the model that it was written with.
+///
+/// A store can be opened with the model that it carries, without generated classes:
+///
+/// ```swift
+/// let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url)
+/// print(metadata.modelName, metadata.modelVersion.number)
+/// let container = try PersistentContainer(model: metadata.managedObjectModel, at: url)
+/// ```
 public struct PersistentStoreMetadata: Hashable, Sendable {
   /// The store's UUID, which is part of its objects' identifiers.
   public let storeID: UUID
   /// The version of the store's layout.
   public let formatVersion: Int
-  /// The identity and the name of the model.
+  /// The identity of the model.
   public let modelID: UUID
+  /// The name of the model.
   public let modelName: String
   /// The version of the model that the store was written with, whole: a store describes itself.
   public let modelVersion: ModelVersion

@@ -5,6 +5,16 @@
 #endif
 
 /// A Swift value that an attribute can have.
+///
+/// A type of one's own takes part in fetches by the value that the attribute has:
+///
+/// ```swift
+/// struct Money: AttributeValueConvertible {
+///   typealias Comparand = NumberComparand
+///   var cents: Int64
+///   var attributeValue: AttributeValue { .decimal(Decimal(cents) / 100) }
+/// }
+/// ```
 public protocol AttributeValueConvertible: Sendable {
   /// What two attributes that a query compares with each other must have in common: numbers of all types are
   /// comparable, other values with those of their own type, optional or not.
@@ -69,4 +79,10 @@ extension Optional: AttributeValueConvertible where Wrapped: AttributeValueConve
 }
 
 /// Says of a type that its values are numbers, which are compared by value whatever their type.
+///
+/// It lets an `Int16?` be held against an `Int`, and neither against a string:
+///
+/// ```swift
+/// let books = try Book.fetch(where: { $0.pages > $0.reviews.count }, in: context)
+/// ```
 public enum NumberComparand {}

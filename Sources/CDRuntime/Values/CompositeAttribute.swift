@@ -1,4 +1,10 @@
 /// A composite of the schema: a struct that an entity has as one attribute. Generated code declares them.
+///
+/// ```swift
+/// author.address = Address(street: "1 Main Street", city: "Concord", zip: "01742")
+/// author.address?.note = "beside the pond"
+/// let neighbours = try Author.fetch(where: \.address.city == "Concord", in: context)
+/// ```
 public protocol CompositeAttribute: Hashable, Sendable {
   /// Reads the fields from a column on.
   @_spi(Generated) init(_row: RowReader, _ column: Int)

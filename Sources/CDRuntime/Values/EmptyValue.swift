@@ -5,6 +5,11 @@
 #endif
 
 /// What a mandatory property of a type without an obvious empty value has before it is set.
+///
+/// ```swift
+/// let draft = ToDo(in: context)
+/// assert(draft.dueDate == EmptyValue.date)
+/// ```
 public enum EmptyValue {
   /// The reference date, 2001-01-01 00:00:00 UTC.
   public static let date = Date(timeIntervalSinceReferenceDate: 0)

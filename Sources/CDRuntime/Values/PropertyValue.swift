@@ -1,4 +1,13 @@
 /// The value of a property that is asked for by its key.
+///
+/// ```swift
+/// let title = try book.value(forKey: "title").attribute
+/// let publisher = try book.value(forKey: "publisher").object
+/// let reviews = try book.value(forKey: "reviews").objects
+/// for (key, value) in book.changedValues {
+///   if case .attribute(let attribute) = value { print(key, attribute) }
+/// }
+/// ```
 public enum PropertyValue: Hashable {
   /// The value of an attribute. A codable attribute's is its JSON as a string.
   case attribute(AttributeValue)

@@ -45,30 +45,70 @@ struct SwiftCompiler {
     }
   }
 
-  /// Compiles files as one module to the point at which all diagnostics are known, warnings being errors.
-  func check(_ files: [URL], module: String = "Generated", _ options: [String] = []) throws -> Outcome {
+  /// Compiles files as one module to the point at which all diagnostics are known.
+  func check(
+    _ files: [URL], module: String = "Generated", _ options: [String] = [], warningsAreErrors: Bool = true
+  ) throws -> Outcome {
+    try compile(
+      ["-wmo", "-parse-as-library", "-emit-sil", "-o", "/dev/null", "-module-name", module] + options, files,
+      warningsAreErrors: warningsAreErrors)
+  }
+
+  /// Compiles a package's manifest.
+  func checkManifest(_ file: URL) throws -> Outcome {
+    let manifests = URL(filePath: try target().paths.runtimeResourcePath).appending(path: "pm/ManifestAPI")
+    return try run([
+      "swiftc", "-swift-version", "6", "-typecheck", "-package-description-version", "6.1.0", "-I",
+      manifests.path, file.path,
+    ])
+  }
+
+  /// Writes the symbol graphs of a module's public declarations.
+  func extractSymbols(of module: String, to folder: URL) throws -> Outcome {
     try run(
-      ["-wmo", "-parse-as-library", "-emit-sil", "-o", "/dev/null", "-module-name", module] + options, files)
+      [
+        "swift", "symbolgraph-extract", "-module-name", module, "-target", try target().target.triple, "-I",
+        modules.path, "-minimum-access-level", "public", "-output-dir", folder.path,
+      ] + moduleMaps)
   }
 
   /// Writes a module that other files can import.
   func emitModule(_ files: [URL], module: String, to folder: URL, _ options: [String]) throws -> Outcome {
-    try run(
+    try compile(
       [
         "-wmo", "-parse-as-library", "-emit-module", "-module-name", module, "-emit-module-path",
         folder.appending(path: "\(module).swiftmodule").path,
       ] + options, files)
   }
 
-  private func run(_ options: [String], _ files: [URL]) throws -> Outcome {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments =
+  private func compile(
+    _ options: [String], _ files: [URL], warningsAreErrors: Bool = true
+  ) throws -> Outcome {
+    try run(
       [
-        "swiftc", "-swift-version", "6", "-warnings-as-errors", "-package-name", "cases", "-I", modules.path,
+        "swiftc", "-swift-version", "6", "-package-name", "cases", "-I", modules.path,
         "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
         "-enable-upcoming-feature", "MemberImportVisibility",
-      ] + moduleMaps + options + files.map(\.path)
+      ] + (warningsAreErrors ? ["-warnings-as-errors"] : []) + moduleMaps + options + files.map(\.path))
+  }
+
+  /// What the compiler says of itself.
+  private struct TargetInfo: Decodable {
+    struct Target: Decodable { let triple: String }
+    struct Paths: Decodable { let runtimeResourcePath: String }
+    let target: Target
+    let paths: Paths
+  }
+
+  private func target() throws -> TargetInfo {
+    let outcome = try run(["swiftc", "-print-target-info"])
+    return try JSONDecoder().decode(TargetInfo.self, from: Data(outcome.messages.utf8))
+  }
+
+  private func run(_ arguments: [String]) throws -> Outcome {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = arguments
     let errors = Pipe()
     process.standardError = errors
     process.standardOutput = errors

@@ -12,8 +12,8 @@ public import CDModel
 /// same. Nothing traps: what has no value throws an ``EvaluationError``.
 ///
 /// ```swift
-/// let evaluator = PredicateEvaluator(variables: ["limit": .value(.int(3))])
-/// try evaluator.matches(FetchPredicate(format: "age < $limit"), dog)
+/// let evaluator = PredicateEvaluator(variables: ["limit": .value(.int(300))])
+/// let isShort = try evaluator.matches(FetchPredicate(format: "pages < $limit"), book)
 /// ```
 public struct PredicateEvaluator {
   private let variables: [String: EvaluationValue]

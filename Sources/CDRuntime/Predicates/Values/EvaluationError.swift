@@ -1,4 +1,13 @@
 /// Why an expression has no value. Messages tell of keys, operators and types, never of data.
+///
+/// ```swift
+/// do {
+///   let isCheap = try PredicateEvaluator().matches(FetchPredicate(format: "price / pages < 0.05"), book)
+///   print(isCheap)
+/// } catch EvaluationError.divisionByZero {
+///   print("the book has no pages")
+/// }
+/// ```
 public enum EvaluationError: Error, Hashable, Sendable {
   /// An object has no such property. `entity` is the object's entity, or the kind of a value that is no
   /// object.

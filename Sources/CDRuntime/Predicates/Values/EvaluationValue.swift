@@ -1,6 +1,13 @@
 public import CDModel
 
 /// A value while an expression is evaluated: what an attribute has, many values, or an object.
+///
+/// ```swift
+/// let average = try ValueExpression(format: "reviews.@avg.weight")
+/// if case .value(.double(let weight)) = try PredicateEvaluator().value(of: average, for: book) {
+///   print(weight)
+/// }
+/// ```
 public enum EvaluationValue {
   /// An attribute's value or a constant; nil is ``CDModel/AttributeValue/null``.
   case value(AttributeValue)

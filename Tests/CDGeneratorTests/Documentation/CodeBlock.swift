@@ -1,0 +1,114 @@
+import Foundation
+
+/// A fenced block of code in a doc comment or an article.
+struct CodeBlock {
+  /// The file's path within the checkout.
+  let path: String
+  /// The line of the fence; the code begins on the next one.
+  let line: Int
+  /// What the fence says of the language; empty where it says nothing.
+  let language: String
+  /// The code, each character in its column of the file, so that the compiler's places are the file's.
+  var lines: [String] = []
+  /// Whether there is a second fence.
+  var isClosed = false
+
+  /// Where the block is, for messages.
+  var place: String { "\(path):\(line)" }
+
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
+  /// import.
+  static func all() throws -> [CodeBlock] {
+    let modules = try ["Sources/CDRuntime", "Sources/CDModel"].flatMap(paths)
+    return try (["README.md"] + modules).flatMap { path in
+      let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      return blocks(in: path.hasSuffix(".md") ? lines.map(String.init) : lines.map(comment), of: path)
+    }
+  }
+
+  /// The articles of CDRuntime by their names.
+  static func articles() throws -> [(name: String, text: String)] {
+    try paths(under: "Sources/CDRuntime/CDRuntime.docc").map { path in
+      let file = root.appending(path: path)
+      return (
+        file.deletingPathExtension().lastPathComponent, try String(contentsOf: file, encoding: .utf8)
+      )
+    }
+  }
+
+  private static func paths(under folder: String) throws -> [String] {
+    let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
+    return names.compactMap { $0 as? String }
+      .filter { $0.hasSuffix(".swift") || $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+  }
+
+  /// A doc comment's line without its marks; empty for any other line.
+  private static func comment(_ line: Substring) -> String {
+    guard let marks = line.range(of: #"^ *///"#, options: .regularExpression) else { return "" }
+    return String(repeating: " ", count: line.distance(from: line.startIndex, to: marks.upperBound))
+      + line[marks.upperBound...]
+  }
+
+  private static func blocks(in lines: [String], of path: String) -> [CodeBlock] {
+    var blocks: [CodeBlock] = []
+    var open: CodeBlock?
+    for (place, line) in lines.enumerated() {
+      let text = line.trimmingCharacters(in: .whitespaces)
+      if text.hasPrefix("```") {
+        if var block = open.take() {
+          block.isClosed = true
+          blocks.append(block)
+        } else {
+          open = CodeBlock(path: path, line: place + 1, language: String(text.dropFirst(3)))
+        }
+      } else {
+        open?.lines.append(line)
+      }
+    }
+    return blocks + [open].compactMap { $0 }
+  }
+}
+
+extension CodeBlock {
+  /// Whether the code is a package's manifest, which has a module of its own to compile against.
+  var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") ?? false }
+
+  /// Whether the code stands at a file's top level: it begins with a declaration that no function can hold,
+  /// or that others are to use.
+  var isTopLevel: Bool {
+    firstCode.map { Self.declarations.contains($0.prefix { !" (:".contains($0) }) } ?? false
+  }
+
+  /// What such code begins with.
+  private static let declarations: Set<Substring> = [
+    "import", "public", "internal", "private", "final", "nonisolated", "@main", "@MainActor", "extension",
+    "protocol", "struct", "class", "enum", "actor",
+  ]
+
+  private var firstCode: Substring? {
+    lines.lazy.map { $0.drop { $0 == " " } }.first { !$0.isEmpty && !$0.hasPrefix("//") }
+  }
+
+  /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
+  var source: String {
+    let imports = firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n"
+    let path = Self.root.appending(path: path).path
+    let code = """
+      #sourceLocation(file: "\(path)", line: \(line + 1))
+      \(lines.joined(separator: "\n"))
+      #sourceLocation()
+      """
+    if isTopLevel { return imports + code }
+    return imports + "extension Examples {\nfunc \(name)() async throws {\n\(code)\n}\n}\n"
+  }
+
+  /// A name of the block's own, for its function or its file.
+  var name: String {
+    let file = URL(filePath: path).lastPathComponent
+    return "example_\(file.replacing(#/[^A-Za-z0-9]/#, with: "_"))_\(line)"
+  }
+}

@@ -1,0 +1,116 @@
+import CDGenerator
+import Foundation
+import Testing
+
+/// The Swift that the documentation shows compiles, and shows every public type of CDRuntime in use.
+@Suite(.serialized) struct DocumentationTests {
+  @Test func everyBlockIsClosedAndNamesItsLanguage() throws {
+    for block in try CodeBlock.all() {
+      #expect(block.isClosed, "\(block.place): the block has no end")
+      #expect(!block.language.isEmpty, "\(block.place): the block's fence names no language")
+    }
+  }
+
+  @Test func everySwiftBlockCompiles() throws {
+    let blocks = try CodeBlock.all().filter { $0.language == "swift" && !$0.isManifest }
+    try SourceFolder.with { folder in
+      var files = [try folder.write(ExamplePrelude.source, "Prelude.swift")]
+      for name in ["Library", "ToDo"] {
+        // The access that generated code has unless a model says otherwise.
+        for file in try ReferenceCase(name: name).generate(Generator.Options(access: .internal)) {
+          files.append(try folder.write(file.contents, file.name))
+        }
+      }
+      for block in blocks { files.append(try folder.write(block.source, "\(block.name).swift")) }
+      let outcome = try SwiftCompiler().check(files, module: "Examples", warningsAreErrors: false)
+      report(outcome)
+    }
+  }
+
+  @Test func everyManifestCompiles() throws {
+    let manifests = try CodeBlock.all().filter { $0.language == "swift" && $0.isManifest }
+    #expect(manifests.count == 1)
+    for block in manifests {
+      try SourceFolder.with { folder in
+        let file = try folder.write(block.source, "Package.swift")
+        report(try SwiftCompiler().checkManifest(file))
+      }
+    }
+  }
+
+  /// What an example leaves unused is for its reader to use; all else that the compiler says is a mistake.
+  private func report(_ outcome: SwiftCompiler.Outcome) {
+    var errorCount = 0
+    for line in outcome.messages.split(separator: "\n") {
+      guard let match = line.firstMatch(of: #/^(/.+?:\d+:\d+): (error|warning): (.+)$/#) else { continue }
+      let isUnused = match.3.contains(#/is unused|never used|never read/#)
+      if match.2 == "warning", isUnused { continue }
+      if match.2 == "error" { errorCount += 1 }
+      Issue.record("\(match.1.replacing(CodeBlock.root.path + "/", with: "")): \(match.3)")
+    }
+    #expect(outcome.isSuccess || errorCount > 0, "\(outcome.messages)")
+  }
+
+  // MARK: Symbols
+
+  @Test func everyPublicTypeHasAnExample() throws {
+    let symbols = try SymbolGraph(of: "CDRuntime").symbols
+    let types = symbols.filter { $0.isType && !$0.isSynthesized }
+    #expect(types.count > 50)
+    let shown = Set(types.filter(\.hasExample).map(\.path))
+    let associated = Set(
+      symbols.filter { $0.kind.identifier == "swift.associatedtype" }.compactMap(\.pathComponents.last))
+    for type in types where !type.hasExample {
+      // A nested type relies on the example of the one it is nested in, the witness of an associated type on
+      // that of the protocol.
+      let parents = type.pathComponents.indices.map { type.pathComponents[..<$0].joined(separator: ".") }
+      let isWitness = type.pathComponents.last.map(associated.contains) ?? false
+      #expect(isWitness || parents.contains { shown.contains($0) }, "\(type.place) has no example")
+    }
+  }
+
+  @Test func everyPublicSymbolHasADocComment() throws {
+    for symbol in try SymbolGraph(of: "CDRuntime").symbols where !symbol.isSynthesized {
+      #expect(!symbol.comment.isEmpty, "\(symbol.place) has no doc comment")
+    }
+  }
+
+  @Test func theLandingPageListsEveryPublicType() throws {
+    let page = try String(
+      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/CDRuntime.md"),
+      encoding: .utf8)
+    let topics = Set(page.matches(of: #/(?m)^- ``([^`]+)``$/#).map { String($0.1) })
+    for symbol in try SymbolGraph(of: "CDRuntime").symbols where symbol.isType {
+      guard symbol.pathComponents.count == 1, !topics.contains(symbol.path) else { continue }
+      Issue.record("\(symbol.place) is not listed")
+    }
+  }
+
+  @Test func everyLinkLeadsSomewhere() throws {
+    let symbols = try SymbolGraph(of: "CDRuntime").symbols
+    let known = symbols + (try SymbolGraph(of: "CDModel").symbols)
+    let paths = Set(known.map { $0.pathComponents.joined(separator: "/") })
+    let articles = try CodeBlock.articles()
+    let names = Set(articles.map(\.name))
+    /// - Parameter parents: What a link may leave out, having it in common with the comment's symbol.
+    func check(_ text: String, of place: String, parents: [String] = []) {
+      for match in text.matches(of: #/``([^`\s]+)``/#) where match.1 != "CDRuntime" {
+        // What follows a hyphen tells symbols of one name apart.
+        let link = match.1.replacing("CDModel/", with: "").replacing(#/-(?:\(.*\)|[a-z0-9]+)$/#, with: "")
+        if !([""] + parents).contains(where: { paths.contains($0 + link) }) {
+          Issue.record("\(place): there is no symbol \(link)")
+        }
+      }
+      for match in text.matches(of: #/<doc:([^>#]+)>/#) where !names.contains(String(match.1)) {
+        Issue.record("\(place): there is no article \(match.1)")
+      }
+    }
+    for (name, text) in articles { check(text, of: "\(name).md") }
+    for symbol in symbols {
+      let path = symbol.pathComponents
+      check(
+        symbol.comment, of: symbol.place,
+        parents: path.indices.map { path[...$0].joined(separator: "/") + "/" })
+    }
+  }
+}
