@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// Among what DocC warns of are links that lead nowhere, or to several symbols, and parameters without a comment.
+  /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment.
   @Test func docCHasNothingToWarnOf() throws {
     try SourceFolder.with { folder in
       let compiler = try SwiftCompiler()
