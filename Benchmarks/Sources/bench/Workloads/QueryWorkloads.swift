@@ -73,8 +73,8 @@ struct RequestWorkload: Workload {
       },
     ]
     let rounds = try Rounds(contenders, count: settings.rounds ?? 21)
-    return try withExtendedLifetime(todos) {
-      try contenders.dropFirst().map { contender in
+    return withExtendedLifetime(todos) {
+      contenders.dropFirst().map { contender in
         Figure(
           name, contender.name,
           milliseconds: rounds.difference(contender.name, "statement") / Double(count) * 1_000_000,
