@@ -2,9 +2,11 @@
 extension ManagedObjectContext {
   /// Makes an object read its row again when it is next used.
   ///
-  /// - Parameter mergeChanges: Whether the object's changes are kept and only its other values read again;
-  ///   without, they are lost, on the other sides of its relationships too. Objects that were related by a change of
-  ///   their own stay so, and an object that was deleted stays deleted: a rollback brings it back.
+  /// - Parameters:
+  ///   - object: An object of the context. One of another, or a new one, is left alone.
+  ///   - mergeChanges: Whether the object's changes are kept and only its other values read again; without, they
+  ///     are lost, on the other sides of its relationships too. Objects that were related by a change of their own
+  ///     stay so, and an object that was deleted stays deleted: a rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.scope.context === self, !object.flags.contains(.inserted) else { return }
     endReading()

@@ -21,7 +21,7 @@
 /// - ``init(for:at:)``
 /// - ``init(for:app:)``
 /// - ``init(for:stores:)-(GeneratedModel.Type,_)``
-/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
+/// - ``init(for:stores:)-6hofu``
 /// - ``init(model:at:)``
 /// - ``init(_:)``
 /// - ``defaultDirectoryURL(forApp:)``
@@ -64,7 +64,7 @@ public final class PersistentContainer: Sendable {
     self.init(try PersistentStoreCoordinator(for: model, stores: stores))
   }
 
-  /// Opens stores for several models: see ``PersistentStoreCoordinator/init(for:stores:)-([GeneratedModel.Type],_)``.
+  /// Opens stores for several models: see ``PersistentStoreCoordinator/init(for:stores:)-3w0hq``.
   ///
   /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
   public convenience init(

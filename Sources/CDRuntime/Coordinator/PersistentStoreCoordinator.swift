@@ -17,7 +17,7 @@
 /// ### Opening stores
 /// - ``init(for:at:)``
 /// - ``init(for:stores:)-(GeneratedModel.Type,_)``
-/// - ``init(for:stores:)-([GeneratedModel.Type],_)``
+/// - ``init(for:stores:)-3w0hq``
 /// - ``init(model:at:)``
 /// - ``init(model:stores:)``
 /// - ``StoreLocation``
@@ -69,7 +69,7 @@ public final class PersistentStoreCoordinator: Sendable {
     try self.init(for: [model], stores: stores)
   }
 
-  /// Opens stores for several models of generated code: see ``ManagedObjectModel/init(merging:)``.
+  /// Opens stores for several models of generated code: see `ManagedObjectModel.init(merging:)`.
   ///
   /// ```swift
   /// let coordinator = try PersistentStoreCoordinator(

@@ -11,7 +11,7 @@ public import CDModel
 /// }
 /// ```
 public enum FetchedValue: Hashable, Sendable {
-  /// The value of an attribute; nil is ``CDModel/AttributeValue/null``. A codable attribute's is its JSON as a
+  /// The value of an attribute; nil is `AttributeValue.null`. A codable attribute's is its JSON as a
   /// string.
   case attribute(AttributeValue)
   /// The object of a to-one relationship; nil where there is none.

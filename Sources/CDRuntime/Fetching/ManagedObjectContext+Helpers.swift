@@ -6,7 +6,7 @@ extension ManagedObjectContext {
   /// The objects of an entity that meet a format string's condition:
   /// `context.objects(forEntityNamed: "Book", format: "title BEGINSWITH %@", "W")`.
   ///
-  /// - Throws: ``CDModel/FormatError`` for a format that cannot be read; else as ``fetch(_:)``.
+  /// - Throws: `FormatError` for a format that cannot be read; else as ``fetch(_:)``.
   public func objects(
     forEntityNamed name: String, format: String, _ arguments: (any FormatArgument)?...
   ) throws -> [ManagedObject] {

@@ -19,7 +19,7 @@ public protocol AttributeValueConvertible: Sendable {
   /// What two attributes that a query compares with each other must have in common: numbers of all types are
   /// comparable, other values with those of their own type, optional or not.
   associatedtype Comparand = Self
-  /// The value as the model knows it. An enumeration gives its raw value, nil gives ``AttributeValue/null``.
+  /// The value as the model knows it. An enumeration gives its raw value, nil gives `AttributeValue.null`.
   var attributeValue: AttributeValue { get }
 }
 

@@ -30,16 +30,6 @@ struct CodeBlock {
     }
   }
 
-  /// The articles of CDRuntime by their names.
-  static func articles() throws -> [(name: String, text: String)] {
-    try paths(under: "Sources/CDRuntime/CDRuntime.docc").map { path in
-      let file = root.appending(path: path)
-      return (
-        file.deletingPathExtension().lastPathComponent, try String(contentsOf: file, encoding: .utf8)
-      )
-    }
-  }
-
   private static func paths(under folder: String) throws -> [String] {
     let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
     return names.compactMap { $0 as? String }

@@ -81,6 +81,16 @@ struct SwiftCompiler {
       ] + options, files)
   }
 
+  /// Makes DocC's archive of a catalog and the symbols of its module.
+  func convertDocumentation(_ catalog: URL, symbols: URL, to folder: URL) throws -> Outcome {
+    let name = catalog.deletingPathExtension().lastPathComponent
+    return try run([
+      "docc", "convert", catalog.path, "--fallback-display-name", name, "--fallback-bundle-identifier", name,
+      "--additional-symbol-graph-dir", symbols.path, "--output-dir",
+      folder.appending(path: "\(name).doccarchive").path,
+    ])
+  }
+
   private func compile(
     _ options: [String], _ files: [URL], warningsAreErrors: Bool = true
   ) throws -> Outcome {

@@ -20,9 +20,11 @@ public struct PredicateEvaluator {
   private let now: Date
   private let sets = ConstantSets()
 
-  /// An evaluator with the values of `$name` variables, by name without the sigil.
+  /// An evaluator for any number of predicates.
   ///
-  /// - Parameter now: What `now()` gives: one time for a whole fetch, save or migration step.
+  /// - Parameters:
+  ///   - variables: The values of `$name` variables, by name without the sigil.
+  ///   - now: What `now()` gives: one time for a whole fetch, save or migration step.
   public init(variables: [String: EvaluationValue] = [:], now: Date = Date()) {
     self.variables = variables
     self.now = now

@@ -9,7 +9,7 @@ public import CDModel
 /// }
 /// ```
 public enum EvaluationValue {
-  /// An attribute's value or a constant; nil is ``CDModel/AttributeValue/null``.
+  /// An attribute's value or a constant; nil is `AttributeValue.null`.
   case value(AttributeValue)
   /// The value of a `Float` attribute. It is compared with other numbers in its own precision, so that an
   /// attribute with 1.7 is equal to the literal 1.7, which is a double.
