@@ -196,10 +196,15 @@ public final class ManagedObjectContext {
       insertionScope = scopes[plan.index]
       return scopes[plan.index]
     }
-    let error = ObservedError(reason: .uninsertableEntity, entity: name, property: nil, objectID: nil)
+    refuseInsertion(of: name)
+    return nil
+  }
+
+  /// Notes that an object could not be inserted, for the save to throw.
+  func refuseInsertion(of entity: String) {
+    let error = ObservedError(reason: .uninsertableEntity, entity: entity, property: nil, objectID: nil)
     insertionErrors.append(error)
     observe(error)
-    return nil
   }
 
   /// A key for a new object; 0 where none can be reserved, which the next save throws.

@@ -27,7 +27,8 @@ public struct ObservedError: Error, Hashable, Sendable {
     case unreadableFile(String)
     /// A mandatory relationship has no object.
     case missingObject
-    /// An object of an entity that the context's model has not, or that is abstract, was to be inserted.
+    /// An object of an entity that the context's model has not, that is abstract, or whose class there is another, was
+    /// to be inserted.
     case uninsertableEntity
     /// No key could be reserved for a new object.
     case noKey(String)
@@ -58,7 +59,7 @@ extension ObservedError: CustomStringConvertible {
     case .unreadableFile(let text): "\(subject) has a file that cannot be read: \(text)"
     case .missingObject: "mandatory relationship \(subject) has no object; set it before saving"
     case .uninsertableEntity:
-      "'\(entity)' cannot be inserted: it is abstract or no entity of the context's model"
+      "'\(entity)' cannot be inserted: it is abstract, or the context's model has no such entity, or another class for it"
     case .noKey(let text): "no key could be reserved for \(subject): \(text)"
     case .fetchFailed(let text): "fetched property \(subject) could not be fetched: \(text)"
     }

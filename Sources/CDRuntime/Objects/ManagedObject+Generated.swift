@@ -2,7 +2,7 @@
 extension ManagedObject {
   /// The object of a to-one relationship whose key the object has.
   @_spi(Generated) public final func _toOne<T: ManagedObject>(_ key: ObjectKey, _ slot: Int) -> T? {
-    guard key != 0, let context = scope.context, let relationship = scope.plan.relationships[slot],
+    guard key != 0, let context = scope.context, let relationship = scope.plan.relationship(slot),
       let object = context.object(key, relationship)
     else { return nil }
     return cast(object)
@@ -10,28 +10,28 @@ extension ManagedObject {
 
   /// The object of a to-one relationship whose reference stands in the other table.
   @_spi(Generated) public final func _toOneOfInverse<T: ManagedObject>(_ slot: Int) -> T? {
-    guard let relationship = scope.plan.relationships[slot], let object = relatedObject(relationship)
+    guard let relationship = scope.plan.relationship(slot), let object = relatedObject(relationship)
     else { return nil }
     return cast(object)
   }
 
   @_spi(Generated) public final func _setToOne(_ object: ManagedObject?, _ slot: Int) {
-    guard let relationship = scope.plan.relationships[slot] else { return }
+    guard let relationship = scope.plan.relationship(slot) else { return }
     setRelatedObject(object, relationship)
   }
 
   @_spi(Generated) public final func _toMany<T: ManagedObject>(_ slot: Int) -> [T] {
-    guard let relationship = scope.plan.relationships[slot] else { return [] }
+    guard let relationship = scope.plan.relationship(slot) else { return [] }
     return Self.cast(relatedObjects(relationship))
   }
 
   @_spi(Generated) public final func _setToMany(_ objects: [ManagedObject], _ slot: Int) {
-    guard let relationship = scope.plan.relationships[slot] else { return }
+    guard let relationship = scope.plan.relationship(slot) else { return }
     setRelatedObjects(objects, relationship)
   }
 
   @_spi(Generated) public final func _add(_ object: ManagedObject, _ slot: Int) {
-    guard let relationship = scope.plan.relationships[slot] else { return }
+    guard let relationship = scope.plan.relationship(slot) else { return }
     addRelated(object, relationship, at: nil)
   }
 
@@ -40,7 +40,7 @@ extension ManagedObject {
   }
 
   @_spi(Generated) public final func _remove(_ object: ManagedObject, _ slot: Int) {
-    guard let relationship = scope.plan.relationships[slot] else { return }
+    guard let relationship = scope.plan.relationship(slot) else { return }
     removeRelated(object, relationship)
   }
 
@@ -50,7 +50,7 @@ extension ManagedObject {
 
   /// Inserts into an ordered to-many relationship; an index beyond it is its end.
   @_spi(Generated) public final func _insert(_ object: ManagedObject, at index: Int, _ slot: Int) {
-    guard let relationship = scope.plan.relationships[slot] else { return }
+    guard let relationship = scope.plan.relationship(slot) else { return }
     addRelated(object, relationship, at: index)
   }
 

@@ -55,10 +55,13 @@ open class ManagedObject {
 
   @_spi(Generated) public init(_seed seed: ObjectSeed) {
     let state = seed.state
-    scope = state.scope
-    key = state.key
+    // An object whose class is not the model's for the entity would be read and written by a plan that is not its.
+    let isMisfit = state.isInsertion && !state.scope.plan.admits(type(of: self))
+    scope = isMisfit ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
+    key = isMisfit ? 0 : state.key
     revision = UInt32(truncatingIfNeeded: state.version)
-    flags = state.flags
+    flags = isMisfit ? .inaccessible : state.flags
+    if isMisfit { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
     if state.isInsertion, let context = scope.context {
       if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)

@@ -101,6 +101,19 @@ final class EntityPlan: Sendable {
       table: table, entity: hasEntityColumn ? description.name : nil, columns: columns.map(\.name))
   }
 
+  /// The relationship of a slot; nil for any other number.
+  func relationship(_ slot: Int) -> RelationshipPlan? {
+    relationships.indices.contains(slot) ? relationships[slot] : nil
+  }
+
+  /// Whether the entity's objects may be of a class: the generated one or one below it, or, where the model came
+  /// without classes, none but ``ManagedObject`` itself.
+  func admits(_ type: ManagedObject.Type) -> Bool {
+    func isBelow<Object: EntityClass>(_ expected: Object.Type) -> Bool { type is Object.Type }
+    guard let objectType else { return type == ManagedObject.self }
+    return type == objectType || isBelow(objectType)
+  }
+
   func slot(_ key: String) -> SlotPlan? { slotNumbers[key].map { slots[$0] } }
 
   func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }

@@ -1,5 +1,5 @@
-import Foundation
 import CSQLite
+import Foundation
 
 /// One store of a ``SQLiteDatabase``: a file, or memory.
 final class SQLiteStore: Sendable {
