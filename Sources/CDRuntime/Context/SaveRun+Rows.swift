@@ -87,7 +87,7 @@ extension SaveRun {
     do {
       try statement.run()
     } catch let error as StoreError where error.isUniquenessViolation {
-      throw notUnique(object, error)
+      noteRefusal(of: object, error)
     }
   }
 

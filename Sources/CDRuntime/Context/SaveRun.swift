@@ -13,6 +13,8 @@ struct SaveRun {
   /// The history's rows of this save.
   var saves: [(store: SQLiteStore, id: Int64)] = []
   var conflicts: [SaveConflict] = []
+  /// The first row that a `unique:` list refuses; thrown where there are no conflicts.
+  var notUnique: SaveError?
   /// The positions that have been written, for their relationships to know once they are there to stay.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
@@ -46,7 +48,10 @@ struct SaveRun {
       for object in plan.deleted { try delete(object) }
       try update()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+      if let notUnique { throw notUnique }
       for object in plan.inserted { try insert(object) }
+      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+      if let notUnique { throw notUnique }
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }

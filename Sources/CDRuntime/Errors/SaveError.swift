@@ -5,7 +5,8 @@ public enum SaveError: Error, Hashable, Sendable {
   /// Somebody else has changed or deleted rows since they were read.
   case conflict([SaveConflict])
   /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
-  /// say which.
+  /// say which. The first that was found; a save that meets conflicts too throws those, for the values may be
+  /// other ones once they are resolved.
   case notUnique(entity: String, properties: [String], objectID: ManagedObjectID)
   /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
   case unsettled([ManagedObjectID])
