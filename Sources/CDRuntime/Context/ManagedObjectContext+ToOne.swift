@@ -32,7 +32,9 @@ extension ManagedObjectContext {
       if let former, former !== object { write(0, to: former, slot) }
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
-        old.requireExtras().partners[inverse.slot] = 0
+        let extras = old.requireExtras()
+        // Somebody else's save may have given the object a partner beside the one that it has here.
+        if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
         old.noteTouch(inverse.slot)
       }
       if let new {

@@ -42,7 +42,7 @@ extension SaveRun {
       let keys = entity.lineage.flatMap { model.entities[$0].description.uniquenessConstraints.joined() }
       let unique = Set(keys.map { key in key.prefix { $0 != "." } })
       for slot in entity.slots where changed.contains(slot.number) {
-        guard unique.contains(slot.name[...]) else { continue }
+        guard unique.contains(slot.name[...]) || slot.relationship?.isOneToOne == true else { continue }
         for column in slot.columns.map({ entity.columns[$0] }) { try park(object, column) }
       }
     }
@@ -76,7 +76,10 @@ extension SaveRun {
   mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) {
     let plan = object.scope.plan
     let properties = refusedProperties(plan, error)
-    if notUnique == nil {
+    if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
+      conflicts.append(
+        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
+    } else if notUnique == nil {
       notUnique = .notUnique(entity: plan.name, properties: properties, objectID: object.objectID)
     }
   }

@@ -2,7 +2,7 @@
 public enum SaveError: Error, Hashable, Sendable {
   /// Objects break rules of the schema: every mistake of every object.
   case validation([ValidationError])
-  /// Somebody else has changed or deleted rows since they were read.
+  /// Somebody else has changed, deleted or related rows since they were read: every row where that is so.
   case conflict([SaveConflict])
   /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
   /// say which. The first that was found; a save that meets conflicts too throws those, for the values may be
@@ -64,16 +64,28 @@ public struct ValidationError: Error, Hashable, Sendable {
   }
 }
 
-/// A row that somebody else has changed or deleted since it was read.
+/// A row that somebody else has changed, deleted or related since it was read.
 public struct SaveConflict: Error, Hashable, Sendable {
-  public enum Reason: Hashable, Sendable { case changed, deleted }
+  /// What somebody else has done.
+  public enum Reason: Hashable, Sendable {
+    /// The object's row has other values.
+    case changed
+    /// The object's row is gone.
+    case deleted
+    /// The object that a one-to-one relationship was set to has another partner in the store. Where that one's
+    /// relationship is set to nil, the save succeeds; or else another object is to be chosen.
+    case partnerTaken
+  }
 
+  /// What somebody else has done.
   public let reason: Reason
+  /// The object that was to be saved.
   public let objectID: ManagedObjectID
   /// The attributes and to-one relationships that have other values in the store than when the object was read, in
-  /// the order of the schema; none where the row is gone.
+  /// the order of the schema; none where the row is gone. With ``Reason/partnerTaken``, the relationship.
   public let keys: [String]
 
+  /// Makes a conflict.
   public init(reason: Reason, objectID: ManagedObjectID, keys: [String] = []) {
     self.reason = reason
     self.objectID = objectID
@@ -114,6 +126,9 @@ extension SaveConflict: CustomStringConvertible {
       "\(objectID) has been changed by somebody else"
         + (keys.isEmpty ? "" : " (\(keys.joined(separator: ", ")))") + "; refresh it and save again"
     case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
+    case .partnerTaken:
+      "somebody else has given another partner to what \(objectID) refers to (\(keys.joined(separator: ", "))); "
+        + "take it from that one and save again, or choose another"
     }
   }
 }
