@@ -19,7 +19,7 @@ public final class ManagedObjectContext {
   var maps: [IdentityMap?]
   /// Objects with changes, in the order in which they were first changed.
   var pending: [ManagedObject] = []
-  /// Errors of insertions that made no object; the next save throws the first.
+  /// Errors of insertions that made no object; the next save throws the first, and forgets them.
   var insertionErrors: [any Error] = []
   /// Objects with caches that the next sweep drops.
   var cachingStates: [ToManyState] = []
@@ -209,7 +209,7 @@ public final class ManagedObjectContext {
 
   // MARK: Changes
 
-  /// Whether a save would write anything.
+  /// Whether a save would write anything, or throw the error of an object that could not be made.
   public var hasChanges: Bool {
     !insertionErrors.isEmpty
       || pending.contains { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }

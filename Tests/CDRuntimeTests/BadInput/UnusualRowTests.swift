@@ -113,6 +113,20 @@ import Testing
     #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["Thoreau"])
   }
 
+  @Test func anObjectThatCouldNotBeMadeFailsOneSave() throws {
+    try change("UPDATE _cdgen_keys SET next = 9223372036854775807 WHERE entity = 'Author'")
+    let context = try store.freshContext()
+    let author = Author(name: "Second", in: context)
+    #expect(author.isInaccessible && context.hasChanges)
+    let tag = Tag(name: "t", in: context)
+    #expect(throws: (any Error).self) { try context.save() }
+    #expect(tag.isInserted && context.hasChanges)
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).map(\.name) == ["t"])
+    #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["Thoreau"])
+  }
+
   @Test func keysThatHaveComeToTheirEndAreAnErrorOfTheSave() throws {
     try change("UPDATE _cdgen_keys SET next = 9223372036854775807")
     let context = try store.freshContext()
