@@ -33,6 +33,8 @@ public final class ManagedObjectContext {
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
+  /// Whether derived attributes are being computed.
+  var isDeriving = false
   /// How many statements are running that read other rows in between: a method of the user's has to wait.
   var runningReads = 0
   /// Objects whose values have been read and that have not been told.
