@@ -118,6 +118,9 @@ public enum AttributeType: Hashable, Sendable {
   /// An enumeration of the version, by name.
   case enumeration(String)
   /// A composite of the version, by name.
+  ///
+  /// A value of which all fields are nil is nil, where the attribute is optional: a store keeps the fields, and
+  /// nothing beside them.
   case composite(String)
   /// A user's `Codable` type, kept as JSON. `codec` counts the shapes that its JSON has had: raising it is
   /// a change of the data.

@@ -1,4 +1,7 @@
 /// A composite of the schema: a struct that an entity has as one attribute. Generated code declares them.
+///
+/// An optional attribute whose composite has no field but nil reads back as nil once its row is read again: a store
+/// keeps the fields, and nothing beside them. Where the difference counts, give the composite a mandatory field.
 public protocol CompositeAttribute: Hashable, Sendable {
   /// Reads the fields from a column on.
   @_spi(Generated) init(_row: RowReader, _ column: Int)
