@@ -21,12 +21,14 @@ public struct ValidationError: Error, Hashable, Sendable {
     case missingValue
     /// Less than the minimum, or more than the maximum.
     case outOfRange
-    /// Shorter or longer than allowed.
+    /// Shorter or longer than allowed: a string in characters as Swift counts them, a data value in bytes.
     case wrongLength
     /// The whole string does not match the pattern.
     case patternMismatch
     /// The pattern is no regular expression.
     case unusablePattern
+    /// Whether the string matches takes more than ten million steps to find out: the pattern backtracks.
+    case patternTooCostly
     /// Fewer or more objects than allowed.
     case wrongCount(Int)
     /// Not a number, or a date without end, which no store takes.
@@ -103,6 +105,8 @@ extension ValidationError: CustomStringConvertible {
       case .wrongLength: "is shorter or longer than allowed"
       case .patternMismatch: "does not match its pattern"
       case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+      case .patternTooCostly:
+        "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
       case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
       case .notANumber: "is not a number"
       case .unknownCase: "has a raw value that no case has"
