@@ -90,6 +90,9 @@ public final class ManagedObjectContext {
 
   func observe(_ error: ObservedError) { observers.observe(error) }
 
+  /// Lets ``recentErrors`` have all errors from here on.
+  func keepAllErrors() { observers.keepsAll = true }
+
   // MARK: Reading
 
   /// The connection that the context reads by, opened when it is first needed.

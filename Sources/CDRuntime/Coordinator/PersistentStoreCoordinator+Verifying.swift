@@ -109,6 +109,7 @@ extension PersistentStoreCoordinator {
     while true {
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(self)
+      context.keepAllErrors()
       let select = plan.selects[root.index]
       let connection = try context.reader()
       // The end is that of the rows: there may be none that an object can be made of.

@@ -66,6 +66,14 @@ import Testing
     #expect(try findings().contains(.invalid(mistake)))
   }
 
+  @Test func allUnreadableValuesOfABatchAreFound() throws {
+    try PlainSQL.run(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+        + "INSERT INTO Tag (_pk, _version, name) SELECT i, 1, CAST(x'FF' AS TEXT) || i FROM n;"
+        + "UPDATE _cdgen_keys SET next = 3000", at: store.url)
+    #expect(try findings().count == 299)
+  }
+
   @Test func danglingReferencesAreFound() throws {
     try PlainSQL.run("PRAGMA foreign_keys = OFF; DELETE FROM Author", at: store.url)
     #expect(
