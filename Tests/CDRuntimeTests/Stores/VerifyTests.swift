@@ -74,6 +74,27 @@ import Testing
     #expect(try findings().count == 299)
   }
 
+  @Test(arguments: ["dataHash", "layoutHash", "definitionHash"])
+  func hashesOfAnotherModelAreFound(key: String) throws {
+    let coordinator = try store.container().persistentStoreCoordinator
+    try PlainSQL.run("UPDATE _cdgen_metadata SET value = 'x' || value WHERE key = '\(key)'", at: store.url)
+    #expect(try coordinator.verify() == [.wrongHash(key: key)])
+  }
+
+  @Test func hashesOfEntitiesAreCheckedToo() throws {
+    try PlainSQL.run("UPDATE _cdgen_metadata SET value = '{}' WHERE key = 'entityHashes'", at: store.url)
+    #expect(try findings() == [.wrongHash(key: "entityHashes")])
+  }
+
+  @Test(arguments: [
+    ("changes", "no JSON"), ("changes", "[]"), ("changes", "{\"Tag\":{\"inserted\":[[2,1]]}}"),
+    ("origin", "me"),
+  ])
+  func aHistoryThatCannotBeReadIsFound(column: String, text: String) throws {
+    try PlainSQL.run("UPDATE _cdgen_history SET \(column) = '\(text)'", at: store.url)
+    #expect(try findings() == [.unreadableHistory(id: 1)])
+  }
+
   @Test func danglingReferencesAreFound() throws {
     try PlainSQL.run("PRAGMA foreign_keys = OFF; DELETE FROM Author", at: store.url)
     #expect(

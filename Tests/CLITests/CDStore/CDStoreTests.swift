@@ -190,13 +190,31 @@ import Testing
     try expect("fetch", "n.sqlite", "Folder", "--count", output: "1\n")
   }
 
+  @Test(arguments: ["data", "layout", "definition"])
+  func aHashOfAnotherModelIsFound(name: String) throws {
+    let info = try run("info", "n.sqlite").output
+    let hash = try #require(try Regex("\(name) hash +([0-9a-f]{64})").firstMatch(in: info)?[1].substring)
+    // Of the same length, where it stands in the file.
+    var file = try Data(contentsOf: folder.url.appending(path: "n.sqlite"))
+    let place = try #require(file.range(of: Data(hash.utf8)))
+    file.replaceSubrange(place, with: Data(String(repeating: "0", count: 64).utf8))
+    try file.write(to: folder.url.appending(path: "n.sqlite"))
+    try expect(
+      "verify", "n.sqlite", status: 1,
+      output: "the metadata's \(name)Hash is not that of the model that the store carries\n",
+      errors: "1 finding\n")
+  }
+
   @Test func informationIsThatOfTheStore() throws {
     try load()
     let lines = try run("info", "n.sqlite").output.split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
-    #expect(lines[0] == "type       sqlite, format 1")
-    #expect(lines[2] == "model      Notes, version 1")
-    #expect(lines[3] == "model id   0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A10")
+    #expect(lines[0] == "type             sqlite, format 1")
+    #expect(lines[2] == "model            Notes, version 1")
+    #expect(lines[3] == "model id         0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A10")
+    for (line, name) in zip(lines[4...6], ["data", "layout", "definition"]) {
+      #expect(line.wholeMatch(of: /(\w+) hash +[0-9a-f]{64}/)?.1 == name[...])
+    }
     #expect(
       lines.suffix(7) == [
         "Entity  Objects", "------  -------", "Item    0", "Note    2", "Folder  1", "Tag     1", "",
