@@ -205,6 +205,25 @@ import Testing
       errors: "1 finding\n")
   }
 
+  @Test func manyRowsComeWhole() throws {
+    let rows = (1...3000).map { "{\"name\": \"t\($0)\"}" }.joined(separator: ",")
+    try expect("load", "n.sqlite", "-", input: "{\"Tag\": [\(rows)]}", output: "Tag: 3000\n")
+    for evaluator in ["store", "memory"] {
+      for format in ["json", "csv"] {
+        let result = try run(
+          "fetch", "n.sqlite", "Tag", "--sort", "name", "--format", format, "--evaluator", evaluator)
+        let lines = result.output.split(separator: "\n")
+        #expect(result.status == 0 && lines.count == (format == "json" ? 3002 : 3001))
+        #expect(lines.first == (format == "json" ? "[" : "@id,name"))
+        if format == "json" {
+          #expect(lines.last == "]" && lines.dropLast(2).dropFirst().allSatisfy { $0.hasSuffix("},") })
+          #expect(lines.dropLast().last?.hasSuffix("}") == true)
+        }
+      }
+    }
+    try expect("fetch", "n.sqlite", "Note", "--format", "json", output: "[\n]\n")
+  }
+
   @Test func informationIsThatOfTheStore() throws {
     try load()
     let lines = try run("info", "n.sqlite").output.split(separator: "\n", omittingEmptySubsequences: false)
