@@ -276,6 +276,13 @@ import Testing
       errors: "Error: Notes.cdmodel has no version 3; it has 1\n")
     try expect(
       "fetch", "none.sqlite", "Note", status: 1, errors: "Error: there is no store at none.sqlite\n")
+    for type in ["xml", "binary"] {
+      let result = try run("create", "m.\(type)", "--model", "Notes.cdmodel", "--type", type)
+      #expect(result.status == 64)
+      #expect(
+        result.errors.split(separator: "\n").first
+          == "Error: this release has no \(type) stores yet; leave out --type, or say --type sqlite")
+    }
     #expect(try run("fetch", "n.sqlite").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--limit", "-1").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--args", "{").status == 64)
