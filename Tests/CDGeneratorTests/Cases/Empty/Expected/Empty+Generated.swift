@@ -22,6 +22,11 @@ nonisolated public class AbstractNothing: CDRuntime.ManagedObject, CDRuntime.Ent
   public override class var entityName: Swift.String { "AbstractNothing" }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: AbstractNothing {
+  @available(*, unavailable, message: "AbstractNothing is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated public class LittleMore: AbstractNothing {
 
   public init(in context: CDRuntime.ManagedObjectContext) {

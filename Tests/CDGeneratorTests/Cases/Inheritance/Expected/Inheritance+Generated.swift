@@ -28,6 +28,11 @@ nonisolated public class Thing: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: Thing {
+  @available(*, unavailable, message: "Thing is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: Thing {
   public var name: CDRuntime.Attribute<Swift.String> { .init("name") }
 }
@@ -159,6 +164,11 @@ nonisolated public class Cat: Pet {
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
   public override class var entityName: Swift.String { "Cat" }
+}
+
+nonisolated extension CDRuntime.EntityClass where Self: Cat {
+  @available(*, unavailable, message: "Cat is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
 }
 
 nonisolated public class Kitten: Cat {

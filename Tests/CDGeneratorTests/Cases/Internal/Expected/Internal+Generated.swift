@@ -80,6 +80,11 @@ nonisolated class InternalBase: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: InternalBase {
+  @available(*, unavailable, message: "InternalBase is abstract: make an object of an entity that inherits from it")
+  init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: InternalBase {
   var name: CDRuntime.Attribute<Swift.String> { .init("name") }
   var added: CDRuntime.Attribute<Foundation.Date> { .init("added") }

@@ -239,6 +239,11 @@ nonisolated public class Publication: CDRuntime.ManagedObject, CDRuntime.EntityC
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: Publication {
+  @available(*, unavailable, message: "Publication is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: Publication {
   public var uuid: CDRuntime.Attribute<Foundation.UUID> { .init("uuid") }
   public var title: CDRuntime.Attribute<Swift.String> { .init("title") }

@@ -686,6 +686,11 @@ nonisolated public class Person: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: Person {
+  @available(*, unavailable, message: "Person is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: Person {
   public var firstName: CDRuntime.Attribute<Swift.String> { .init("firstName") }
   public var lastName: CDRuntime.Attribute<Swift.String> { .init("lastName") }

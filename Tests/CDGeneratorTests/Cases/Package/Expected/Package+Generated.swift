@@ -80,6 +80,11 @@ nonisolated package class PackageBase: CDRuntime.ManagedObject, CDRuntime.Entity
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: PackageBase {
+  @available(*, unavailable, message: "PackageBase is abstract: make an object of an entity that inherits from it")
+  package init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: PackageBase {
   package var name: CDRuntime.Attribute<Swift.String> { .init("name") }
   package var added: CDRuntime.Attribute<Foundation.Date> { .init("added") }
