@@ -6,7 +6,9 @@
 public struct ElementDigests: Hashable, Sendable {
   /// An element and its digest.
   public struct Entry: Hashable, Sendable {
+    /// The part of the version.
     public let element: VersionElement
+    /// The digest of its definition.
     public let digest: Digest
   }
 

@@ -6,13 +6,19 @@ public enum VersionElement: Hashable, Sendable {
   case enumeration(String)
   /// A composite, without its fields.
   case composite(String)
+  /// A field of a composite.
   case field(composite: String, name: String)
+  /// A configuration with its entities.
   case configuration(String)
   /// An entity, without its properties, fetches, indexes and unique constraints.
   case entity(String)
+  /// An attribute, at the entity that declares it; so the next three.
   case attribute(entity: String, name: String)
+  /// A relationship.
   case relationship(entity: String, name: String)
+  /// A fetched property.
   case fetchedProperty(entity: String, name: String)
+  /// A fetch that the schema names.
   case fetchTemplate(entity: String, name: String)
   /// All indexes of an entity.
   case indexes(entity: String)

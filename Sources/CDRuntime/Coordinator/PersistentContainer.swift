@@ -15,6 +15,7 @@
 /// }
 /// ```
 public final class PersistentContainer: Sendable {
+  /// The coordinator, which has the stores.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
   /// The context of the main actor. It reads one state of the store during a turn of the main actor.
@@ -53,6 +54,7 @@ public final class PersistentContainer: Sendable {
     self.init(try PersistentStoreCoordinator(model: model, at: .inMemory))
   }
 
+  /// A container over a coordinator that is there already.
   public init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
     view = ViewContext(coordinator)

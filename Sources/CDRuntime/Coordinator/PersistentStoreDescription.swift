@@ -24,6 +24,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// ``StoreError/busy(_:)`` is thrown: 10 unless set. 0 does not wait. Of several stores the longest counts.
   public var busyTimeout: Double
 
+  /// A description as given.
   public init(
     _ location: PersistentStoreCoordinator.StoreLocation, configuration: String? = nil,
     isReadOnly: Bool = false, busyTimeout: Double = 10

@@ -1,6 +1,7 @@
 /// What went wrong where no error could be thrown: in a getter, for instance. ``ManagedObjectContext/errors``
 /// tells of them.
 public struct ObservedError: Error, Hashable, Sendable {
+  /// What went wrong.
   public enum Reason: Hashable, Sendable {
     /// The row of the object is gone: deleted elsewhere, or never there. The object keeps its last values.
     case objectGone
@@ -29,8 +30,11 @@ public struct ObservedError: Error, Hashable, Sendable {
     case fetchFailed(String)
   }
 
+  /// What went wrong.
   public let reason: Reason
+  /// The entity of the object or row.
   public let entity: String
+  /// The property; nil where the whole object is meant.
   public let property: String?
   /// The object; nil where it never had an identifier.
   public let objectID: ManagedObjectID?

@@ -16,6 +16,7 @@ public enum SaveError: Error, Hashable, Sendable {
 
 /// A rule of the schema that an object breaks.
 public struct ValidationError: Error, Hashable, Sendable {
+  /// Which rule it is.
   public enum Reason: Hashable, Sendable {
     /// A mandatory attribute or relationship is nil.
     case missingValue
@@ -52,12 +53,16 @@ public struct ValidationError: Error, Hashable, Sendable {
     case notDerivable(String)
   }
 
+  /// Which rule it is.
   public let reason: Reason
+  /// The object's entity.
   public let entity: String
   /// The attribute, `composite.field` or relationship; nil where the rule is the object's.
   public let property: String?
+  /// The object.
   public let objectID: ManagedObjectID
 
+  /// Makes an error: for validation of an app's own.
   public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
     self.reason = reason
     self.entity = entity

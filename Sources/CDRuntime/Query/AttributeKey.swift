@@ -5,6 +5,7 @@ public struct AttributeKey<Root: ManagedObject>: Hashable, Sendable {
   /// The attribute's name in the model.
   public let name: String
 
+  /// The key of a property by its name. One that the entity has not is an error of the fetch.
   public init(_ name: String) {
     self.name = name
   }

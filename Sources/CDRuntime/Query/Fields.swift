@@ -24,6 +24,7 @@ public protocol FieldPath: Sendable {
 
 /// An attribute.
 public struct Attribute<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -33,22 +34,27 @@ public struct Attribute<Value: Sendable>: FieldPath {
 /// A to-one relationship, and the way to what its object has.
 @dynamicMemberLookup
 public struct ToOne<Destination: ManagedObject>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 
+  /// An attribute of the object.
   public subscript<Value>(dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>) -> Attribute<
     Value
   > {
     Attribute(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// The object of a to-one relationship of the object.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToOne<Other> {
     ToOne<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// The objects of a to-many relationship of the object.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// A composite of the object.
   public subscript<Value>(
     dynamicMember path: KeyPath<Fields<Destination>, CompositeField<Value>>
   ) -> CompositeField<Value> {
@@ -59,6 +65,7 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
 /// A to-many relationship, or what is reached through one: many objects, and the way to what they have.
 @dynamicMemberLookup
 public struct ToMany<Destination: ManagedObject>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -67,14 +74,17 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
   /// The count of the objects.
   public var count: Attribute<Int> { Attribute(keys: keys + ["@count"]) }
 
+  /// The values of an attribute of the objects.
   public subscript<Value>(
     dynamicMember path: KeyPath<Fields<Destination>, Attribute<Value>>
   ) -> ManyAttribute<Value> {
     ManyAttribute(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// The objects of a to-one relationship of the objects.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
+  /// All objects of a to-many relationship of the objects.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
@@ -82,6 +92,7 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
 
 /// A composite.
 public struct CompositeField<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }

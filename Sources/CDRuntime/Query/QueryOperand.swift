@@ -24,6 +24,7 @@ public enum QueryQuantifier: Hashable, Sendable {
 }
 
 extension QueryOperand {
+  /// One value, where nothing else is said.
   public var quantifier: QueryQuantifier { .one }
 
   /// The operand held against a value.
@@ -45,12 +46,15 @@ extension QueryOperand {
 /// Values of many objects, as a condition asks for them: `\.books.title.any == "Walden"`.
 public struct Quantified<Value: Sendable>: QueryOperand {
   let keys: [String]
+  /// How many of the values have to meet the condition.
   public let quantifier: QueryQuantifier
+  /// The values as an expression: the path to them.
   public var expression: ValueExpression { .keyPath(keys.joined(separator: ".")) }
 }
 
 /// What is calculated from attributes: `$0.price * 2`.
 public struct Calculated<Value: Sendable>: QueryOperand {
+  /// The calculation.
   public let expression: ValueExpression
 }
 
@@ -58,6 +62,7 @@ extension Attribute: QueryOperand {}
 
 /// An attribute of many objects, which a path through to-many relationships leads to.
 public struct ManyAttribute<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   /// One of the values at least meets the condition. Never true of no values.

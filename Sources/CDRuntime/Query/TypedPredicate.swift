@@ -9,6 +9,7 @@ public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
   /// The same condition as a tree.
   public let predicate: FetchPredicate
 
+  /// A predicate that was made in another way, which the fetch checks against the entity.
   public init(_ predicate: FetchPredicate) {
     self.predicate = predicate
   }
@@ -19,7 +20,9 @@ public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
     predicate = condition(Fields())
   }
 
+  /// Both conditions.
   public static func && (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate && rhs.predicate) }
+  /// One of the conditions at least.
   public static func || (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate || rhs.predicate) }
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
