@@ -44,6 +44,51 @@ import Testing
       ])
   }
 
+  private func note(
+    _ attributes: [AttributeDescription], unique: [[String]] = [], templates: [FetchTemplate] = []
+  ) -> EntityDescription {
+    EntityDescription(
+      name: "Note", attributes: attributes, fetchTemplates: templates, uniquenessConstraints: unique)
+  }
+
+  @Test func reservedNamesAreSaid() {
+    let note = note([AttributeDescription(name: "self", type: .string)])
+    let mood = EnumDescription(
+      name: "Mood", rawType: .string, cases: [.init(name: "allCases", rawValue: .string("a"))])
+    let remedy = "itself; give another with 'swiftName', or 'class' for an entity"
+    #expect(
+      problems(
+        ModelVersion(number: 1, enums: [mood], entities: [note, EntityDescription(name: "Foundation")])) == [
+          "Foundation: generated code needs the name 'Foundation' \(remedy)",
+          "Mood.allCases: generated code needs the name 'allCases' \(remedy)",
+          "Note.self: generated code needs the name 'self' \(remedy)",
+        ])
+  }
+
+  @Test func unknownPropertiesAreSaid() {
+    let note = note([AttributeDescription(name: "text", type: .string)], unique: [["txt"]])
+    #expect(problems(ModelVersion(number: 1, entities: [note])) == ["Note: there is no property 'txt'"])
+  }
+
+  @Test func typesOutOfPlaceAreSaid() {
+    let place = CompositeDescription(
+      name: "Place", fields: [AttributeDescription(name: "inner", type: .composite("Place"))])
+    let mood = EnumDescription(
+      name: "Mood", rawType: .date, cases: [.init(name: "good", rawValue: .string("g"))])
+    let found = problems(ModelVersion(number: 1, enums: [mood], composites: [place], entities: []))
+    #expect(found.contains("Mood: the type 'Date' cannot stand here"))
+    #expect(found.contains("Place.inner: the type 'Place' cannot stand here"))
+  }
+
+  @Test func mistakesOfPredicatesAreSaid() throws {
+    let template = FetchTemplate(name: "long", predicate: try FetchPredicate(format: "txt == $text"))
+    let note = note([AttributeDescription(name: "text", type: .string)], templates: [template])
+    #expect(
+      problems(ModelVersion(number: 1, entities: [note])) == [
+        "Note.long: Note has no 'txt'; did you mean 'text'?"
+      ])
+  }
+
   @Test func aFittingModelHasNoProblems() {
     let note = EntityDescription(
       name: "Note", attributes: [AttributeDescription(name: "text", type: .string)])

@@ -81,4 +81,52 @@ import Testing
     try fresh.save()
     #expect(try values() == expected(26, 26, "B", 2))
   }
+
+  // Settled 4: unsaved changes count in every fetch.
+  @Test func settled4FetchesReadWhatTheSaveWillDerive() throws {
+    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let context = container.newContext()
+    let shop = try context.insert(entityNamed: "Shop")
+    try shop.setValue("A", forKey: "name")
+    let orders = try (1...3).map { _ in
+      let order = try context.insert(entityNamed: "Order")
+      try order.setValue(shop, forKey: "shop")
+      return order
+    }
+    let lines = try orders.enumerated().map { place, order in
+      let line = try context.insert(entityNamed: "Line")
+      try line.setValue(place + 1, forKey: "amount")
+      try line.setValue(order, forKey: "order")
+      return line
+    }
+    try context.save()
+    // Of an order that has no changes itself, and of the shop behind it.
+    try lines[0].setValue(50, forKey: "amount")
+    func count(_ entity: String, _ format: String) throws -> Int {
+      try context.count(
+        for: FetchRequest<ManagedObject>(entityName: entity, where: try FetchPredicate(format: format)))
+    }
+    #expect(try count("Order", "total == 50") == 1)
+    #expect(try count("Order", "total == 1") == 0)
+    #expect(try count("Shop", "sales == 55") == 1)
+    #expect(try count("Shop", "SUBQUERY(orders, $o, $o.total > 40).@count == 1") == 1)
+    var request = FetchRequest<ManagedObject>(entityName: "Order")
+    request.sortKeys = [SortKey("total", ascending: false)]
+    #expect(try context.fetch(request) == [orders[0], orders[2], orders[1]])
+    request.propertiesToFetch = ["total"]
+    #expect(
+      try context.dictionaries(for: request).map { $0["total"] }
+        == [50, 3, 2].map { FetchedValue.attribute(.int($0)) })
+    // What is not to count does not.
+    request.includesPendingChanges = false
+    request.predicate = try FetchPredicate(format: "total == 1")
+    #expect(try context.count(for: request) == 1)
+    context.rollback()
+    #expect(try count("Order", "total == 1") == 1)
+    #expect(!context.hasChanges)
+    context.delete(lines[2])
+    #expect(try count("Shop", "sales == 3") == 1)
+    try context.save()
+    #expect(try count("Shop", "sales == 3") == 1)
+  }
 }

@@ -36,6 +36,17 @@ import Testing
     #expect(try (store.freshContext().existingObject(with: book.objectID) as? Book)?.title == "W")
   }
 
+  @Test func aCountSeesWhatOthersHaveSavedToo() throws {
+    let (context, author, book) = try fill()
+    let other = try store.freshContext()
+    let same = try #require(try other.existingObject(with: author.objectID) as? Author)
+    _ = Book(title: "Cape Cod", isbn: "2", author: same, in: other)
+    try #require(try other.existingObject(with: book.objectID) as? Book).title = "W"
+    try other.save()
+    #expect(try context.count(for: FetchRequest<Book>()) == 2)
+    #expect(book.isFault && book.title == "W")
+  }
+
   @Test func relationshipsAreReadAgain() throws {
     let (context, author, book) = try fill()
     #expect(author.publications == [book])

@@ -14,6 +14,7 @@ extension Emitter {
     encoding(declaration)
     references(declaration)
     out.close()
+    if declaration.isAbstract { abstractInitializer(declaration) }
     fields(declaration)
     keys(declaration)
     fetches(declaration)

@@ -21,6 +21,18 @@ extension Emitter {
     out.line(access, "override class var entityName: Swift.String { ", declaration.entity, " }")
   }
 
+  /// What making an object of an abstract entity meets: a message of its own. In the class itself it would get into
+  /// the way of overriding initialisers two levels below.
+  mutating func abstractInitializer(_ declaration: ClassDeclaration) {
+    let message = SwiftLiteral.string(
+      "\(declaration.plainName) is abstract: make an object of an entity that inherits from it")
+    out.blank()
+    out.open("nonisolated extension CDRuntime.EntityClass where Self: ", declaration.typeName)
+    out.line("@available(*, unavailable, message: ", message, ")")
+    out.line(access, "init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }")
+    out.close()
+  }
+
   private mutating func open(
     _ parameters: String, _ context: String, isOverride: Bool, isComplete: Bool,
     of declaration: ClassDeclaration

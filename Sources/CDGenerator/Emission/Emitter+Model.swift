@@ -18,10 +18,8 @@ extension Emitter {
     // The compiler shows this line when the runtime does not know the format.
     out.line(
       "format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.")
-    let delimiter = SwiftLiteral.rawStringDelimiter(declaration.canonicalJSON)
-    out.line("canonicalJSON: ", delimiter, "\"", declaration.canonicalJSON, "\"", delimiter, ",")
     if declaration.classes.isEmpty {
-      out.line("classes: [:])")
+      out.line("classes: [:],")
     } else {
       out.line("classes: [")
       out.indent()
@@ -29,8 +27,11 @@ extension Emitter {
         out.line(each.entity, ": { ", each.expression, "(_seed: $0) },")
       }
       out.outdent()
-      out.line("])")
+      out.line("],")
     }
+    // Last, for the compiler shows the lines around a mistake, and this one is as long as the model.
+    let delimiter = SwiftLiteral.rawStringDelimiter(declaration.canonicalJSON)
+    out.line("canonicalJSON: ", delimiter, "\"", declaration.canonicalJSON, "\"", delimiter, ")")
     out.outdent()
     out.close()
   }

@@ -26,11 +26,16 @@ public struct AttributeDescription: Hashable, Sendable {
   public var maximum: AttributeValue?
 
   /// The fewest characters of a string, or bytes of a data value; nil for no bound.
+  ///
+  /// Characters are those of Swift's `String.count`, what readers take for one: an `é` is one, however it is
+  /// encoded, and so is a family of emoji.
   public var minimumLength: Int?
-  /// The most characters of a string, or bytes of a data value; nil for no bound.
+  /// The most characters of a string, or bytes of a data value, counted as for ``minimumLength``; nil for no
+  /// bound.
   public var maximumLength: Int?
 
-  /// A regular expression that the whole of a string must match.
+  /// A regular expression, in ICU's syntax, that the whole of a string must match. A match that takes more than ten
+  /// million steps is given up, and the value is refused.
   public var pattern: String?
 
   /// The name in Swift, where it is not the attribute's.
@@ -118,6 +123,9 @@ public enum AttributeType: Hashable, Sendable {
   /// An enumeration of the version, by name.
   case enumeration(String)
   /// A composite of the version, by name.
+  ///
+  /// A value of which all fields are nil is nil, where the attribute is optional: a store keeps the fields, and
+  /// nothing beside them.
   case composite(String)
   /// A user's `Codable` type, kept as JSON. `codec` counts the shapes that its JSON has had: raising it is
   /// a change of the data.

@@ -26,9 +26,11 @@ public struct StoredColumn: Hashable, Sendable {
   public let slot: Int
   /// The entity of the lineage that declares the property.
   public let entity: String
+  /// The property.
   public let property: PropertyDescription
   /// The composite's field; nil where the kind is another.
   public let field: AttributeDescription?
+  /// How it is kept.
   public let kind: Kind
 
   /// The property's name, or `property.field`: the name in a table, unless a sibling entity has the same.

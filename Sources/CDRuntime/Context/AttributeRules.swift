@@ -27,8 +27,11 @@ enum AttributeRules {
       }
     }
     if let pattern = attribute.pattern, case .string(let text) = value {
-      guard let matches = matches(text, pattern) else { return .unusablePattern }
-      if !matches { return .patternMismatch }
+      do {
+        if try !RegularExpression.compiled(pattern, []).matches(text) { return .patternMismatch }
+      } catch {
+        return error == .patternTooCostly ? .patternTooCostly : .unusablePattern
+      }
     }
     return nil
   }
@@ -40,6 +43,7 @@ enum AttributeRules {
     return left == right
   }
 
+  /// Characters as readers count them, for a rule of the schema is about what people type.
   private static func length(of value: AttributeValue) -> Int {
     switch value {
     case .string(let text): text.count
@@ -50,11 +54,5 @@ enum AttributeRules {
 
   private static func compare(_ value: AttributeValue, _ bound: AttributeValue) -> ComparisonResult? {
     ValueOrder.compare(value, bound)
-  }
-
-  private static func matches(_ text: String, _ pattern: String) -> Bool? {
-    guard let expression = try? NSRegularExpression(pattern: "^(?:\(pattern))$") else { return nil }
-    let range = NSRange(location: 0, length: text.utf16.count)
-    return expression.firstMatch(in: text, range: range)?.range == range
   }
 }

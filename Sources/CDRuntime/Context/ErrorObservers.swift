@@ -2,6 +2,8 @@
 final class ErrorObservers {
   private(set) var recent: [ObservedError] = []
   private var continuations: [AsyncStream<ObservedError>.Continuation] = []
+  /// Whether errors are kept however many there are: for a check, which ends.
+  var keepsAll = false
   private static let limit = 100
 
   deinit {
@@ -16,7 +18,7 @@ final class ErrorObservers {
   }
 
   func observe(_ error: ObservedError) {
-    if recent.count >= Self.limit { recent.removeFirst() }
+    if !keepsAll, recent.count >= Self.limit { recent.removeFirst() }
     recent.append(error)
     continuations.removeAll { continuation in
       if case .terminated = continuation.yield(error) { return true }

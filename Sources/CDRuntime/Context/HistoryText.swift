@@ -33,6 +33,18 @@ enum HistoryText {
     ).canonicalText
   }
 
+  /// Whether a text is one of this release's, to its last range. Entities may be those of another version.
+  static func isReadable(_ text: String) -> Bool {
+    guard case .object(let entities)? = try? JSONValue(parsing: text) else { return false }
+    return entities.allSatisfy { entity in
+      guard case .object(let kinds) = entity.value else { return false }
+      return kinds.allSatisfy { kind in
+        guard case .array(let pairs) = kind.value else { return false }
+        return ranges(kind.value).count == pairs.count
+      }
+    }
+  }
+
   /// The ranges of one kind of change; none where the text is none of this release's.
   static func ranges(_ json: JSONValue?) -> [ClosedRange<ObjectKey>] {
     guard case .array(let pairs)? = json else { return [] }

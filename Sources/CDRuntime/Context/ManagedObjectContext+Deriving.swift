@@ -1,4 +1,5 @@
-// Derived attributes: computed from the object, with all its changes, whenever it is saved.
+// Derived attributes: computed from the object, with all its changes, whenever it is saved, and before a fetch that
+// reads them.
 extension ManagedObjectContext {
   /// Computes the derived attributes of all changed objects, and of those whose attributes read them: by
   /// relationships that have an inverse, which is the way back.
@@ -6,9 +7,25 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError/validation(_:)`` with every derivation that has no value.
   func deriveAttributes() throws {
     guard model.hasDerivedSlots else { return }
-    // One time for the whole save.
-    let evaluator = PredicateEvaluator()
     var errors: [ValidationError] = []
+    derive(&errors)
+    if !errors.isEmpty { throw SaveError.validation(errors) }
+  }
+
+  /// Computes them for a fetch, which counts unsaved changes. One that has no value is left as it is: the save says
+  /// why.
+  func deriveForFetch() {
+    // A derivation may fetch: it reads what there is.
+    guard !isDeriving else { return }
+    var errors: [ValidationError] = []
+    derive(&errors)
+  }
+
+  private func derive(_ errors: inout [ValidationError]) {
+    isDeriving = true
+    defer { isDeriving = false }
+    // One time for all.
+    let evaluator = PredicateEvaluator()
     var objects = pending.filter(\.isPending)
     // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
     for _ in 0...model.triggers.count where !objects.isEmpty {
@@ -17,7 +34,6 @@ extension ManagedObjectContext {
       for object in objects { next.formUnion(readers(of: object)) }
       objects = next.filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
-    if !errors.isEmpty { throw SaveError.validation(errors) }
   }
 
   private func derive(

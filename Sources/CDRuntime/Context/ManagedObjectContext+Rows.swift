@@ -75,7 +75,9 @@ extension ManagedObjectContext {
     guard let entityColumn = select.entityColumn else {
       let row = RowReader(statement: handle, map: nil, report: rowReport)
       let scope = scopes[plan.index]
-      while try statement.step() { objects.append(object(from: row, handle, scope, map)) }
+      while try statement.step() {
+        if let object = object(from: row, handle, scope, map) { objects.append(object) }
+      }
       return objects
     }
     var current: (name: String, scope: ObjectScope, row: RowReader)?
@@ -88,16 +90,23 @@ extension ManagedObjectContext {
           name, scopes[kind.index], RowReader(statement: handle, map: columns, report: rowReport)
         )
       }
-      if let current { objects.append(object(from: current.row, handle, current.scope, map)) }
+      if let current, let object = object(from: current.row, handle, current.scope, map) {
+        objects.append(object)
+      }
     }
     return objects
   }
 
+  /// The object of a row; nil where the row's key is none that an object can have.
   @inline(__always)
   func object(
     from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope, _ map: IdentityMap
-  ) -> ManagedObject {
+  ) -> ManagedObject? {
     let key = sqlite3_column_int64(statement, 0)
+    guard key > 0 else {
+      reportUnusableKey(key, scope.plan)
+      return nil
+    }
     let version = sqlite3_column_int64(statement, 1)
     if let object = map[key] {
       if object.scope === scope {
@@ -110,6 +119,11 @@ extension ManagedObjectContext {
     decode(object, row)
     map.insert(object)
     return object
+  }
+
+  /// Says that a row has been passed over: keys begin at 1, and 0 means none.
+  func reportUnusableKey(_ key: ObjectKey, _ plan: EntityPlan) {
+    observe(ObservedError(reason: .unusableKey(key), entity: plan.name, property: nil, objectID: nil))
   }
 
   /// Lets go of an object that is of another entity than its row says: it was made by an identifier, before anybody
@@ -192,6 +206,8 @@ extension ManagedObjectContext {
     if let object = registered(key, root: plan.root) {
       return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
     }
+    // No object is made of such a row, whatever the table has.
+    guard key > 0 else { return nil }
     // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
     // else knows of is not told when the row goes.
     if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {

@@ -7,10 +7,17 @@
 extension ManagedObjectContext {
   /// Writes all changes to the store in one transaction.
   ///
+  /// An initialiser of a generated class cannot throw. Where no object could be made, since its entity is none of the
+  /// model's or no key could be had, it gives an inaccessible object, which no save writes; the first save after it
+  /// says so once, by throwing. The next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
+  ///
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
   ///   changes are still there.
   public func save() throws {
-    if let error = insertionErrors.first { throw error }
+    if let error = insertionErrors.first {
+      insertionErrors.removeAll()
+      throw error
+    }
     guard hasChanges else { return forgetPending() }
     try prepareForSave()
     try deriveAttributes()

@@ -79,7 +79,7 @@ public final class ManagedObjectContext {
   var maps: [IdentityMap?]
   /// Objects with changes, in the order in which they were first changed.
   var pending: [ManagedObject] = []
-  /// Errors of insertions that made no object; the next save throws the first.
+  /// Errors of insertions that made no object; the next save throws the first, and forgets them.
   var insertionErrors: [any Error] = []
   /// Objects with caches that the next sweep drops.
   var cachingStates: [ToManyState] = []
@@ -93,6 +93,8 @@ public final class ManagedObjectContext {
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
+  /// Whether derived attributes are being computed.
+  var isDeriving = false
   /// How many statements are running that read other rows in between: a method of the user's has to wait.
   var runningReads = 0
   /// Objects whose values have been read and that have not been told.
@@ -147,6 +149,9 @@ public final class ManagedObjectContext {
   public var recentErrors: [ObservedError] { observers.recent }
 
   func observe(_ error: ObservedError) { observers.observe(error) }
+
+  /// Lets ``recentErrors`` have all errors from here on.
+  func keepAllErrors() { observers.keepsAll = true }
 
   // MARK: Reading
 
@@ -274,7 +279,7 @@ public final class ManagedObjectContext {
 
   // MARK: Changes
 
-  /// Whether a save would write anything.
+  /// Whether a save would write anything, or throw the error of an object that could not be made.
   public var hasChanges: Bool {
     !insertionErrors.isEmpty
       || pending.contains { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }

@@ -1,11 +1,5 @@
 import CSQLite
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// One save's transaction: deletes, updates, inserts, pairs, positions, history.
 ///
 /// Unique indexes are checked by SQLite at each statement, so that the order matters: rows that go make room
@@ -15,21 +9,23 @@ struct SaveRun {
   let context: ManagedObjectContext
   let connection: SQLiteConnection
   let plan: SavePlan
-  private let writer = RowWriter()
+  let writer = RowWriter()
   /// The history's rows of this save.
-  private(set) var saves: [(store: SQLiteStore, id: Int64)] = []
-  private var conflicts: [SaveConflict] = []
+  var saves: [(store: SQLiteStore, id: Int64)] = []
+  var conflicts: [SaveConflict] = []
+  /// The first row that a `unique:` list refuses; thrown where there are no conflicts.
+  var notUnique: SaveError?
   /// The positions that have been written, for their relationships to know once they are there to stay.
-  private var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
+  var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
-  private var lastInsert: (entity: Int, statement: SQLiteStatement)?
-  private var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
-  private var lastDelete: (root: Int, statement: SQLiteStatement)?
+  var lastInsert: (entity: Int, statement: SQLiteStatement)?
+  var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
+  var lastDelete: (root: Int, statement: SQLiteStatement)?
   /// The stores whose rows are written.
-  private let touched: [SQLiteStore]
+  let touched: [SQLiteStore]
   /// The large values; nil where the model or the store has none.
-  private let external: ExternalValues?
-  private var model: ModelPlan { context.model }
+  let external: ExternalValues?
+  var model: ModelPlan { context.model }
 
   /// - Throws: ``StoreError`` where a large value cannot be written.
   init(context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan) throws {
@@ -52,7 +48,10 @@ struct SaveRun {
       for object in plan.deleted { try delete(object) }
       try update()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+      if let notUnique { throw notUnique }
       for object in plan.inserted { try insert(object) }
+      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+      if let notUnique { throw notUnique }
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
@@ -113,307 +112,5 @@ struct SaveRun {
       }
     }
     return result
-  }
-
-  // MARK: Rows
-
-  private mutating func delete(_ object: ManagedObject) throws {
-    try external?.replace(object, slots: object.scope.plan.externalSlots)
-    let statement = try deleteStatement(object.scope.plan)
-    statement.bind(object.key, at: 1)
-    statement.bind(object.version, at: 2)
-    try statement.run()
-    try noteConflict(object)
-  }
-
-  private mutating func deleteStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
-    if let lastDelete, lastDelete.root == entity.root { return lastDelete.statement }
-    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
-      entity.sql.delete
-    }
-    lastDelete = (entity.root, statement)
-    return statement
-  }
-
-  private mutating func noteConflict(_ object: ManagedObject) throws {
-    guard sqlite3_changes(connection.handle) == 0 else { return }
-    let plan = object.scope.plan
-    let statement = try connection.statement(plan.sql.selectByKey)
-    defer { statement.reset() }
-    statement.bind(object.key, at: 1)
-    guard try statement.step() else {
-      // What was to be deleted is: that is no conflict.
-      if object.flags.contains(.deleted) { return }
-      conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
-      return
-    }
-    let report = RowReport(files: context.database.stores.map(\.files))
-    let row = RowReader(statement: statement.handle, map: nil, report: report)
-    let keys = plan.storedSlots.filter { slot in
-      let committed = object.extras?.old.first { $0.slot == slot }?.value ?? object.storedValue(slot)
-      return ManagedObject.storedValue(of: row, plan.slots[slot]) != committed
-    }.map { plan.slots[$0].name }
-    conflicts.append(SaveConflict(reason: .changed, objectID: object.objectID, keys: keys))
-  }
-
-  private mutating func update() throws {
-    var blocked: [(object: ManagedObject, error: StoreError)] = []
-    for object in plan.updated {
-      do {
-        try update(object)
-      } catch let error as StoreError where error.isUniquenessViolation {
-        blocked.append((object, error))
-      }
-    }
-    while !blocked.isEmpty {
-      var left: [(object: ManagedObject, error: StoreError)] = []
-      for entry in blocked {
-        do {
-          try update(entry.object)
-        } catch let error as StoreError where error.isUniquenessViolation {
-          left.append((entry.object, error))
-        }
-      }
-      if left.count == blocked.count {
-        try park(left.map(\.object))
-        for entry in left {
-          do {
-            try update(entry.object)
-          } catch let error as StoreError where error.isUniquenessViolation {
-            throw notUnique(entry.object, error)
-          }
-        }
-        return
-      }
-      blocked = left
-    }
-  }
-
-  private mutating func update(_ object: ManagedObject) throws {
-    guard let extras = object.extras else { return }
-    let (statement, slots) = try updateStatement(object.scope.plan, changed: extras.changed)
-    if let external {
-      try external.replace(object, slots: object.scope.plan.externalSlots.filter(slots.contains))
-    }
-    writer.start(statement.handle)
-    encode(object, slots)
-    try checkWriter(object, statement, slots)
-    statement.bind(object.key, at: writer.nextParameter)
-    statement.bind(object.version, at: writer.nextParameter + 1)
-    try statement.run()
-    try noteConflict(object)
-  }
-
-  /// The statement that writes the changed slots that have columns, and these slots.
-  private mutating func updateStatement(
-    _ entity: EntityPlan, changed: SlotSet
-  ) throws -> (SQLiteStatement, [Int]) {
-    if let lastUpdate, lastUpdate.entity == entity.index, lastUpdate.slots == changed {
-      return (lastUpdate.statement, lastUpdate.list)
-    }
-    let slots = entity.storedSlots.filter(changed.contains)
-    var set = SlotSet()
-    for slot in slots { set.insert(slot) }
-    let statement = try connection.statement(.init(purpose: .update, place: entity.index, detail: set)) {
-      let columns = slots.flatMap { entity.slots[$0].columns }
-      let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
-      return "UPDATE \(SQLite.quoted(entity.table)) SET "
-        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
-        + " WHERE _pk = ? AND _version = ?"
-    }
-    lastUpdate = (entity.index, changed, statement, slots)
-    return (statement, slots)
-  }
-
-  /// Gives the unique columns of rows that stand in each other's way values that no row has, for the moment
-  /// that the others need to move.
-  private mutating func park(_ objects: [ManagedObject]) throws {
-    for object in objects {
-      guard let changed = object.extras?.changed else { continue }
-      let entity = object.scope.plan
-      let table = SQLite.quoted(entity.table)
-      let unique = Set(
-        entity.lineage.flatMap { model.entities[$0].description.uniquenessConstraints.joined() })
-      for slot in entity.slots where changed.contains(slot.number) && unique.contains(slot.name) {
-        for column in slot.columns.map({ entity.columns[$0] }) {
-          let name = SQLite.quoted(column.name)
-          let value =
-            switch column.cell {
-            case .string, .url, .decimal, .codable: "'_cdgen ' || hex(randomblob(16))"
-            case .data, .uuid: "randomblob(16)"
-            case .bool, .int16, .int32, .int64, .float, .double, .date:
-              "(SELECT min(\(name)) FROM \(table)) - 1"
-            }
-          let statement = try connection.statement("UPDATE \(table) SET \(name) = \(value) WHERE _pk = ?1")
-          statement.bind(object.key, at: 1)
-          try statement.run()
-        }
-      }
-    }
-  }
-
-  private mutating func insert(_ object: ManagedObject) throws {
-    let entity = object.scope.plan
-    let statement = try insertStatement(entity)
-    statement.bind(object.key, at: 1)
-    writer.start(statement.handle, at: 2)
-    encode(object, entity.storedSlots)
-    try checkWriter(object, statement, entity.storedSlots)
-    do {
-      try statement.run()
-    } catch let error as StoreError where error.isUniquenessViolation {
-      throw notUnique(object, error)
-    }
-  }
-
-  private mutating func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
-    if let lastInsert, lastInsert.entity == entity.index { return lastInsert.statement }
-    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
-      entity.sql.insert
-    }
-    lastInsert = (entity.index, statement)
-    return statement
-  }
-
-  @inline(__always) private func encode(_ object: ManagedObject, _ slots: [Int]) {
-    if let external, !object.scope.plan.externalSlots.isEmpty {
-      for slot in slots {
-        if let name = external.name(object, slot) {
-          writer.string(name)
-        } else {
-          object._encode(slot, writer)
-        }
-      }
-    } else {
-      for slot in slots { object._encode(slot, writer) }
-    }
-  }
-
-  private func checkWriter(_ object: ManagedObject, _ statement: SQLiteStatement, _ slots: [Int]) throws {
-    guard writer.failure != nil else { return }
-    var errors: [ValidationError] = []
-    // Once more, one by one, to name them: the parameters do not matter any more.
-    for slot in slots {
-      writer.start(statement.handle)
-      encode(object, [slot])
-      guard let failure = writer.failure else { continue }
-      errors.append(
-        ValidationError(
-          reason: failure is RowWriter.TooLarge ? .tooLarge : .notEncodable, entity: object.scope.plan.name,
-          property: object.scope.plan.slots[slot].name, objectID: object.objectID))
-    }
-    throw SaveError.validation(errors)
-  }
-
-  /// The error with the properties of the `unique:` list, as far as SQLite's message names the columns.
-  private func notUnique(_ object: ManagedObject, _ error: StoreError) -> SaveError {
-    var properties: [String] = []
-    if case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") {
-      let rest = message[message.index(after: colon)...]
-      if rest.hasPrefix(" index '") {
-        let name = rest.dropFirst(" index '".count).dropLast()
-        properties = name.split(separator: ".").dropFirst(2).map(String.init)
-      } else {
-        let table = object.scope.plan.table + "."
-        properties = rest.split(separator: ",").map { part in
-          let column = String(part.drop { $0 == " " })
-          return column.hasPrefix(table) ? String(column.dropFirst(table.count)) : column
-        }
-      }
-    }
-    return .notUnique(entity: object.scope.plan.name, properties: properties, objectID: object.objectID)
-  }
-
-  // MARK: Relationships with rows of their own, and orders
-
-  private func writePairs(of object: ManagedObject) throws {
-    for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
-      guard let relationship = object.scope.plan.relationships[slot] else { continue }
-      if case .join(let place, let isSource) = relationship.storage, isSource {
-        let table = SQLite.quoted(model.joins[place].table)
-        let root = model.entities[relationship.destination].root
-        // A pair that has gone and come back stays: the other side may keep its place there.
-        try run(
-          "DELETE FROM \(table) WHERE _source = ?1 AND _target = ?2", object.key,
-          state.removed.keys.filter { !state.added.contains($0) })
-        try run(
-          "INSERT OR IGNORE INTO \(table) (_source, _target) VALUES (?1, ?2)", object.key,
-          state.added.keys.filter { context.registered($0, root: root)?.isDeleted != true })
-      }
-    }
-  }
-
-  private mutating func writePositions(of object: ManagedObject) throws {
-    for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
-      guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
-      try writePositions(of: object, relationship, state)
-    }
-  }
-
-  private func run(_ sql: String, _ key: ObjectKey, _ others: [ObjectKey]) throws {
-    guard !others.isEmpty else { return }
-    let statement = try connection.statement(sql)
-    for other in others {
-      statement.bind(key, at: 1)
-      statement.bind(other, at: 2)
-      try statement.run()
-    }
-  }
-
-  private func keys(_ sql: String, of object: ManagedObject) throws -> [ObjectKey] {
-    let statement = try connection.statement(sql)
-    defer { statement.reset() }
-    statement.bind(object.key, at: 1)
-    var keys: [ObjectKey] = []
-    while try statement.step() { keys.append(statement.int64(0)) }
-    return keys
-  }
-
-  private mutating func writePositions(
-    of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
-  ) throws {
-    guard let place = PositionTable(relationship, in: model) else { return }
-    var changes: [(key: ObjectKey, position: Int64)] = []
-    // Where nothing was loaded an object may have been related all along, and stays where it was.
-    var isCertain = true
-    if let keys = state.keys?.keys {
-      changes = Positions.changes(for: keys, given: state.positions)
-    } else {
-      let last = try keys(place.maximum, of: object).first ?? 0
-      if let appended = Positions.appended(state.added.keys, behind: last) {
-        changes = appended
-        isCertain = false
-      } else {
-        let others = try keys(place.others, of: object)
-        changes = Positions.renumbered(others + state.added.keys.filter { !others.contains($0) })
-      }
-    }
-    guard !changes.isEmpty else { return }
-    for change in changes {
-      let keepsPlace = !isCertain && !state.removed.contains(change.key)
-      let statement = try connection.statement(keepsPlace ? place.updateNew : place.update)
-      statement.bind(change.position, at: 1)
-      statement.bind(object.key, at: 2)
-      statement.bind(change.key, at: 3)
-      try statement.run()
-    }
-    positions.append((state, changes))
-  }
-
-  // MARK: History
-
-  private mutating func writeHistory() throws {
-    for store in touched {
-      let statement = try connection.statement(
-        "INSERT INTO \(store.schema).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
-          + "VALUES (?, ?, ?, ?)")
-      writer.start(statement.handle)
-      writer.date(Date())
-      writer.string(context.database.origin)
-      writer.optionalString(context.transactionAuthor)
-      writer.string(HistoryText.changes(plan, ofStore: store.place))
-      try statement.run()
-      saves.append((store, sqlite3_last_insert_rowid(connection.handle)))
-    }
   }
 }

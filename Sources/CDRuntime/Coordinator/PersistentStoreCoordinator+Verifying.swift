@@ -20,6 +20,10 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case invalid(ValidationError)
   /// A row says that it is of an entity which the model has not. No fetch gives it; counts of its root's include it.
   case unknownEntity(entity: String, key: Int64, name: String)
+  /// A hash of the metadata is not that of the model that the store carries.
+  case wrongHash(key: String)
+  /// A row of the history is none that can be read, by its number: who reads others' saves by it misses that one.
+  case unreadableHistory(id: Int64)
   /// The store's keys go on below one that is taken: a new object would not get a row.
   case keyTaken(entity: String)
 }
@@ -35,14 +39,16 @@ extension StoreFinding: CustomStringConvertible {
     case .invalid(let error): "\(error)"
     case .unknownEntity(let entity, let key, let name):
       "'\(entity)' p\(key) is of the entity '\(name)', which the model has not or which is abstract"
+    case .wrongHash(let key): "the metadata's \(key) is not that of the model that the store carries"
+    case .unreadableHistory(let id): "row \(id) of _cdgen_history cannot be read"
     case .keyTaken(let entity): "the next key of '\(entity)' is taken; raise it in _cdgen_keys"
     }
   }
 }
 
 extension PersistentStoreCoordinator {
-  /// Checks the stores whole: the files, the references, that every value can be read, and the rules of the model.
-  /// Nothing is changed.
+  /// Checks the stores whole: the files, the references, that every value can be read, the rules of the model, the
+  /// hashes of the metadata, and the history. Nothing is changed.
   ///
   /// All rows are read, in batches, so that the memory is bounded.
   ///
@@ -60,6 +66,8 @@ extension PersistentStoreCoordinator {
           .danglingReference(
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
+      findings += try wrongHashes(of: store, connection)
+      findings += try unreadableHistory(of: store, connection)
     }
     findings += try danglingReferences(connection)
     for root in plan.entities where root.root == root.index && root.home != nil {
@@ -119,6 +127,7 @@ extension PersistentStoreCoordinator {
     while true {
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(self)
+      context.keepAllErrors()
       let select = plan.selects[root.index]
       let connection = try context.reader()
       // The end is that of the rows: there may be none that an object can be made of.

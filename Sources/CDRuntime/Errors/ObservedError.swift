@@ -32,6 +32,8 @@ public struct ObservedError: Error, Hashable, Sendable {
     case uninsertableEntity
     /// No key could be reserved for a new object.
     case noKey(String)
+    /// A row has a key below 1, which no object can have. Fetches pass over it; counts that SQL makes include it.
+    case unusableKey(Int64)
     /// A fetched property's fetch failed.
     case fetchFailed(String)
   }
@@ -61,6 +63,7 @@ extension ObservedError: CustomStringConvertible {
     case .uninsertableEntity:
       "'\(entity)' cannot be inserted: it is abstract, or the context's model has no such entity, or another class for it"
     case .noKey(let text): "no key could be reserved for \(subject): \(text)"
+    case .unusableKey(let key): "a row of '\(entity)' was passed over: its key is \(key), and keys begin at 1"
     case .fetchFailed(let text): "fetched property \(subject) could not be fetched: \(text)"
     }
   }

@@ -12,10 +12,11 @@
 public enum SaveError: Error, Hashable, Sendable {
   /// Objects break rules of the schema: every mistake of every object.
   case validation([ValidationError])
-  /// Somebody else has changed or deleted rows since they were read.
+  /// Somebody else has changed, deleted or related rows since they were read: every row where that is so.
   case conflict([SaveConflict])
   /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
-  /// say which.
+  /// say which. The first that was found; a save that meets conflicts too throws those, for the values may be
+  /// other ones once they are resolved.
   case notUnique(entity: String, properties: [String], objectID: ManagedObjectID)
   /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
   case unsettled([ManagedObjectID])
@@ -41,12 +42,14 @@ public struct ValidationError: Error, Hashable, Sendable {
     case missingValue
     /// Less than the minimum, or more than the maximum.
     case outOfRange
-    /// Shorter or longer than allowed.
+    /// Shorter or longer than allowed: a string in characters as Swift counts them, a data value in bytes.
     case wrongLength
     /// The whole string does not match the pattern.
     case patternMismatch
     /// The pattern is no regular expression.
     case unusablePattern
+    /// Whether the string matches takes more than ten million steps to find out: the pattern backtracks.
+    case patternTooCostly
     /// Fewer or more objects than allowed.
     case wrongCount(Int)
     /// Not a number, or a date without end, which no store takes.
@@ -88,7 +91,7 @@ public struct ValidationError: Error, Hashable, Sendable {
   }
 }
 
-/// A row that somebody else has changed or deleted since it was read.
+/// A row that somebody else has changed, deleted or related since it was read.
 ///
 /// To save one's own values over those of somebody else:
 ///
@@ -104,20 +107,23 @@ public struct ValidationError: Error, Hashable, Sendable {
 /// }
 /// ```
 public struct SaveConflict: Error, Hashable, Sendable {
-  /// What has become of the row.
+  /// What somebody else has done.
   public enum Reason: Hashable, Sendable {
-    /// It has other values.
+    /// The object's row has other values.
     case changed
-    /// It is gone.
+    /// The object's row is gone.
     case deleted
+    /// The object that a one-to-one relationship was set to has another partner in the store. Where that one's
+    /// relationship is set to nil, the save succeeds; or else another object is to be chosen.
+    case partnerTaken
   }
 
-  /// What has become of the row.
+  /// What somebody else has done.
   public let reason: Reason
-  /// The object.
+  /// The object that was to be saved.
   public let objectID: ManagedObjectID
   /// The attributes and to-one relationships that have other values in the store than when the object was read, in
-  /// the order of the schema; none where the row is gone.
+  /// the order of the schema; none where the row is gone. With ``Reason/partnerTaken``, the relationship.
   public let keys: [String]
 
   /// A conflict of an object, for tests of code that resolves conflicts.
@@ -138,6 +144,8 @@ extension ValidationError: CustomStringConvertible {
       case .wrongLength: "is shorter or longer than allowed"
       case .patternMismatch: "does not match its pattern"
       case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+      case .patternTooCostly:
+        "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
       case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
       case .notANumber: "is not a number"
       case .unknownCase: "has a raw value that no case has"
@@ -161,6 +169,9 @@ extension SaveConflict: CustomStringConvertible {
       "\(objectID) has been changed by somebody else"
         + (keys.isEmpty ? "" : " (\(keys.joined(separator: ", ")))") + "; refresh it and save again"
     case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
+    case .partnerTaken:
+      "somebody else has given another partner to what \(objectID) refers to (\(keys.joined(separator: ", "))); "
+        + "take it from that one and save again, or choose another"
     }
   }
 }

@@ -88,8 +88,13 @@ extension FetchRun {
     var found: [FetchedKey] = []
     var current: (name: String, place: Int)?
     while try statement.step() {
+      let key = statement.int64(0)
+      guard key > 0 else {
+        context.reportUnusableKey(key, plan)
+        continue
+      }
       guard isMixed else {
-        found.append(FetchedKey(key: statement.int64(0), entity: plan.index))
+        found.append(FetchedKey(key: key, entity: plan.index))
         continue
       }
       let name = statement.string(1) ?? ""
@@ -98,7 +103,7 @@ extension FetchRun {
         guard let place = context.model.places[name] else { continue }
         current = (name, place)
       }
-      if let current { found.append(FetchedKey(key: statement.int64(0), entity: current.place)) }
+      if let current { found.append(FetchedKey(key: key, entity: current.place)) }
     }
     return found
   }

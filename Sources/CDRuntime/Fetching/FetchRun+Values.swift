@@ -1,10 +1,9 @@
 // Values of objects, as dictionaries.
 extension FetchRun {
-  /// The values of key paths for each object; all stored attributes where there are no key paths.
+  /// The values of key paths for each object.
   func dictionaries(of keyPaths: [String], isDistinct: Bool) throws -> [[String: FetchedValue]] {
     var names: [String] = []
     for name in keyPaths where !names.contains(name) { names.append(name) }
-    if names.isEmpty { names = plan.slots.filter { $0.isStored && $0.attribute != nil }.map(\.name) }
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
     let types = try names.map { try check.value(of: $0) }
     let rows = try answer { run in

@@ -64,6 +64,10 @@ extension ManagedObjectContext {
     for request: FetchRequest<Object>
   ) throws -> [[String: FetchedValue]] {
     let plan = try entityPlan(of: request)
+    var request = request
+    if request.propertiesToFetch.isEmpty {
+      request.propertiesToFetch = plan.slots.filter { $0.isStored && $0.attribute != nil }.map(\.name)
+    }
     try catchUpForFetch()
     return try FetchRun(request, of: plan, in: self).dictionaries(
       of: request.propertiesToFetch, isDistinct: request.returnsDistinctResults)

@@ -169,10 +169,10 @@ extension ManagedObjectContext {
         columns = places
       }
       let row = RowReader(statement: statement.handle, map: columns, report: rowReport)
+      guard let object = object(from: row, statement.handle, scope, map) else { continue }
       rows.append(
         (
-          statement.int64(owner), statement.isNull(owner + 1) ? nil : statement.int64(owner + 1),
-          object(from: row, statement.handle, scope, map)
+          statement.int64(owner), statement.isNull(owner + 1) ? nil : statement.int64(owner + 1), object
         ))
     }
     map.expectHeld(rows.count)

@@ -18,6 +18,14 @@ struct Reach {
     return roots.areIndependent(of: pending)
   }
 
+  /// Whether a predicate or one of some key paths may read properties of these names, of whatever entity.
+  func mayRead(_ names: Set<String>, _ predicate: FetchPredicate?, _ keyPaths: [String]) -> Bool {
+    var roots = Roots(reach: self)
+    if let predicate { roots.add(predicate) }
+    for path in keyPaths { roots.add(ValueExpression.keyPath(path)) }
+    return roots.mayRead(names)
+  }
+
   func isIndependent(_ keys: [SortKey], of pending: Set<Int>) -> Bool {
     var roots = Roots(reach: self)
     for key in keys { roots.add(ValueExpression.keyPath(key.keyPath)) }
@@ -29,12 +37,16 @@ struct Reach {
 private struct Roots {
   let reach: Reach
   private var places: Set<Int> = []
+  /// All keys that stand in paths.
+  private var keys: Set<String> = []
   /// Whether something is read of which it is not known what it reads in turn.
   private var isUnknown = false
   /// The entities of SUBQUERY's variables.
   private var scope: [String: EntityPlan] = [:]
 
   init(reach: Reach) { self.reach = reach }
+
+  func mayRead(_ names: Set<String>) -> Bool { isUnknown || !keys.isDisjoint(with: names) }
 
   func areIndependent(of pending: Set<Int>) -> Bool { !isUnknown && places.isDisjoint(with: pending) }
 
@@ -99,6 +111,7 @@ private struct Roots {
   }
 
   private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {
+    for case .key(let key) in steps { keys.insert(key) }
     // What a variable's value has on its way is read in memory, changes and all.
     if case .variable(let name) = base.kind, scope[name] == nil, reach.variables.contains(name) { return nil }
     guard var entity = add(base) else {

@@ -37,8 +37,8 @@ extension GeneratedModel {
   public let classes: [String: @Sendable (ObjectSeed) -> ManagedObject]
 
   public init(
-    format: GeneratedCodeFormat1.Type, canonicalJSON: String,
-    classes: [String: @Sendable (ObjectSeed) -> ManagedObject]
+    format: GeneratedCodeFormat1.Type, classes: [String: @Sendable (ObjectSeed) -> ManagedObject],
+    canonicalJSON: String
   ) {
     self.canonicalJSON = canonicalJSON
     self.classes = classes

@@ -1,5 +1,8 @@
 // An object as what predicates and expressions are evaluated with: its values with all unsaved changes.
 extension ManagedObject: EvaluationSubject {
+  /// The value of a property as predicates see it, with all unsaved changes.
+  ///
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
     if let slot = scope.plan.slot(key) { return evaluationValue(of: slot) }
     guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
@@ -12,6 +15,7 @@ extension ManagedObject: EvaluationSubject {
     }
   }
 
+  /// What makes the object equal to a constant that means it.
   public final var evaluationIdentity: ObjectReference? { reference }
 
   private final func evaluationValue(of slot: SlotPlan) -> EvaluationValue {

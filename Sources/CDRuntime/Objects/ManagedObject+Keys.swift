@@ -41,7 +41,13 @@ extension ManagedObject {
       try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
     case .composite(let attribute, let fields):
       guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
-      let fitted = value.attribute.flatMap { Self.fitted($0, fields) }
+      var fitted = value.attribute.flatMap { Self.fitted($0, fields) }
+      // The columns cannot tell them apart, and what is read before the save is to be what is read after it.
+      if attribute.isOptional, case .composite(let values)? = fitted,
+        values.values.allSatisfy({ $0 == .null })
+      {
+        fitted = .null
+      }
       try setAttribute(fitted, given: value, expected: attribute.type.schemaName, slot)
     case .relationship(let relationship):
       try setRelated(value, relationship)

@@ -22,8 +22,8 @@ final class ModelPlan: Sendable {
   let assignment: StoreAssignment
   /// What makes derived attributes of other objects change.
   let triggers: [DerivationTrigger]
-  /// Whether a save has anything to derive.
-  let hasDerivedSlots: Bool
+  /// The names of derived attributes, of any entity.
+  let derivedNames: Set<String>
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
   /// Whether a class is asked at the turns of its objects' lives.
@@ -52,7 +52,7 @@ final class ModelPlan: Sendable {
     let (entities, joins) = try builder.build()
     self.entities = entities
     self.joins = joins
-    hasDerivedSlots = entities.contains { !$0.derivedSlots.isEmpty }
+    derivedNames = Set(entities.flatMap { plan in plan.derivedSlots.map { plan.slots[$0].name } })
     triggers = DerivationTrigger.all(in: entities)
     hasLifecycle = entities.contains(where: \.hasLifecycle)
     hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
@@ -60,6 +60,9 @@ final class ModelPlan: Sendable {
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
+
+  /// Whether a save has anything to derive.
+  var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 
   /// The data hash of the entities that a store holds: the whole version's where it holds all.
   func dataHash(ofStore place: Int) -> Digest {

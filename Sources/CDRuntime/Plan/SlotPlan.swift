@@ -115,6 +115,9 @@ final class RelationshipPlan: Sendable {
   var isToMany: Bool { description.isToMany }
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 
+  /// Whether an object is related to one object at the most, and that one to no other.
+  var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
+
   /// Whether the store guarantees that the object of a reference exists.
   var isGuaranteed: Bool { isWithinStore && inverse?.deleteRule != .noAction }
 

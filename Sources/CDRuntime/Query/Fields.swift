@@ -41,6 +41,7 @@ public protocol FieldPath: Sendable {
 /// let some = try Book.fetch(where: { $0.title.isIn(["Walden", "Typee"]) }, in: context)
 /// ```
 public struct Attribute<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -56,6 +57,7 @@ public struct Attribute<Value: Sendable>: FieldPath {
 /// ```
 @dynamicMemberLookup
 public struct ToOne<Destination: ManagedObject>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -93,6 +95,7 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
 /// ```
 @dynamicMemberLookup
 public struct ToMany<Destination: ManagedObject>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -127,6 +130,7 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
 ///   where: { $0.address.field("city", as: String?.self) == "Concord" }, in: context)
 /// ```
 public struct CompositeField<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }

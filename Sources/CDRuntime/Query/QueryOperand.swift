@@ -41,6 +41,7 @@ public enum QueryQuantifier: Hashable, Sendable {
 }
 
 extension QueryOperand {
+  /// One value, where nothing else is said.
   public var quantifier: QueryQuantifier { .one }
 
   /// The operand held against a value.
@@ -66,7 +67,9 @@ extension QueryOperand {
 /// ```
 public struct Quantified<Value: Sendable>: QueryOperand {
   let keys: [String]
+  /// How many of the values have to meet the condition.
   public let quantifier: QueryQuantifier
+  /// The values as an expression: the path to them.
   public var expression: ValueExpression { .keyPath(keys.joined(separator: ".")) }
 }
 
@@ -77,6 +80,7 @@ public struct Quantified<Value: Sendable>: QueryOperand {
 /// let busy = try Book.fetch(where: { $0.reviewCount * 2 > $0.pages }, in: context)
 /// ```
 public struct Calculated<Value: Sendable>: QueryOperand {
+  /// The calculation.
   public let expression: ValueExpression
 }
 
@@ -90,6 +94,7 @@ extension Attribute: QueryOperand {}
 /// let hers = try Book.fetch(where: { $0.authors.name.any == "Grace" }, in: context)
 /// ```
 public struct ManyAttribute<Value: Sendable>: FieldPath {
+  /// The keys on the way, as a key path has them.
   public let keys: [String]
 
   /// One of the values at least meets the condition. Never true of no values.

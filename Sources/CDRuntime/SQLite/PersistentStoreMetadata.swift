@@ -28,6 +28,10 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
   public let modelVersion: ModelVersion
   /// The data hash of the entities that the store holds.
   public let dataHash: String
+  /// The hash of the version's indexes and unique constraints.
+  public let layoutHash: String
+  /// The hash of the whole version, of all that has an effect.
+  public let definitionHash: String
   /// The data hashes of the version's entities, by name.
   public let entityHashes: [String: String]
   /// What the app keeps here: see ``PersistentStoreCoordinator/setMetadata(_:forStore:)``.
@@ -40,6 +44,8 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
     modelID = metadata.modelID
     modelName = metadata.modelName
     dataHash = metadata.dataHash
+    layoutHash = metadata.layoutHash
+    definitionHash = metadata.definitionHash
     values = metadata.values
     do {
       modelVersion = try ModelVersion(canonicalJSON: metadata.version)

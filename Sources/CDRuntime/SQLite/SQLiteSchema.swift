@@ -158,13 +158,17 @@ struct SQLiteSchema {
     for kind in root.kinds.map({ model.entities[$0] }) {
       for column in kind.columns where column.isReference {
         var columns = [SQLite.quoted(column.name)]
-        if let relationship = kind.slots[column.slot].relationship, let slot = relationship.inverseSlot,
+        let relationship = kind.slots[column.slot].relationship
+        if let relationship, let slot = relationship.inverseSlot,
           let inverse = model.entities[relationship.destination].slots[slot].relationship,
           let position = model.positionColumn(of: inverse)
         {
           columns.append(SQLite.quoted(position))
         }
-        addIndex("\(root.table).\(column.name)", table: root.table, columns: columns)
+        // NULL does not count in a unique index, so that one over all rows serves `== nil` too.
+        addIndex(
+          "\(root.table).\(column.name)", table: root.table, columns: columns,
+          isUnique: relationship?.isOneToOne == true)
       }
     }
   }

@@ -52,7 +52,10 @@ struct StoreOpening {
         url, model: found.modelName, from: found.versionNumber, to: source.version.number)
     }
     if isReadOnly { return found.storeID }
-    if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash {
+    // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
+    if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
+      || !hasIndexes()
+    {
       if inTransaction {
         try update(to: wanted)
       } else {
@@ -62,17 +65,29 @@ struct StoreOpening {
     return found.storeID
   }
 
+  /// Whether all indexes that the model asks for are there, and as it asks for them.
+  private func hasIndexes() throws -> Bool {
+    let present = try presentIndexes()
+    return SQLiteSchema(model, store: place).indexes.allSatisfy { present[$0.name] == $0.sql }
+  }
+
+  /// The text of each index of the store by its name.
+  private func presentIndexes() throws -> [String: String] {
+    let rows = try connection.rows(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    return rows.reduce(into: [:]) { present, row in
+      if let name = row[0], let sql = row[1] { present[name] = sql }
+    }
+  }
+
   /// Makes the indexes those of the model, and lets the metadata say so.
   private func update(to metadata: StoreMetadata) throws {
     let schema = SQLiteSchema(model, store: place)
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     var present: Set<String> = []
-    let rows = try connection.rows(
-      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    for row in rows {
-      guard let name = row[0] else { continue }
-      if wanted[name] == row[1] {
+    for (name, sql) in try presentIndexes() {
+      if wanted[name] == sql {
         present.insert(name)
       } else {
         try connection.execute("DROP INDEX \(SQLite.quoted(name))")

@@ -71,6 +71,31 @@ struct FetchQuery {
     }
   }
 
+  /// Runs the query and hands over one object after another: those of the store are read in batches, and none is
+  /// held any longer than it is needed.
+  ///
+  /// - Parameter begin: Called once the query has an answer.
+  /// - Throws: ``RequestError``, and what the bodies throw.
+  func forEach(
+    in context: ManagedObjectContext, begin: () -> Void = {}, _ body: (ManagedObject) throws -> Void
+  ) throws {
+    if isInMemory {
+      let objects = try run(in: context)
+      begin()
+      return try objects.forEach(body)
+    }
+    let results: LazyFetchResults<ManagedObject>
+    do {
+      var request = try request(context)
+      request.fetchBatchSize = 500
+      results = try context.lazyFetch(request)
+    } catch {
+      throw RequestError(error, format: format ?? "")
+    }
+    begin()
+    for object in results { try body(object) }
+  }
+
   func count(in context: ManagedObjectContext) throws -> Int {
     do {
       return isInMemory ? try inMemory(context).count : try context.count(for: request(context))

@@ -11,7 +11,7 @@ struct Create: ParsableCommand {
       cdstore create Old.sqlite --model Notes.cdmodel --version 1
       """)
 
-  enum StoreType: String, CaseIterable, ExpressibleByArgument { case sqlite }
+  enum StoreType: String, CaseIterable, ExpressibleByArgument { case sqlite, xml, binary }
 
   @Argument(help: "The store's file, which must not be there.", completion: .file())
   var store: String
@@ -22,8 +22,14 @@ struct Create: ParsableCommand {
   @Option(help: "The version of the model; the current one by default.")
   var version: Int?
 
-  @Option(help: "The kind of store.")
+  @Option(help: "The kind of store; this release makes sqlite ones only.")
   var type: StoreType = .sqlite
+
+  func validate() throws {
+    guard type == .sqlite else {
+      throw ValidationError("this release has no \(type) stores yet; leave out --type, or say --type sqlite")
+    }
+  }
 
   func run() throws {
     let model = try ModelSource.load(model, version: version)

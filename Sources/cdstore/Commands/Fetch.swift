@@ -102,20 +102,28 @@ struct Fetch: ParsableCommand {
   ) throws {
     try context.perform {
       if count { return Lines.write("\(try query.count(in: context))") }
-      let objects = try query.run(in: context)
+      var output = BufferedOutput()
+      // What has been printed when a row fails is a part of the answer, and is seen to be.
+      defer { output.flush() }
       switch format {
       case .table:
-        let cells = try objects.map { try rows.cells($0, of: entity) }
-        Lines.write(Lines.table(rows.header(entity), cells))
+        // The widths of the columns are known at the end.
+        var cells: [[String]] = []
+        try query.forEach(in: context) { cells.append(try rows.cells($0, of: entity)) }
+        output.write(Lines.table(rows.header(entity), cells))
       case .csv:
-        Lines.write(Lines.csv(rows.header(entity)))
-        for object in objects { Lines.write(Lines.csv(try rows.cells(object, of: entity))) }
-      case .json:
-        Lines.write("[")
-        for (place, object) in objects.enumerated() {
-          Lines.write(try rows.row(object).canonicalText + (place + 1 < objects.count ? "," : ""))
+        try query.forEach(in: context, begin: { output.write(Lines.csv(rows.header(entity))) }) { object in
+          output.write(Lines.csv(try rows.cells(object, of: entity)))
         }
-        Lines.write("]")
+      case .json:
+        var last: String?
+        try query.forEach(in: context, begin: { output.write("[") }) { object in
+          let row = try rows.row(object).canonicalText
+          if let last { output.write(last + ",") }
+          last = row
+        }
+        if let last { output.write(last) }
+        output.write("]")
       }
     }
   }

@@ -17,7 +17,9 @@ struct Info: ParsableCommand {
     var lines = [
       ("type", "sqlite, format \(metadata.formatVersion)"), ("store", metadata.storeID.uuidString),
       ("model", "\(metadata.modelName), version \(metadata.modelVersion.number)"),
-      ("model id", metadata.modelID.uuidString), ("data hash", metadata.dataHash), ("size", "\(size) bytes"),
+      ("model id", metadata.modelID.uuidString), ("data hash", metadata.dataHash),
+      ("layout hash", metadata.layoutHash), ("definition hash", metadata.definitionHash),
+      ("size", "\(size) bytes"),
     ]
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))

@@ -16,13 +16,25 @@ struct Verify: ParsableCommand {
   var store: String
 
   func run() throws {
-    let container = try ModelSource.open(store, isReadOnly: true)
-    let findings = try container.persistentStoreCoordinator.verify()
+    let findings = try findings()
     for finding in findings { Lines.write(finding.description) }
     guard findings.isEmpty else {
       Lines.error("\(findings.count) \(findings.count == 1 ? "finding" : "findings")")
       throw ExitCode.failure
     }
     Lines.write("\(store) is whole")
+  }
+
+  private func findings() throws -> [StoreFinding] {
+    guard FileManager.default.fileExists(atPath: store) else {
+      throw Problem("there is no store at \(store)")
+    }
+    // By its data hash a store is opened, or taken for one that needs a migration: a wrong one is to be named.
+    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let hashes = ModelHashes(metadata.modelVersion)
+    guard
+      ([hashes.data] + hashes.configurations.values).contains(where: { $0.description == metadata.dataHash })
+    else { return [.wrongHash(key: "dataHash")] }
+    return try ModelSource.open(store, isReadOnly: true).persistentStoreCoordinator.verify()
   }
 }

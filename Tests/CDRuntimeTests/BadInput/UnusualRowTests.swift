@@ -113,6 +113,39 @@ import Testing
     #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["Thoreau"])
   }
 
+  @Test(arguments: [0, -1, Int64.min])
+  func rowsWithoutAKeyThatAnObjectCanHaveArePassedOver(key: Int64) throws {
+    try change("INSERT INTO Author (_pk, _version, name) VALUES (\(key), 1, 'Nobody')")
+    let report = ObservedError(reason: .unusableKey(key), entity: "Author", property: nil, objectID: nil)
+    for _ in 1...2 {
+      let context = try store.freshContext()
+      #expect(try Author.objects(in: context).map(\.name) == ["Thoreau"])
+      #expect(context.recentErrors == [report])
+      let request = FetchRequest<Author>()
+      #expect(try context.objectIDs(for: request).count == 1)
+      #expect(try context.lazyFetch(request).map(\.name) == ["Thoreau"])
+      #expect(context.registeredObjects.count == 1)
+    }
+    // A reference to one is a reference to nothing.
+    try change("UPDATE Author SET spouse = \(key) WHERE _pk > 0")
+    let context = try store.freshContext()
+    #expect(try #require(try Author.objects(in: context).first).spouse == nil)
+  }
+
+  @Test func anObjectThatCouldNotBeMadeFailsOneSave() throws {
+    try change("UPDATE _cdgen_keys SET next = 9223372036854775807 WHERE entity = 'Author'")
+    let context = try store.freshContext()
+    let author = Author(name: "Second", in: context)
+    #expect(author.isInaccessible && context.hasChanges)
+    let tag = Tag(name: "t", in: context)
+    #expect(throws: (any Error).self) { try context.save() }
+    #expect(tag.isInserted && context.hasChanges)
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try Tag.objects(in: store.freshContext()).map(\.name) == ["t"])
+    #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["Thoreau"])
+  }
+
   @Test func keysThatHaveComeToTheirEndAreAnErrorOfTheSave() throws {
     try change("UPDATE _cdgen_keys SET next = 9223372036854775807")
     let context = try store.freshContext()

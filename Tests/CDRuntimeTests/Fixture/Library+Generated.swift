@@ -546,10 +546,10 @@ nonisolated extension CDRuntime.EntityClass where Self: Book {
 nonisolated enum LibraryModel: CDRuntime.GeneratedModel {
   static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,
-    canonicalJSON: LibraryDescription.model.canonicalJSON,
     classes: [
       "Publication": { Publication(_seed: $0) }, "Book": { Book(_seed: $0) },
       "Magazine": { Magazine(_seed: $0) }, "Author": { Author(_seed: $0) },
       "Review": { Review(_seed: $0) }, "Tag": { Tag(_seed: $0) }, "Shelf": { Shelf(_seed: $0) },
-    ])
+    ],
+    canonicalJSON: LibraryDescription.model.canonicalJSON)
 }

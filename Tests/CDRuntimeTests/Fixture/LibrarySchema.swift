@@ -44,7 +44,7 @@ enum LibrarySchema {
     WITHOUT ROWID
     CREATE TABLE sqlite_sequence(name,seq)
     CREATE INDEX "Author.friends._target" ON "Author.friends" ("_target")
-    CREATE INDEX "Author.spouse" ON "Author" ("spouse")
+    CREATE UNIQUE INDEX "Author.spouse" ON "Author" ("spouse")
     CREATE INDEX "Book.index.priority.-salesRank" ON "Publication" ("priority", "salesRank" DESC) WHERE \
     "_entity" IN ('Book')
     CREATE INDEX "Book.tags._target" ON "Book.tags" ("_target")
@@ -52,7 +52,7 @@ enum LibrarySchema {
     CREATE INDEX "Publication._entity" ON "Publication" ("_entity")
     CREATE INDEX "Publication.author" ON "Publication" ("author")
     CREATE INDEX "Publication.index.title" ON "Publication" ("title")
-    CREATE INDEX "Publication.prequel" ON "Publication" ("prequel")
+    CREATE UNIQUE INDEX "Publication.prequel" ON "Publication" ("prequel")
     CREATE INDEX "Review.book" ON "Review" ("book", "book.position")
     CREATE INDEX "Shelf.books._target" ON "Shelf.books" ("_target")
     CREATE INDEX "Shelf.favourite" ON "Shelf" ("favourite")

@@ -66,6 +66,35 @@ import Testing
     #expect(try findings().contains(.invalid(mistake)))
   }
 
+  @Test func allUnreadableValuesOfABatchAreFound() throws {
+    try PlainSQL.run(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+        + "INSERT INTO Tag (_pk, _version, name) SELECT i, 1, CAST(x'FF' AS TEXT) || i FROM n;"
+        + "UPDATE _cdgen_keys SET next = 3000", at: store.url)
+    #expect(try findings().count == 299)
+  }
+
+  @Test(arguments: ["dataHash", "layoutHash", "definitionHash"])
+  func hashesOfAnotherModelAreFound(key: String) throws {
+    let coordinator = try store.container().persistentStoreCoordinator
+    try PlainSQL.run("UPDATE _cdgen_metadata SET value = 'x' || value WHERE key = '\(key)'", at: store.url)
+    #expect(try coordinator.verify() == [.wrongHash(key: key)])
+  }
+
+  @Test func hashesOfEntitiesAreCheckedToo() throws {
+    try PlainSQL.run("UPDATE _cdgen_metadata SET value = '{}' WHERE key = 'entityHashes'", at: store.url)
+    #expect(try findings() == [.wrongHash(key: "entityHashes")])
+  }
+
+  @Test(arguments: [
+    ("changes", "no JSON"), ("changes", "[]"), ("changes", "{\"Tag\":{\"inserted\":[[2,1]]}}"),
+    ("origin", "me"),
+  ])
+  func aHistoryThatCannotBeReadIsFound(column: String, text: String) throws {
+    try PlainSQL.run("UPDATE _cdgen_history SET \(column) = '\(text)'", at: store.url)
+    #expect(try findings() == [.unreadableHistory(id: 1)])
+  }
+
   @Test func danglingReferencesAreFound() throws {
     try PlainSQL.run("PRAGMA foreign_keys = OFF; DELETE FROM Author", at: store.url)
     #expect(

@@ -194,13 +194,50 @@ import Testing
     try expect("fetch", "n.sqlite", "Folder", "--count", output: "1\n")
   }
 
+  @Test(arguments: ["data", "layout", "definition"])
+  func aHashOfAnotherModelIsFound(name: String) throws {
+    let info = try run("info", "n.sqlite").output
+    let hash = try #require(try Regex("\(name) hash +([0-9a-f]{64})").firstMatch(in: info)?[1].substring)
+    // Of the same length, where it stands in the file.
+    var file = try Data(contentsOf: folder.url.appending(path: "n.sqlite"))
+    let place = try #require(file.range(of: Data(hash.utf8)))
+    file.replaceSubrange(place, with: Data(String(repeating: "0", count: 64).utf8))
+    try file.write(to: folder.url.appending(path: "n.sqlite"))
+    try expect(
+      "verify", "n.sqlite", status: 1,
+      output: "the metadata's \(name)Hash is not that of the model that the store carries\n",
+      errors: "1 finding\n")
+  }
+
+  @Test func manyRowsComeWhole() throws {
+    let rows = (1...3000).map { "{\"name\": \"t\($0)\"}" }.joined(separator: ",")
+    try expect("load", "n.sqlite", "-", input: "{\"Tag\": [\(rows)]}", output: "Tag: 3000\n")
+    for evaluator in ["store", "memory"] {
+      for format in ["json", "csv"] {
+        let result = try run(
+          "fetch", "n.sqlite", "Tag", "--sort", "name", "--format", format, "--evaluator", evaluator)
+        let lines = result.output.split(separator: "\n")
+        #expect(result.status == 0 && lines.count == (format == "json" ? 3002 : 3001))
+        #expect(lines.first == (format == "json" ? "[" : "@id,name"))
+        if format == "json" {
+          #expect(lines.last == "]" && lines.dropLast(2).dropFirst().allSatisfy { $0.hasSuffix("},") })
+          #expect(lines.dropLast().last?.hasSuffix("}") == true)
+        }
+      }
+    }
+    try expect("fetch", "n.sqlite", "Note", "--format", "json", output: "[\n]\n")
+  }
+
   @Test func informationIsThatOfTheStore() throws {
     try load()
     let lines = try run("info", "n.sqlite").output.split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
-    #expect(lines[0] == "type       sqlite, format 1")
-    #expect(lines[2] == "model      Notes, version 1")
-    #expect(lines[3] == "model id   0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A10")
+    #expect(lines[0] == "type             sqlite, format 1")
+    #expect(lines[2] == "model            Notes, version 1")
+    #expect(lines[3] == "model id         0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A10")
+    for (line, name) in zip(lines[4...6], ["data", "layout", "definition"]) {
+      #expect(line.wholeMatch(of: /(\w+) hash +[0-9a-f]{64}/)?.1 == name[...])
+    }
     #expect(
       lines.suffix(7) == [
         "Entity  Objects", "------  -------", "Item    0", "Note    2", "Folder  1", "Tag     1", "",
@@ -243,6 +280,13 @@ import Testing
       errors: "Error: Notes.cdmodel has no version 3; it has 1\n")
     try expect(
       "fetch", "none.sqlite", "Note", status: 1, errors: "Error: there is no store at none.sqlite\n")
+    for type in ["xml", "binary"] {
+      let result = try run("create", "m.\(type)", "--model", "Notes.cdmodel", "--type", type)
+      #expect(result.status == 64)
+      #expect(
+        result.errors.split(separator: "\n").first
+          == "Error: this release has no \(type) stores yet; leave out --type, or say --type sqlite")
+    }
     #expect(try run("fetch", "n.sqlite").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--limit", "-1").status == 64)
     #expect(try run("fetch", "n.sqlite", "Note", "--args", "{").status == 64)

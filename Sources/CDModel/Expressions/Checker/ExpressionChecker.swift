@@ -3,8 +3,10 @@
 /// The build checks the schema's expressions with it, and the runtime those of fetches, so that both say the
 /// same.
 public struct ExpressionChecker: Sendable {
+  /// The version that names are looked up in.
   public let graph: EntityGraph
 
+  /// A checker for the expressions of a version.
   public init(graph: EntityGraph) {
     self.graph = graph
   }
@@ -116,6 +118,7 @@ public struct CheckedPredicate: Hashable, Sendable {
 public struct CheckedExpression: Hashable, Sendable {
   /// The expression, with the names of enumeration cases replaced by their raw values.
   public let expression: ValueExpression
+  /// The type of the value, `.unknown` where nothing gives one.
   public let type: ExpressionType
   /// Whether the value may be nil.
   public let isOptional: Bool
@@ -136,12 +139,14 @@ public struct CheckedExpression: Hashable, Sendable {
 
 /// A variable of an expression, with what its uses say of it.
 public struct CheckedVariable: Hashable, Sendable {
+  /// The name, without `$`.
   public let name: String
   /// The type, `.unknown` where no use gives one.
   public let type: ExpressionType
   /// Whether nil makes sense for it: it is only ever tested for equality with values that may be nil.
   public let isOptional: Bool
 
+  /// A variable as given.
   public init(name: String, type: ExpressionType, isOptional: Bool) {
     self.name = name
     self.type = type

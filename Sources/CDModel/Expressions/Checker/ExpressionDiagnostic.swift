@@ -1,5 +1,6 @@
 /// A mistake in an expression, found by comparing it with a model.
 public struct ExpressionDiagnostic: Hashable, Sendable {
+  /// What follows from a diagnostic.
   public enum Severity: Hashable, Sendable {
     /// The expression has no answer: an unknown key, a number ordered against a string. A fetch throws.
     case error
@@ -10,16 +11,19 @@ public struct ExpressionDiagnostic: Hashable, Sendable {
     case warning
   }
 
+  /// What follows from it.
   public let severity: Severity
 
   /// Where, in the text of the expression; nil for an expression that was built.
   public let span: SourceSpan?
 
+  /// What is wrong, for people: keys and types, never data.
   public let message: String
 
   /// A name that was probably meant.
   public let suggestion: String?
 
+  /// A diagnostic as given.
   public init(_ severity: Severity, span: SourceSpan?, _ message: String, suggestion: String? = nil) {
     self.severity = severity
     self.span = span

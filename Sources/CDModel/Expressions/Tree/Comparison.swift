@@ -1,11 +1,17 @@
 /// A comparison of two values: `left operator[options] right`, with ANY or ALL before it or without.
 public struct Comparison: Hashable, Sendable {
+  /// What is compared: a collection where there is an ANY or ALL.
   public var left: ValueExpression
+  /// How it is compared.
   public var `operator`: ComparisonOperator
+  /// What it is compared with.
   public var right: ValueExpression
+  /// How many of the left side's elements it must hold for.
   public var modifier: ComparisonModifier
+  /// How strings are compared; without effect on other values.
   public var options: ComparisonOptions
 
+  /// A comparison; without options strings are compared by their code units.
   public init(
     left: ValueExpression, operator: ComparisonOperator, right: ValueExpression,
     modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
@@ -20,11 +26,17 @@ public struct Comparison: Hashable, Sendable {
 
 /// The operator of a comparison. The raw value is its canonical text.
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+  /// The same value, or nil on both sides; numbers of different types by what they count.
   case equalTo = "=="
+  /// The opposite of `==`: nil is unequal to every value.
   case notEqualTo = "!="
+  /// Before the right side. No order with nil is true, but `<=` and `>=` of two nils.
   case lessThan = "<"
+  /// Before the right side, or equal to it.
   case lessThanOrEqualTo = "<="
+  /// Behind the right side.
   case greaterThan = ">"
+  /// Behind the right side, or equal to it.
   case greaterThanOrEqualTo = ">="
   /// lower <= left <= upper; the right side is an array of the two bounds.
   case between = "BETWEEN"
@@ -32,7 +44,9 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
   case `in` = "IN"
   /// IN with its sides exchanged.
   case contains = "CONTAINS"
+  /// The string begins with the right one.
   case beginsWith = "BEGINSWITH"
+  /// The string ends with the right one.
   case endsWith = "ENDSWITH"
   /// The whole string is the pattern's, in which `*` is any text and `?` one character.
   case like = "LIKE"
@@ -58,8 +72,10 @@ public enum ComparisonModifier: Hashable, Sendable, CaseIterable {
 
 /// How strings are compared. Without options they are compared by their code units.
 public struct ComparisonOptions: OptionSet, Hashable, Sendable {
+  /// The options as bits.
   public let rawValue: UInt8
 
+  /// Options of bits.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }

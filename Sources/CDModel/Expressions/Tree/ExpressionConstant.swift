@@ -4,10 +4,15 @@
 /// the same when their code units are, and `1`, `1.0` and `YES` are three constants though they compare as
 /// equal when they are evaluated.
 public enum ExpressionConstant: Hashable, Sendable {
+  /// A single value, or nil.
   case value(AttributeValue)
+  /// Elements in an order.
   case array([ExpressionConstant])
+  /// Elements without an order, each once.
   case set(Set<ExpressionConstant>)
+  /// Values by keys, which paths lead to.
   case dictionary([String: ExpressionConstant])
+  /// A managed object.
   case object(ObjectReference)
 
   /// `nil`.

@@ -3,17 +3,25 @@
 /// Names are read with or without a trailing colon: `sum(x)` and `sum:(x)`.
 public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   // Of a collection of numbers, or of several numbers.
+  /// What the name says, of numbers that are not nil; `stddev` is that of a whole population.
   case sum, count, min, max, average, median, mode, stddev
 
   // Of two numbers.
+  /// The sum.
   case addTo = "add:to:"
+  /// The first less the second.
   case fromSubtract = "from:subtract:"
+  /// The product.
   case multiplyBy = "multiply:by:"
+  /// The quotient; of integers it is one too.
   case divideBy = "divide:by:"
+  /// The remainder of a division.
   case modulusBy = "modulus:by:"
+  /// The first to the power of the second.
   case raiseToPower = "raise:toPower:"
 
   // Of a number.
+  /// What the name says: `log` is to the base 10, `ln` and `exp` to that of e.
   case sqrt, log, ln, exp, abs, floor, ceiling, trunc
 
   // Of the bits of integers.
@@ -25,7 +33,9 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   case onesComplement = "onesComplement:"
 
   // Of a string.
+  /// The string in one case, by Unicode's rules and no language's.
   case uppercase, lowercase
+  /// The length of the string.
   case length = "length:"
   /// The value itself: a hint to a store not to use an index.
   case noindex = "noindex:"

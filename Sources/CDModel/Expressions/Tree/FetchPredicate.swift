@@ -14,14 +14,17 @@ public struct FetchPredicate: Hashable, Sendable {
   public indirect enum Kind: Hashable, Sendable {
     /// `TRUEPREDICATE` or `FALSEPREDICATE`.
     case constant(Bool)
+    /// A comparison of two values.
     case comparison(Comparison)
     /// True when all of the parts are. There are at least two.
     case and([FetchPredicate])
     /// True when one of the parts is. There are at least two.
     case or([FetchPredicate])
+    /// True where the other is not.
     case not(FetchPredicate)
   }
 
+  /// What the predicate says.
   public let kind: Kind
 
   /// Where the predicate stands in the text that it was read from; nil for one that was built.

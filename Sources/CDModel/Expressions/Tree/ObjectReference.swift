@@ -12,6 +12,7 @@ public struct ObjectReference: Hashable, Sendable {
   /// The runtime's own identifier, where there is one. It takes no part in equality.
   public let identifier: (any Sendable)?
 
+  /// A reference as given.
   public init(entity: String, uri: String, identifier: (any Sendable)? = nil) {
     self.entity = entity
     self.uri = uri

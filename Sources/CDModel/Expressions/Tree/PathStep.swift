@@ -21,5 +21,6 @@ public indirect enum PathStep: Hashable, Sendable {
 /// The collection operators that a key path may have. Others are read, and refused by the checker and when
 /// evaluated.
 public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
+  /// `@count`, `@sum` and so on, under Core Data's names. nil does not count in `@sum`, `@avg`, `@min` and `@max`.
   case count, sum, avg, min, max, distinctUnionOfObjects, unionOfObjects
 }

@@ -12,10 +12,12 @@ extension ValueExpression {
   /// `nil`.
   public static let null = ValueExpression(kind: .constant(.null), span: nil)
 
+  /// A constant.
   public static func constant(_ constant: ExpressionConstant) -> ValueExpression {
     ValueExpression(kind: .constant(constant), span: nil)
   }
 
+  /// A single value as a constant.
   public static func constant(_ value: AttributeValue) -> ValueExpression {
     ValueExpression(kind: .constant(.value(value)), span: nil)
   }
@@ -47,10 +49,12 @@ extension ValueExpression {
     aggregate(elements, span: nil)
   }
 
+  /// A number with the other sign.
   public static func negated(_ operand: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .negated(operand), span: nil)
   }
 
+  /// An integer with all bits turned over.
   public static func bitwiseComplement(_ operand: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .bitwiseComplement(operand), span: nil)
   }
@@ -71,6 +75,7 @@ extension ValueExpression {
     }
   }
 
+  /// A function of arguments. Their count is the checker's to judge.
   public static func function(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) -> ValueExpression {
@@ -91,18 +96,21 @@ extension ValueExpression {
     cast(value, type, otherwise: otherwise, span: nil)
   }
 
+  /// One of two values, as a condition decides.
   public static func ternary(
     _ condition: FetchPredicate, _ yes: ValueExpression, _ no: ValueExpression
   ) -> ValueExpression {
     ValueExpression(kind: .ternary(condition, yes, no), span: nil)
   }
 
+  /// The elements of a collection that meet a condition, in which a variable stands for each of them.
   public static func subquery(
     _ collection: ValueExpression, variable: String, _ condition: FetchPredicate
   ) -> ValueExpression {
     ValueExpression(kind: .subquery(collection, variable: variable, condition), span: nil)
   }
 
+  /// `$variable := value`: read and printed, and refused when it is evaluated.
   public static func assignment(variable: String, _ value: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .assignment(variable: variable, value), span: nil)
   }

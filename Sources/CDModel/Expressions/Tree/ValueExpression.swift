@@ -9,6 +9,7 @@
 public struct ValueExpression: Hashable, Sendable {
   /// What a value expression is.
   public indirect enum Kind: Hashable, Sendable {
+    /// A constant.
     case constant(ExpressionConstant)
     /// `SELF`: what the predicate is evaluated with, inside SUBQUERY too.
     case object
@@ -29,6 +30,7 @@ public struct ValueExpression: Hashable, Sendable {
     case operation(ValueExpression, [OperationTerm])
     /// `a ?? b ?? c`: the first that is not nil, of at least two.
     case coalesced([ValueExpression])
+    /// A function of arguments.
     case function(ExpressionFunction, [ValueExpression])
     /// A call of what is no function: read, and refused by the checker and when evaluated.
     case unknownFunction(String, [ValueExpression])
@@ -45,6 +47,7 @@ public struct ValueExpression: Hashable, Sendable {
     case assignment(variable: String, ValueExpression)
   }
 
+  /// What the expression is.
   public let kind: Kind
 
   /// Where the expression stands in the text that it was read from; nil for one that was built.

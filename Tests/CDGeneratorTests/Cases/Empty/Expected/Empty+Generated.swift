@@ -22,6 +22,11 @@ nonisolated public class AbstractNothing: CDRuntime.ManagedObject, CDRuntime.Ent
   public override class var entityName: Swift.String { "AbstractNothing" }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: AbstractNothing {
+  @available(*, unavailable, message: "AbstractNothing is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated public class LittleMore: AbstractNothing {
 
   public init(in context: CDRuntime.ManagedObjectContext) {
@@ -35,10 +40,10 @@ nonisolated public class LittleMore: AbstractNothing {
 nonisolated public enum EmptyModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
-    canonicalJSON: #"{"formatVersion":1,"name":"Empty","id":"7C9E6679-7425-40DE-944B-E07FC1F90B13","current":1,"versions":[{"number":1,"entities":[{"name":"Nothing"},{"name":"AbstractNothing","abstract":true},{"name":"LittleMore","parent":"AbstractNothing"}]}]}"#,
     classes: [
       "Nothing": { Nothing(_seed: $0) },
       "AbstractNothing": { AbstractNothing(_seed: $0) },
       "LittleMore": { LittleMore(_seed: $0) },
-    ])
+    ],
+    canonicalJSON: #"{"formatVersion":1,"name":"Empty","id":"7C9E6679-7425-40DE-944B-E07FC1F90B13","current":1,"versions":[{"number":1,"entities":[{"name":"Nothing"},{"name":"AbstractNothing","abstract":true},{"name":"LittleMore","parent":"AbstractNothing"}]}]}"#)
 }

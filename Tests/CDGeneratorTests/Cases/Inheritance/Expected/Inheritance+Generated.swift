@@ -28,6 +28,11 @@ nonisolated public class Thing: CDRuntime.ManagedObject, CDRuntime.EntityClass {
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: Thing {
+  @available(*, unavailable, message: "Thing is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: Thing {
   public var name: CDRuntime.Attribute<Swift.String> { .init("name") }
 }
@@ -161,6 +166,11 @@ nonisolated public class Cat: Pet {
   public override class var entityName: Swift.String { "Cat" }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: Cat {
+  @available(*, unavailable, message: "Cat is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated public class Kitten: Cat {
   private final var _age: Swift.Int32 = 0
   private final var _mother: CDRuntime.ObjectKey = 0
@@ -258,7 +268,6 @@ nonisolated extension CDRuntime.Fields where Root: Keeper {
 nonisolated public enum InheritanceModel: CDRuntime.GeneratedModel {
   @_spi(Generated) public static let _definition = CDRuntime.ModelDefinition(
     format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.
-    canonicalJSON: #"{"formatVersion":1,"name":"Inheritance","id":"7C9E6679-7425-40DE-944B-E07FC1F90B08","current":1,"versions":[{"number":1,"entities":[{"name":"Thing","abstract":true,"attributes":[{"name":"name","type":"String"}],"fetches":[{"name":"named","where":"name == $name"}],"unique":[["name"]]},{"name":"Creature","parent":"Thing","attributes":[{"name":"legs","type":"Int16","default":4},{"name":"weight","type":"Double"}],"relationships":[{"name":"keeper","to":"Keeper","optional":true,"inverse":"creatures"}]},{"name":"Pet","parent":"Creature","attributes":[{"name":"tame","type":"Bool","default":true}],"fetches":[{"name":"tameOnes","where":"name == $name AND tame == YES","sort":[{"key":"weight"}]}]},{"name":"Cat","abstract":true,"parent":"Pet"},{"name":"Kitten","parent":"Cat","attributes":[{"name":"age","type":"Int32"}],"relationships":[{"name":"mother","to":"Creature"}]},{"name":"Dog","parent":"Pet"},{"name":"Keeper","relationships":[{"name":"creatures","to":"Creature","toMany":true,"optional":true,"inverse":"keeper"}]}]}]}"#,
     classes: [
       "Thing": { Thing(_seed: $0) },
       "Creature": { Creature(_seed: $0) },
@@ -267,5 +276,6 @@ nonisolated public enum InheritanceModel: CDRuntime.GeneratedModel {
       "Kitten": { Kitten(_seed: $0) },
       "Dog": { Dog(_seed: $0) },
       "Keeper": { Keeper(_seed: $0) },
-    ])
+    ],
+    canonicalJSON: #"{"formatVersion":1,"name":"Inheritance","id":"7C9E6679-7425-40DE-944B-E07FC1F90B08","current":1,"versions":[{"number":1,"entities":[{"name":"Thing","abstract":true,"attributes":[{"name":"name","type":"String"}],"fetches":[{"name":"named","where":"name == $name"}],"unique":[["name"]]},{"name":"Creature","parent":"Thing","attributes":[{"name":"legs","type":"Int16","default":4},{"name":"weight","type":"Double"}],"relationships":[{"name":"keeper","to":"Keeper","optional":true,"inverse":"creatures"}]},{"name":"Pet","parent":"Creature","attributes":[{"name":"tame","type":"Bool","default":true}],"fetches":[{"name":"tameOnes","where":"name == $name AND tame == YES","sort":[{"key":"weight"}]}]},{"name":"Cat","abstract":true,"parent":"Pet"},{"name":"Kitten","parent":"Cat","attributes":[{"name":"age","type":"Int32"}],"relationships":[{"name":"mother","to":"Creature"}]},{"name":"Dog","parent":"Pet"},{"name":"Keeper","relationships":[{"name":"creatures","to":"Creature","toMany":true,"optional":true,"inverse":"keeper"}]}]}]}"#)
 }

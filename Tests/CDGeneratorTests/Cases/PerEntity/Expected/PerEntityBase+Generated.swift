@@ -41,6 +41,11 @@ nonisolated public class PerEntityBase: CDRuntime.ManagedObject, CDRuntime.Entit
   }
 }
 
+nonisolated extension CDRuntime.EntityClass where Self: PerEntityBase {
+  @available(*, unavailable, message: "PerEntityBase is abstract: make an object of an entity that inherits from it")
+  public init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }
+}
+
 nonisolated extension CDRuntime.Fields where Root: PerEntityBase {
   public var name: CDRuntime.Attribute<Swift.String> { .init("name") }
   public var added: CDRuntime.Attribute<Foundation.Date> { .init("added") }

@@ -1,0 +1,70 @@
+// To-many relationships: how they are changed, and the other side with them.
+extension ManagedObjectContext {
+  /// Adds an object to a to-many relationship, at an index of an ordered one. What has not been loaded is
+  /// not, unless an index asks for it.
+  func add(
+    _ member: ManagedObject, to object: ManagedObject, _ relationship: RelationshipPlan, at index: Int?
+  ) {
+    let state = object.toManyState(relationship.slot)
+    if index != nil, relationship.isOrdered, state.keys == nil { load(object, relationship, state) }
+    switch relationship.storage {
+    case .join:
+      let isNew: Bool
+      if state.keys != nil {
+        isNew = state.keys?.contains(member.key) == false
+      } else {
+        isNew = !state.added.contains(member.key)
+      }
+      if isNew {
+        state.add(member.key)
+        object.noteTouch(relationship.slot)
+        if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+          let other = member.toManyState(inverse.slot)
+          if other.keys == nil || other.keys?.contains(object.key) == false {
+            other.add(object.key)
+            member.noteTouch(inverse.slot)
+          }
+        }
+      }
+    case .referencesOfOthers, .reference, .inverseReference:
+      if let inverse = inverse(of: relationship) { setReference(of: member, inverse, to: object) }
+    }
+    if let index, relationship.isOrdered, var keys = state.keys {
+      // The index is one among the objects that can be seen: deleted ones have a key in the list until the save.
+      let others = objects(of: object, relationship).filter { $0 !== member }
+      keys.remove(member.key)
+      let place = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
+      keys.insert(member.key, at: place ?? keys.count)
+      setOrder(of: object, relationship, to: keys.keys)
+    }
+  }
+
+  func remove(_ member: ManagedObject, from object: ManagedObject, _ relationship: RelationshipPlan) {
+    switch relationship.storage {
+    case .join:
+      let state = object.toManyState(relationship.slot)
+      if state.keys != nil, state.keys?.contains(member.key) == false { return }
+      state.remove(member.key)
+      object.noteTouch(relationship.slot)
+      if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+        member.toManyState(inverse.slot).remove(object.key)
+        member.noteTouch(inverse.slot)
+      }
+    case .referencesOfOthers, .reference, .inverseReference:
+      guard let inverse = inverse(of: relationship) else { return }
+      member._willRead()
+      if member.referenceKey(inverse.slot) == object.key { setReference(of: member, inverse, to: nil) }
+    }
+  }
+
+  /// Sets the order of an ordered relationship's objects, which are all in it.
+  func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
+    let state = object.toManyState(relationship.slot)
+    guard state.keys?.keys != keys else { return }
+    var seen: Set<ObjectKey> = []
+    state.keys = KeyList(keys.filter { seen.insert($0).inserted })
+    state.cache = nil
+    state.isOrderChanged = true
+    object.noteTouch(relationship.slot)
+  }
+}

@@ -1,0 +1,122 @@
+// To-one relationships: what they hold, and how a change of one side changes the other.
+extension ManagedObjectContext {
+  func inverse(of relationship: RelationshipPlan) -> RelationshipPlan? {
+    relationship.inverseSlot.flatMap { model.entities[relationship.destination].relationships[$0] }
+  }
+
+  /// Sets a reference that stands in the object's own table, and the inverse.
+  func setReference(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
+    object._willRead()
+    let slot = relationship.slot
+    let oldKey = object.referenceKey(slot)
+    let newKey = new?.key ?? 0
+    guard oldKey != newKey else { return }
+    guard let inverse = inverse(of: relationship) else {
+      write(newKey, to: object, slot)
+      return
+    }
+    if inverse.isToMany {
+      write(newKey, to: object, slot)
+      if oldKey != 0, let old = holder(oldKey, relationship) {
+        old.toManyState(inverse.slot).remove(object.key)
+        old.noteTouch(inverse.slot)
+      }
+      if let new {
+        new.toManyState(inverse.slot).add(object.key)
+        new.noteTouch(inverse.slot)
+      }
+    } else if relationship.isSymmetric {
+      setSymmetric(object, relationship, oldKey: oldKey, new: new)
+    } else {
+      let former = new.flatMap { partner(of: $0, inverse) }
+      if let former, former !== object { write(0, to: former, slot) }
+      write(newKey, to: object, slot)
+      if oldKey != 0, let old = holder(oldKey, relationship) {
+        let extras = old.requireExtras()
+        // Somebody else's save may have given the object a partner beside the one that it has here.
+        if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
+        old.noteTouch(inverse.slot)
+      }
+      if let new {
+        new.requireExtras().partners[inverse.slot] = object.key
+        new.noteTouch(inverse.slot)
+      }
+    }
+  }
+
+  private func setSymmetric(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, oldKey: ObjectKey, new: ManagedObject?
+  ) {
+    let slot = relationship.slot
+    if oldKey != 0, oldKey != object.key, let old = self.object(oldKey, relationship),
+      referenceKey(of: old, slot) == object.key
+    {
+      write(0, to: old, slot)
+    }
+    if let new, new !== object {
+      let formerKey = referenceKey(of: new, slot)
+      if formerKey != 0, formerKey != object.key, formerKey != new.key,
+        let former = self.object(formerKey, relationship)
+      {
+        write(0, to: former, slot)
+      }
+      write(object.key, to: new, slot)
+    }
+    write(new?.key ?? 0, to: object, slot)
+  }
+
+  /// The object that a reference leads to, also where it has been deleted: its rules are still to be checked.
+  private func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    registered(key, root: model.entities[relationship.destination].root) ?? object(key, relationship)
+  }
+
+  private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {
+    object._willRead()
+    return object.referenceKey(slot)
+  }
+
+  private func write(_ key: ObjectKey, to object: ManagedObject, _ slot: Int) {
+    object._willWrite(slot)
+    object._setReference(slot, key)
+  }
+
+  /// The object on the other side of a one-to-one relationship whose reference stands there.
+  func partner(of object: ManagedObject, _ relationship: RelationshipPlan) -> ManagedObject? {
+    guard let inverse = inverse(of: relationship) else { return nil }
+    if let known = object.extras?.partners[relationship.slot] {
+      return known == 0 ? nil : self.object(known, relationship)
+    }
+    guard !object.flags.contains(.inserted), !object.flags.contains(.inaccessible),
+      let column = model.referenceColumn(behind: relationship)
+    else { return nil }
+    do {
+      let plan = model.entities[relationship.destination]
+      let select = model.selects[plan.index]
+      let statement = try reader().statement(
+        select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
+          + (select.condition.map { " AND " + $0 } ?? ""))
+      statement.bind(object.key, at: 1)
+      // The row's object may have been changed since, or deleted.
+      let holders = try objects(from: statement, select, of: plan).filter {
+        $0.referenceKey(inverse.slot) == object.key
+      }
+      let found = holders.first { !$0.isDeleted }
+      // Nothing is noted of a deleted one, for a rollback brings it back.
+      if found != nil || holders.isEmpty {
+        object.requireExtras().partners[relationship.slot] = found?.key ?? 0
+      }
+      return found
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
+    }
+  }
+
+  func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
+    guard let inverse = inverse(of: relationship) else { return }
+    let former = partner(of: object, relationship)
+    guard former !== new else { return }
+    if let former { setReference(of: former, inverse, to: nil) }
+    if let new { setReference(of: new, inverse, to: object) }
+  }
+}
