@@ -12,6 +12,8 @@ struct StoreOpening {
   /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
   let place: Int
   var isReadOnly = false
+  /// Whether a migration has made the store what it is a moment ago.
+  var isJustMigrated = false
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
@@ -46,11 +48,15 @@ struct StoreOpening {
       throw StoreError.otherModel(url, found: found.modelName, expected: model.model.name)
     }
     let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
-    guard found.dataHash == wanted.dataHash else {
+    guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: model.version.number)
     }
     if isReadOnly { return found.storeID }
+    if let backup = found.pendingBackup, !isJustMigrated {
+      MigrationFiles(url).removeBackup(backup)
+      try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
+    }
     if found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash {
       if inTransaction {
         try update(to: wanted)
@@ -59,6 +65,14 @@ struct StoreOpening {
       }
     }
     return found.storeID
+  }
+
+  /// Whether mappings change objects on the way from a version that stores the same as the current one.
+  private func hasMappedSteps(from version: Int) -> Bool {
+    let model = model.model
+    guard version != model.currentVersionNumber, !model.mappings.isEmpty else { return false }
+    let steps = VersionLine(model).steps(from: version, to: model.currentVersionNumber) ?? []
+    return steps.contains { !$0.changesNoData }
   }
 
   /// Makes the indexes those of the model, and lets the metadata say so.
