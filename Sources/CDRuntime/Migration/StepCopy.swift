@@ -81,6 +81,7 @@ struct StepCopy {
         "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
           + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
     }
+    try keepMovedKeys()
     for (root, key) in next {
       let name = plan.destination.entities[root].name
       try session.run(
@@ -94,6 +95,31 @@ struct StepCopy {
     try session.execute("INSERT INTO fresh._cdgen_files SELECT * FROM main._cdgen_files")
     try session.execute(
       "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE substr(key, 1, 4) = 'app.'")
+  }
+
+  /// Notes which keys are others from now on, beside what earlier steps noted.
+  private func keepMovedKeys() throws {
+    let key = MovedKeys.metadataKey
+    var list = MovedKeys.list(
+      try session.rows(
+        "SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))"
+      ).first?.first.flatMap(\.self) ?? "")
+    var seen: Set<Int> = []
+    for taker in plan.takers where seen.insert(taker.source.index).inserted && taker.offset != 0 {
+      for place in list.indices where list[place].entity == taker.source.name {
+        list[place].entity = taker.destination.name
+        list[place].offset += taker.offset
+      }
+      let root = plan.source.entities[taker.source.root]
+      let below = try session.number(
+        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
+          + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
+      list.append(MovedKeys(entity: taker.destination.name, below: below, offset: taker.offset))
+    }
+    guard !list.isEmpty else { return }
+    try session.run(
+      "INSERT INTO fresh._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(MovedKeys.text(list))))"
+    )
   }
 
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {

@@ -126,11 +126,13 @@ final class StepPlan {
     for (root, list) in sources {
       var offset: Int64 = 0
       for (group, place) in list.enumerated() {
+        let last = try next(source.entities[place])
+        // Beyond the keys of both, so that a key of before is never one of now.
+        if group > 0 { offset = max(offset, last) }
         for taker in takers.indices
         where takers[taker].destination.root == root && takers[taker].group == group {
           takers[taker].offset = group == 0 ? 0 : offset
         }
-        let last = try next(source.entities[place])
         offset = group == 0 ? last : offset + last
       }
       result[root] = offset

@@ -76,7 +76,7 @@ import Testing
 
   @Test(arguments: 1...3) func aChainRunsFromEveryVersion(_ start: Int) throws {
     let fixture = try MigrationFixture()
-    try fixture.using(Self.model(Self.line[(start - 1)..<start]), { _ in }) { try Self.fill($0) }
+    try fixture.using(Self.model(Self.line[(start - 1)..<start]), body: { try Self.fill($0) })
     let id = try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'storeUUID'")
     let fractions = Mutex<[Double]>([])
     try fixture.open(Self.model(Self.line[...])) {
@@ -116,9 +116,11 @@ import Testing
     let fixture = try MigrationFixture()
     try fixture.create([Self.line[0]]) { try Self.fill($0) }
     func uris(_ model: ManagedObjectModel) throws -> [URL] {
-      try fixture.using(model, { _ in }) { context in
-        try context.fetch(FetchRequest<ManagedObject>(entityName: "Tag")).map(\.objectID.uriRepresentation)
-      }
+      try fixture.using(
+        model,
+        body: { context in
+          try context.fetch(FetchRequest<ManagedObject>(entityName: "Tag")).map(\.objectID.uriRepresentation)
+        })
     }
     let before = try uris(Self.model(Self.line[..<1]))
     #expect(try uris(Self.model(Self.line[...])) == before)

@@ -31,13 +31,14 @@ import Testing
       let count = Mutex(0)
       let most = limit
       do {
-        try MigrationFaults.$hook.withValue({ _ in
+        let hook: @Sendable (String) throws -> Void = { _ in
           let reached = count.withLock {
             $0 += 1
             return $0
           }
           if reached > most { throw Fault() }
-        }) { try fixture.open(model) }
+        }
+        try MigrationFaults.$hook.withValue(hook) { try fixture.open(model) }
         break
       } catch is Fault {
         #expect(fixture.files == ["store.cdstore"])
@@ -56,11 +57,12 @@ import Testing
     try fixture.create([MigrationChainTests.line[0]]) { try MigrationChainTests.fill($0) }
     let folder = fixture.folder
     let copies = Mutex<[URL]>([])
-    try MigrationFaults.$hook.withValue({ _ in
+    let hook: @Sendable (String) throws -> Void = { _ in
       let copy = folder.deletingLastPathComponent().appending(path: "cdgen-\(UUID().uuidString)")
       try Self.clone(folder, to: copy)
       copies.withLock { $0.append(copy) }
-    }) { try fixture.open(model) }
+    }
+    try MigrationFaults.$hook.withValue(hook) { try fixture.open(model) }
     let left = copies.withLock { $0 }
     #expect(left.count > (end == 2 ? 3 : 50))
     for copy in left {

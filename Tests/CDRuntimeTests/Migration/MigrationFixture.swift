@@ -38,13 +38,13 @@ final class MigrationFixture {
 
   /// Makes the store and fills it.
   func create(_ versions: [ModelVersion], _ body: (ManagedObjectContext) throws -> Void = { _ in }) throws {
-    try using(Self.model(versions), { _ in }, body)
+    try using(Self.model(versions), body: body)
   }
 
   /// Opens the store, saves what a body does, and closes it.
   func using<R>(
     _ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in },
-    _ body: (ManagedObjectContext) throws -> R
+    body: (ManagedObjectContext) throws -> R
   ) throws -> R {
     var description = PersistentStoreDescription(.sqlite(url))
     change(&description)
@@ -58,7 +58,7 @@ final class MigrationFixture {
   func open(_ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in })
     throws
   {
-    try using(model, change) { (_: ManagedObjectContext) in }
+    try using(model, change, body: { (_: ManagedObjectContext) in })
   }
 
   func rows(_ sql: String) throws -> [[String?]] {

@@ -60,27 +60,31 @@ import Testing
           attribute("on", .bool, .bool(true)), attribute("ratio", .double, .double(0.1)),
         ])
       ])
-    try migrate(Self.first, new, inPlace: true, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
-      #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == Self.ages)
-      #expect(
-        try fixture.rows(
-          "SELECT DISTINCT note, mark, count, substr(price, instr(price, ' ') + 1), \"on\", ratio = 0.1 FROM Person"
-        ) == [
-          [nil, "it's \"so\"", "7", "1.5", "1", "1"]
-        ])
-    }
+    try migrate(
+      Self.first, new, inPlace: true, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
+        #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == Self.ages)
+        #expect(
+          try fixture.rows(
+            "SELECT DISTINCT note, mark, count, substr(price, instr(price, ' ') + 1), \"on\", ratio = 0.1 FROM Person"
+          ) == [
+            [nil, "it's \"so\"", "7", "1.5", "1", "1"]
+          ])
+      })
   }
 
   @Test func anAttributeIsRemovedWhereThatIsMeant() throws {
     let new = MigrationFixture.version(2, [entity("Person", [attribute("name", .string)])])
     let rules = MappingRules(
       source: 1, destination: 2, entities: [EntityRule(destination: "Person", drops: ["age"])])
-    try migrate(Self.first, new, rules, inPlace: true, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
-      #expect(
-        try fixture.column("SELECT name FROM pragma_table_info('Person')") == ["_pk", "_version", "name"])
-    }
+    try migrate(
+      Self.first, new, rules, inPlace: true, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
+        #expect(
+          try fixture.column("SELECT name FROM pragma_table_info('Person')") == ["_pk", "_version", "name"])
+      })
   }
 
   @Test func attributesAreRenamedInACircle() throws {
@@ -104,45 +108,53 @@ import Testing
         for key in ["name", "age", "Town"] {
           try person.setValue(.attribute(.string("was \(key)")), forKey: key)
         }
-      }
-    ) { fixture throws in
-      #expect(
-        try fixture.rows("SELECT age, name, town FROM Person") == [["was name", "was age", "was Town"]])
-    }
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows("SELECT age, name, town FROM Person") == [["was name", "was age", "was Town"]])
+      })
   }
 
   @Test func typesAreWidened() throws {
     let new = MigrationFixture.version(
       2, [entity("Person", [attribute("name", .string), attribute("age", .double, isOptional: true)])])
-    try migrate(Self.first, new, inPlace: false, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(
-        try fixture.column("SELECT age FROM Person ORDER BY _pk") == ["0.0", "10.0", nil, "30.0", "40.0"])
-    }
+    try migrate(
+      Self.first, new, inPlace: false, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(
+          try fixture.column("SELECT age FROM Person ORDER BY _pk") == ["0.0", "10.0", nil, "30.0", "40.0"])
+      })
   }
 
   @Test func numbersBecomeText() throws {
     let new = MigrationFixture.version(
       2, [entity("Person", [attribute("name", .string), attribute("age", .string, isOptional: true)])])
-    try migrate(Self.first, new, inPlace: false, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == Self.ages)
-    }
+    try migrate(
+      Self.first, new, inPlace: false, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == Self.ages)
+      })
   }
 
   @Test func decimalsAreConvertedByTheEvaluator() throws {
     let new = MigrationFixture.version(
       2, [entity("Person", [attribute("name", .string), attribute("age", .decimal, isOptional: true)])])
-    try migrate(Self.first, new, inPlace: false, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(
-        try fixture.column("SELECT substr(age, instr(age, ' ') + 1) FROM Person ORDER BY _pk") == Self.ages)
-    }
+    try migrate(
+      Self.first, new, inPlace: false, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(
+          try fixture.column("SELECT substr(age, instr(age, ' ') + 1) FROM Person ORDER BY _pk") == Self.ages)
+      })
   }
 
   @Test func anOptionalAttributeBecomesMandatoryWithItsDefault() throws {
     let new = MigrationFixture.version(
       2, [entity("Person", [attribute("name", .string), attribute("age", .int32, .int(-1))])])
-    try migrate(Self.first, new, inPlace: false, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == ["0", "10", "-1", "30", "40"])
-    }
+    try migrate(
+      Self.first, new, inPlace: false, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT age FROM Person ORDER BY _pk") == ["0", "10", "-1", "30", "40"])
+      })
   }
 
   @Test func entitiesAreAddedAndRenamed() throws {
@@ -154,14 +166,17 @@ import Testing
           [attribute("name", .string), attribute("age", .int32, isOptional: true)]),
         entity("Log", [attribute("text", .string)]),
       ])
-    try migrate(Self.first, new, inPlace: true, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(try fixture.column("SELECT name FROM person ORDER BY _pk") == Self.names)
-      #expect(
-        try fixture.column("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'person'") == [
-          "person"
-        ])
-      #expect(try fixture.column("SELECT entity FROM _cdgen_keys") == ["person"])
-    }
+    try migrate(
+      Self.first, new, inPlace: true, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT name FROM person ORDER BY _pk") == Self.names)
+        #expect(
+          try fixture.column("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'person'")
+            == [
+              "person"
+            ])
+        #expect(try fixture.column("SELECT entity FROM _cdgen_keys") == ["person"])
+      })
   }
 
   @Test func anEntityIsRemovedWhereThatIsMeant() throws {
@@ -173,10 +188,10 @@ import Testing
       fill: { context in
         try Self.fill(context)
         try context.insert(entityNamed: "Log").setValue(.attribute(.string("x")), forKey: "text")
-      }
-    ) { fixture throws in
-      #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
-    }
+      },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
+      })
   }
 
   @Test func casesAreAdded() throws {
@@ -190,10 +205,10 @@ import Testing
     }
     try migrate(
       version(1, [("low", 0)]), version(2, [("low", 0), ("high", 1)]), inPlace: true,
-      fill: { try Self.fill($0) }
-    ) { fixture throws in
-      #expect(try fixture.column("SELECT rank FROM Person") == ["0", "0", "0", "0", "0"])
-    }
+      fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT rank FROM Person") == ["0", "0", "0", "0", "0"])
+      })
   }
 
   @Test func aUniqueConstraintIsAdded() throws {
@@ -212,11 +227,11 @@ import Testing
       fill: { context in
         try Self.fill(context)
         try Self.fill(context)
-      }
-    ) { fixture throws in
-      #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
-      #expect(try fixture.column("SELECT _pk FROM Person ORDER BY _pk") == ["6", "7", "8", "9", "10"])
-    }
+      },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT name FROM Person ORDER BY _pk") == Self.names)
+        #expect(try fixture.column("SELECT _pk FROM Person ORDER BY _pk") == ["6", "7", "8", "9", "10"])
+      })
   }
 
   @Test func valuesFollowRules() throws {
@@ -232,11 +247,13 @@ import Testing
             PropertyMapping(name: "born", value: try ValueExpression(format: "2020 - (age ?? 0)")),
           ])
       ])
-    try migrate(Self.first, new, rules, inPlace: false, fill: { try Self.fill($0) }) { fixture throws in
-      #expect(
-        try fixture.rows("SELECT _pk, label, born FROM Person ORDER BY _pk") == [
-          ["1", "!", "2020"], ["3", "b ' \" quoted!", "2020"], ["4", "ü!", "1990"], ["5", "e!", "1980"],
-        ])
-    }
+    try migrate(
+      Self.first, new, rules, inPlace: false, fill: { try Self.fill($0) },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows("SELECT _pk, label, born FROM Person ORDER BY _pk") == [
+            ["1", "!", "2020"], ["3", "b ' \" quoted!", "2020"], ["4", "ü!", "1990"], ["5", "e!", "1980"],
+          ])
+      })
   }
 }

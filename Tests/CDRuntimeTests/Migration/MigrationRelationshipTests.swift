@@ -62,19 +62,21 @@ import Testing
   @Test func relationshipsAreAdded() throws {
     try migrate(
       Self.version(1, [], []), Self.version(2, Self.owner, Self.dogs), inPlace: true,
-      fill: { try Self.fill($0, key: nil) }
-    ) { fixture throws in
-      #expect(try fixture.column("SELECT DISTINCT owner FROM Dog") == [nil])
-    }
+      fill: { try Self.fill($0, key: nil) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT DISTINCT owner FROM Dog") == [nil])
+      })
   }
 
   @Test func relationshipsAreRenamed() throws {
     let new = Self.version(
       2, [toOne("keeper", "Person", inverse: "pack", renamedFrom: "owner")],
       [toMany("pack", "Dog", inverse: "keeper", renamedFrom: "dogs")])
-    try migrate(Self.version(1, Self.owner, Self.dogs), new, inPlace: true) { fixture throws in
-      #expect(try owners(fixture, "keeper") == Self.expected)
-    }
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: true,
+      check: { fixture throws in
+        #expect(try owners(fixture, "keeper") == Self.expected)
+      })
   }
 
   @Test func aRelationshipIsRemovedWhereThatIsMeant() throws {
@@ -95,19 +97,23 @@ import Testing
   @Test func toOneBecomesToMany() throws {
     let new = Self.version(
       2, [toMany("owner", "Person", inverse: "dogs")], [toMany("dogs", "Dog", inverse: "owner")])
-    try migrate(Self.version(1, Self.owner, Self.dogs), new, inPlace: false) { fixture throws in
-      #expect(
-        try fixture.rows(
-          "SELECT d.name, p.name FROM Dog d LEFT JOIN \"Dog.owner\" j ON j._source = d._pk "
-            + "LEFT JOIN Person p ON p._pk = j._target ORDER BY d._pk") == Self.expected)
-    }
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: false,
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT d.name, p.name FROM Dog d LEFT JOIN \"Dog.owner\" j ON j._source = d._pk "
+              + "LEFT JOIN Person p ON p._pk = j._target ORDER BY d._pk") == Self.expected)
+      })
   }
 
   @Test func toManyBecomesOrdered() throws {
     let new = Self.version(2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
-    try migrate(Self.version(1, Self.owner, Self.dogs), new, inPlace: true) { fixture throws in
-      #expect(try owners(fixture) == Self.expected)
-    }
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: true,
+      check: { fixture throws in
+        #expect(try owners(fixture) == Self.expected)
+      })
   }
 
   @Test func theOrderStays() throws {
@@ -126,13 +132,13 @@ import Testing
           let person = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))[0]
           let sorted = dogs.sorted { $0.objectID.key > $1.objectID.key }
           try person.setValue(.objects(sorted), forKey: "dogs")
-        }
-      ) { fixture throws in
-        #expect(
-          try fixture.column("SELECT name FROM Dog ORDER BY \"owner.position\"") == [
-            "D5", "D4", "D3", "D2", "D1", "D0",
-          ])
-      }
+        },
+        check: { fixture throws in
+          #expect(
+            try fixture.column("SELECT name FROM Dog ORDER BY \"owner.position\"") == [
+              "D5", "D4", "D3", "D2", "D1", "D0",
+            ])
+        })
     }
   }
 
@@ -214,15 +220,100 @@ import Testing
           try cat.setValue(.attribute(.string("C\(number)")), forKey: "name")
           try dog.setValue(.object(cat), forKey: "friend")
         }
-      }
-    ) { fixture throws in
-      #expect(
-        try fixture.rows(
-          "SELECT d.name, d.bark, c.name, c._entity FROM Animal d JOIN Animal c ON c._pk = d.friend ORDER BY d._pk"
-        ) == [
-          ["D0", "B0", "C0", "Cat"], ["D1", "B1", "C1", "Cat"], ["D2", "B2", "C2", "Cat"],
-        ])
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT d.name, d.bark, c.name, c._entity FROM Animal d JOIN Animal c ON c._pk = d.friend ORDER BY d._pk"
+          ) == [
+            ["D0", "B0", "C0", "Cat"], ["D1", "B1", "C1", "Cat"], ["D2", "B2", "C2", "Cat"],
+          ])
+      })
+  }
+
+  @Test func identifiersOfMovedAndRenamedEntitiesLeadToTheirObjects() throws {
+    let old = MigrationFixture.version(
+      1,
+      [
+        entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"),
+        entity("Cat", [Self.name]),
+      ])
+    var new = old
+    new.number = 2
+    new.basedOn = [1]
+    new.entities[2] = entity("Feline", parent: "Animal", renamedFrom: "Cat")
+    let fixture = try MigrationFixture()
+    let uris = try fixture.using(
+      MigrationFixture.model([old]),
+      body: { context in
+        try ["Dog", "Cat", "Cat", "Cat"].enumerated().map { number, name in
+          let object = try context.insert(entityNamed: name)
+          try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+          return object.objectID.uriRepresentation
+        }
+      })
+    let model = MigrationFixture.model([old, new])
+    let names = try fixture.using(
+      model,
+      body: { context in
+        try uris.map { uri in
+          let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+          let object = try id.map { try context.existingObject(with: $0) }
+          // The URI of now leads to the same object.
+          let again = object.flatMap {
+            context.persistentStoreCoordinator.managedObjectID(
+              forURIRepresentation: $0.objectID.uriRepresentation)
+          }
+          #expect(again == id)
+          return try object?.value(forKey: "name").attribute
+        }
+      })
+    #expect(names == [.string("Dog0"), .string("Cat1"), .string("Cat2"), .string("Cat3")])
+    try fixture.verify(model)
+  }
+
+  @Test func compositesAndLargeValuesGoOn() throws {
+    let place = CompositeDescription(
+      name: "Place", fields: [attribute("street", .string), attribute("city", .string, isOptional: true)])
+    func version(_ number: Int, _ extra: [AttributeDescription], isOptional: Bool) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Doc",
+            [
+              attribute("name", .string, isOptional: isOptional),
+              attribute("at", .composite("Place"), isOptional: true),
+              AttributeDescription(name: "body", type: .data, isOptional: true, storesExternally: true),
+            ] + extra)
+        ], composites: [place])
     }
+    let fixture = try MigrationFixture()
+    let large = Data(repeating: 7, count: 100_000)
+    let old = version(1, [], isOptional: false)
+    try fixture.create([old]) { context in
+      let doc = try context.insert(entityNamed: "Doc")
+      try doc.setValue(.attribute(.string("d")), forKey: "name")
+      try doc.setValue(.attribute(.composite(["street": .string("s"), "city": .null])), forKey: "at")
+      try doc.setValue(.attribute(.data(large)), forKey: "body")
+    }
+    // The values of the second step are converted an object at a time, from a file of the first.
+    let second = version(2, [], isOptional: true)
+    var third = second
+    third.number = 3
+    third.basedOn = [2]
+    third.entities[0].attributes[2].storesExternally = false
+    let model = MigrationFixture.model([old, second, third])
+    let body = try fixture.using(
+      model, { $0.keepsBackup = true },
+      body: { context in
+        let doc = try context.fetch(FetchRequest<ManagedObject>(entityName: "Doc"))[0]
+        #expect(
+          try doc.value(forKey: "at").attribute == .composite(["street": .string("s"), "city": .null]))
+        return try doc.value(forKey: "body").attribute
+      })
+    #expect(body == .data(large))
+    try fixture.verify(model)
   }
 
   @Test func derivedAttributesAreComputed() throws {
@@ -232,8 +323,10 @@ import Testing
       AttributeDescription(
         name: "dogCount", type: .int64, isOptional: true,
         derivation: .path(.object, [.key("dogs"), .collectionOperator("count")])))
-    try migrate(old, new, inPlace: false) { fixture throws in
-      #expect(try fixture.column("SELECT dogCount FROM Person ORDER BY _pk") == ["2", "2", "1"])
-    }
+    try migrate(
+      old, new, inPlace: false,
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT dogCount FROM Person ORDER BY _pk") == ["2", "2", "1"])
+      })
   }
 }
