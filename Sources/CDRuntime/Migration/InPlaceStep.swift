@@ -12,8 +12,10 @@ struct InPlaceStep {
     var added: [(column: ColumnLayout, value: AttributeValue)] = []
     var dropped: [String] = []
 
+    /// Whether what is there is renamed or rewritten. Columns that are only added leave the rows alone, and to
+    /// count these would take longer than the step itself.
     var isTouched: Bool {
-      old.name != new.name || !added.isEmpty || !dropped.isEmpty || kept.contains { $0.old != $0.new }
+      old.name != new.name || !dropped.isEmpty || kept.contains { $0.old != $0.new }
     }
   }
 
@@ -39,7 +41,7 @@ struct InPlaceStep {
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
   }
 
-  /// Whether nothing but what the store says of itself, and its indexes, is another.
+  /// The new names of the tables that stay, by their old ones.
   private var renames: [String: String] {
     Dictionary(changes.map { ($0.old.name, $0.new.name) }, uniquingKeysWith: { first, _ in first })
   }

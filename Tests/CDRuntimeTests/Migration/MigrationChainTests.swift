@@ -207,6 +207,49 @@ import Testing
     #expect(try fixture.rows("SELECT _pk, text FROM Item") == [["1", "a"], ["2", "b"]])
   }
 
+  // MARK: Several stores
+
+  @Test func eachOfSeveralStoresIsMigrated() throws {
+    func version(_ number: Int, _ type: AttributeType) -> ModelVersion {
+      var result = MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Item", [Self.text, attribute("count", type, .int(3))],
+            relationships: [toOne("tag", "Tag", inverse: "items")]),
+          entity(
+            "Tag", [Self.text, attribute("count", type, .int(4))],
+            relationships: [toMany("items", "Item", inverse: "tag")]),
+        ])
+      result.configurations = [
+        ConfigurationDescription(name: "A", entities: ["Item"]),
+        ConfigurationDescription(name: "B", entities: ["Tag"]),
+      ]
+      return result
+    }
+    let fixture = try MigrationFixture()
+    let stores = ["a", "b"].map {
+      PersistentStoreDescription(
+        .sqlite(fixture.folder.appending(path: $0)), configuration: $0.uppercased())
+    }
+    let versions = [version(1, .int16), version(2, .int64)]
+    do {
+      let coordinator = try PersistentStoreCoordinator(
+        model: MigrationFixture.model([versions[0]]), stores: stores)
+      let context = ManagedObjectContext(coordinator)
+      let (item, tag) = (try context.insert(entityNamed: "Item"), try context.insert(entityNamed: "Tag"))
+      for object in [item, tag] { try object.setValue(.attribute(.string("t")), forKey: "text") }
+      try item.setValue(.object(tag), forKey: "tag")
+      try context.save()
+    }
+    let coordinator = try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    let context = ManagedObjectContext(coordinator)
+    let item = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))[0]
+    #expect(try item.value(forKey: "count").attribute == .int(3))
+    #expect(try item.value(forKey: "tag").object?.value(forKey: "count").attribute == .int(4))
+    #expect(try coordinator.verify().isEmpty)
+  }
+
   // MARK: Drafts
 
   @Test func aDraftIsMigratedWhereNothingIsLost() throws {
