@@ -63,8 +63,10 @@ import Testing
     other.versions[0].number = 2
     other.currentVersionNumber = 2
     other.versions[0].entities[6].attributes[0].name = "sign"
+    var description = PersistentStoreDescription(.sqlite(store.url))
+    description.migratesStoreAutomatically = false
     #expect(throws: StoreError.needsMigration(store.url, model: "Library", from: 1, to: 2)) {
-      try PersistentContainer(model: other, at: store.url)
+      try PersistentStoreCoordinator(model: other, stores: [description])
     }
   }
 

@@ -119,11 +119,9 @@ public final class PersistentStoreCoordinator: Sendable {
     database = try SQLiteDatabase(stores, model: plan)
   }
 
-  /// The identifier of a URI that an identifier of one of the stores gave; nil for any other.
+  /// The identifier of a URI that an identifier of one of the stores gave, before a migration too; nil for any
+  /// other. An entity that was renamed since is followed by its `renamedFrom`.
   public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-    guard let id = ManagedObjectID(uri: uri), storeIDs.contains(id.storeID),
-      plan.entity(id.entityName) != nil
-    else { return nil }
-    return id
+    ManagedObjectID(uri: uri).flatMap(currentID)
   }
 }

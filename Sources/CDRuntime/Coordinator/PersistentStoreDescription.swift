@@ -23,6 +23,20 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// How many seconds to wait while another coordinator or process writes to the store, before
   /// ``StoreError/busy(_:)`` is thrown: 10 unless set. 0 does not wait. Of several stores the longest counts.
   public var busyTimeout: Double
+  /// Whether a store of an older version of the model is migrated when it is opened: true unless set. Otherwise
+  /// ``StoreError/needsMigration(_:model:from:to:)`` is thrown. A store that is opened to be read alone is never
+  /// migrated.
+  public var migratesStoreAutomatically = true
+  /// Whether steps between versions that no mapping speaks of are inferred: true unless set. Otherwise a step
+  /// without a mapping that would touch data is refused with a ``MigrationError``.
+  public var infersMappingModelAutomatically = true
+  /// Whether the old file, `NAME-before-VERSION`, stays for good where a migration has made a new one. Otherwise
+  /// it is removed when the new one is opened the next time.
+  public var keepsBackup = false
+  /// Who follows a migration and may end it.
+  public var migrationObserver: MigrationObserver?
+  /// The app's own code for steps that need some.
+  var migrationPolicies: MigrationPolicyBox?
 
   /// A store at a location; without a configuration it holds what no other store's configuration names.
   public init(

@@ -38,7 +38,10 @@ final class SQLiteDatabase: Sendable {
         throw StoreError.openedTwice(url)
       }
       var connection: SQLiteConnection?
-      let store = try SQLiteStore(description, place: place, model: model, keeping: &connection)
+      var others = descriptions
+      others.remove(at: place)
+      let store = try SQLiteStore(
+        description, place: place, model: model, others: others, keeping: &connection)
       if let connection { kept.append(connection) }
       stores.append(store)
     }

@@ -3,12 +3,15 @@ struct SQLiteSchema {
   /// The version of the layout that this release writes.
   static let formatVersion = 1
 
-  /// `CREATE TABLE` for each table, in the order of the model.
-  private(set) var tables: [String] = []
+  /// The tables, in the order of the model.
+  private(set) var layouts: [TableLayout] = []
   /// `CREATE INDEX` by the index's name.
   private(set) var indexes: [(name: String, sql: String)] = []
 
   private let model: ModelPlan
+
+  /// `CREATE TABLE` for each table, in the order of the model.
+  var tables: [String] { layouts.map { $0.sql() } }
 
   /// The tables that every store has.
   static let systemTables = [
@@ -31,17 +34,11 @@ struct SQLiteSchema {
 
   // MARK: Tables
 
-  private struct Column {
-    var type: String
-    var constraints = ""
-    var isNotNull = false
-  }
-
   private mutating func addTable(_ root: EntityPlan) {
     var names: [String] = []
-    var columns: [String: Column] = [:]
+    var columns: [String: ColumnLayout] = [:]
     var checks: [String] = []
-    func add(_ name: String, _ column: Column) {
+    func add(_ name: String, _ column: ColumnLayout) {
       if columns[name] == nil {
         names.append(name)
         columns[name] = column
@@ -50,7 +47,7 @@ struct SQLiteSchema {
     for kind in root.kinds.map({ model.entities[$0] }) {
       for column in kind.columns where columns[column.name] == nil {
         let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
-        var declared = Column(type: Self.type(of: column, in: kind))
+        var declared = ColumnLayout(name: column.name, type: Self.type(of: column, in: kind))
         if column.isMandatory, isUnconditional(column, in: kind) {
           if owner.index == root.index {
             declared.isNotNull = true
@@ -61,22 +58,22 @@ struct SQLiteSchema {
           }
         }
         if let relationship = kind.slots[column.slot].relationship {
-          declared.constraints = references(relationship)
+          declared.reference = reference(relationship)
         }
         add(column.name, declared)
       }
     }
-    for name in positionColumns(of: root) { add(name, Column(type: "INTEGER")) }
+    for name in positionColumns(of: root) { add(name, ColumnLayout(name: name, type: "INTEGER")) }
 
-    var lines = ["\"_pk\" INTEGER PRIMARY KEY", "\"_version\" INTEGER NOT NULL"]
-    if root.hasEntityColumn { lines.append("\"_entity\" TEXT NOT NULL") }
-    for name in names {
-      guard let column = columns[name] else { continue }
-      lines.append(
-        SQLite.quoted(name) + " " + column.type + (column.isNotNull ? " NOT NULL" : "") + column.constraints)
-    }
-    tables.append(
-      "CREATE TABLE \(SQLite.quoted(root.table)) (\((lines + checks).joined(separator: ", "))) STRICT")
+    var system = [
+      ColumnLayout(name: "_pk", type: "INTEGER", key: " PRIMARY KEY"),
+      ColumnLayout(name: "_version", type: "INTEGER", isNotNull: true),
+    ]
+    if root.hasEntityColumn { system.append(ColumnLayout(name: "_entity", type: "TEXT", isNotNull: true)) }
+    layouts.append(
+      TableLayout(
+        name: root.table, columns: system + names.compactMap { columns[$0] }, constraints: checks,
+        options: "STRICT"))
     if root.hasEntityColumn {
       addIndex("\(root.table)._entity", table: root.table, columns: ["\"_entity\""])
     }
@@ -100,13 +97,12 @@ struct SQLiteSchema {
     entity.slots[column.slot].attribute?.derivation == nil
   }
 
-  private func references(_ relationship: RelationshipPlan) -> String {
-    guard relationship.isGuaranteed else { return "" }
-    let table = SQLite.quoted(model.entities[relationship.destination].table)
+  private func reference(_ relationship: RelationshipPlan) -> ColumnLayout.Reference? {
+    guard relationship.isGuaranteed else { return nil }
     // Nobody else can clear a one-sided reference.
-    let action =
-      relationship.inverse == nil && relationship.description.isOptional ? " ON DELETE SET NULL" : ""
-    return " REFERENCES \(table) (\"_pk\")\(action) DEFERRABLE INITIALLY DEFERRED"
+    return ColumnLayout.Reference(
+      table: model.entities[relationship.destination].table,
+      action: relationship.inverse == nil && relationship.description.isOptional ? " ON DELETE SET NULL" : "")
   }
 
   /// The columns that keep the order of to-many relationships whose references stand in this table.
@@ -125,20 +121,24 @@ struct SQLiteSchema {
   }
 
   private mutating func addJoin(_ join: JoinPlan) {
-    let source = SQLite.quoted(model.entities[join.source].table)
-    let target = SQLite.quoted(model.entities[join.target].table)
-    let reference = "(\"_pk\") ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"
+    func column(_ name: String, _ entity: Int, isGuaranteed: Bool) -> ColumnLayout {
+      let reference = ColumnLayout.Reference(
+        table: model.entities[entity].table, action: " ON DELETE CASCADE")
+      return ColumnLayout(
+        name: name, type: "INTEGER", isNotNull: true, reference: isGuaranteed ? reference : nil)
+    }
     // No foreign key leads to another store.
     let isWithin = model.entities[join.source].home == model.entities[join.target].home
-    var lines = [
-      "\"_source\" INTEGER NOT NULL REFERENCES \(source) \(reference)",
-      "\"_target\" INTEGER NOT NULL" + (isWithin ? " REFERENCES \(target) \(reference)" : ""),
+    var columns = [
+      column("_source", join.source, isGuaranteed: true),
+      column("_target", join.target, isGuaranteed: isWithin),
     ]
-    if join.isOrdered { lines.append("\"_position\" INTEGER") }
-    if join.isInverseOrdered { lines.append("\"_inverse_position\" INTEGER") }
-    lines.append("PRIMARY KEY (\"_source\", \"_target\")")
-    tables.append(
-      "CREATE TABLE \(SQLite.quoted(join.table)) (\(lines.joined(separator: ", "))) STRICT, WITHOUT ROWID")
+    if join.isOrdered { columns.append(ColumnLayout(name: "_position", type: "INTEGER")) }
+    if join.isInverseOrdered { columns.append(ColumnLayout(name: "_inverse_position", type: "INTEGER")) }
+    layouts.append(
+      TableLayout(
+        name: join.table, columns: columns, constraints: ["PRIMARY KEY (\"_source\", \"_target\")"],
+        options: "STRICT, WITHOUT ROWID"))
     addIndex("\(join.table)._target", table: join.table, columns: ["\"_target\""])
   }
 

@@ -26,7 +26,7 @@ final class SQLiteStore: Sendable {
   /// - Throws: ``StoreError``; an existing store is then as it was.
   init(
     _ description: PersistentStoreDescription, place: Int, model: ModelPlan,
-    keeping connection: inout SQLiteConnection?
+    others: [PersistentStoreDescription] = [], keeping connection: inout SQLiteConnection?
   ) throws {
     self.place = place
     isReadOnly = description.isReadOnly
@@ -47,6 +47,7 @@ final class SQLiteStore: Sendable {
       let files = ExternalFiles(store: url)
       self.files = files
       let plain = url.path(percentEncoded: false)
+      if !description.isReadOnly { try MigrationFiles(url).recover() }
       try Self.checkHeader(of: url, path: plain)
       if description.isReadOnly {
         let (own, path) = try Self.openToRead(url)
@@ -57,9 +58,19 @@ final class SQLiteStore: Sendable {
         ).open()
       } else {
         path = plain
-        let own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+        var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+        do {
+          storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+        } catch StoreError.needsMigration where description.migratesStoreAutomatically {
+          // The migration needs the file for itself: this connection is to be gone.
+          own = try SQLiteConnection(path: ":memory:", of: [])
+          try StoreMigration(url: url, description: description, model: model.source(ofStore: place).model, others: others).run()
+          own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+          storeID = try StoreOpening(
+            connection: own, url: url, model: model, place: place, isJustMigrated: true
+          ).open()
+        }
         connection = own
-        storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
         // The journal of a store that is not ours, or not yet, is left alone until here.
         _ = try own.scalar("PRAGMA journal_mode = WAL")
         if model.entities.contains(where: { $0.home == place && !$0.externalSlots.isEmpty }) {

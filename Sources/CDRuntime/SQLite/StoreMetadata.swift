@@ -19,6 +19,8 @@ struct StoreMetadata {
   /// JSON: entity name → its data hash.
   var entityHashes: String
   var createdBy: String
+  /// The name of the file that the store was before its last migration, to be removed when it is opened again.
+  var pendingBackup: String?
   /// The app's own, without the prefix that they have in the table.
   var values: [String: String] = [:]
 
@@ -79,6 +81,7 @@ struct StoreMetadata {
     definitionHash = try text("definitionHash")
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
+    pendingBackup = values["pendingBackup"]
     // By bytes: to Swift the prefix ends with another character where the key begins with an accent.
     let prefix = Self.valuePrefix.utf8
     for (key, value) in values where key.utf8.starts(with: prefix) {
@@ -100,9 +103,9 @@ struct StoreMetadata {
     }
   }
 
-  func write(to connection: SQLiteConnection) throws {
+  func write(to connection: SQLiteConnection, schema: String = "main") throws {
     let statement = try connection.makeStatement(
-      "INSERT OR REPLACE INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
+      "INSERT OR REPLACE INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     let values = [
       ("formatVersion", "\(formatVersion)"), ("storeUUID", storeID.uuidString),
       ("modelID", modelID.uuidString), ("modelName", modelName), ("versionNumber", "\(versionNumber)"),

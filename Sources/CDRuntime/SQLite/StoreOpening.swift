@@ -12,6 +12,8 @@ struct StoreOpening {
   /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
   let place: Int
   var isReadOnly = false
+  /// Whether a migration has made the store what it is a moment ago.
+  var isJustMigrated = false
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
@@ -47,11 +49,15 @@ struct StoreOpening {
       throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
     let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
-    guard found.dataHash == wanted.dataHash else {
+    guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: source.version.number)
     }
     if isReadOnly { return found.storeID }
+    if let backup = found.pendingBackup, !isJustMigrated {
+      MigrationFiles(url).removeBackup(backup)
+      try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
+    }
     // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || !hasIndexes()
@@ -78,6 +84,14 @@ struct StoreOpening {
     return rows.reduce(into: [:]) { present, row in
       if let name = row[0], let sql = row[1] { present[name] = sql }
     }
+  }
+
+  /// Whether mappings change objects on the way from a version that stores the same as the current one.
+  private func hasMappedSteps(from version: Int) -> Bool {
+    let model = model.source(ofStore: place).model
+    guard version != model.currentVersionNumber, !model.mappings.isEmpty else { return false }
+    let steps = VersionLine(model).steps(from: version, to: model.currentVersionNumber) ?? []
+    return steps.contains { !$0.changesNoData }
   }
 
   /// Makes the indexes those of the model, and lets the metadata say so.

@@ -1,0 +1,181 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The files beside a store that a migration makes, and the switch from the old one to the new one.
+///
+/// At any moment the store's name leads to the whole old file or the whole new one. Where the file system knows no
+/// hard links it leads nowhere for a moment, and the next opening completes what was begun.
+struct MigrationFiles {
+  let url: URL
+  private var path: String { url.path(percentEncoded: false) }
+
+  init(_ url: URL) { self.url = url }
+
+  /// The file that a step makes: two names take turns, for no step needs more than the one before.
+  func work(_ step: Int) -> String { path + "-migrating\(step % 2 + 1)" }
+
+  /// The finished file, where it has to wait for the old one to be moved away.
+  private var finished: String { path + "-migrated" }
+
+  // MARK: What was left behind
+
+  /// Completes a switch that was begun, and removes what a migration has left that did not end.
+  ///
+  /// A migration of another process that is going on is left alone.
+  func recover() throws {
+    if !exists(path), exists(finished) {
+      try rename(finished, path)
+      try syncFolder()
+      return
+    }
+    guard exists(path) else { return }
+    let isLinked = linkCount > 1
+    guard isLinked || leftovers.contains(where: exists) else { return }
+    guard let connection = try? SQLiteConnection(path: path, of: [url], busyTimeout: 0),
+      (try? connection.execute("BEGIN IMMEDIATE")) != nil
+    else { return }
+    removeLeftovers()
+    if isLinked { removeLinks() }
+    try connection.execute("ROLLBACK")
+  }
+
+  private var leftovers: [String] {
+    [work(0), work(1), finished].flatMap {
+      [$0, $0 + "-journal", $0 + "-wal", $0 + "-shm", $0 + "-external"]
+    }
+  }
+
+  /// Removes what a migration makes before the switch. Only who holds the store's lock does so.
+  func removeLeftovers() {
+    for file in leftovers { unlink(file) }
+  }
+
+  private var linkCount: Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_nlink) : 0
+  }
+
+  /// Removes the backups that are still the store itself: the switch did not follow.
+  private func removeLinks() {
+    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
+    let own = FileIdentity(path)
+    let prefix = url.lastPathComponent + "-before-"
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    where name.hasPrefix(prefix) {
+      let file = url.deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
+      if FileIdentity(file) == own { unlink(file) }
+    }
+  }
+
+  // MARK: The switch
+
+  /// The name of the backup of a version: one that is not taken.
+  func backupName(_ version: Int) -> String {
+    let name = url.lastPathComponent + "-before-\(version)"
+    var result = name
+    var number = 1
+    while exists(sibling(result)) {
+      number += 1
+      result = "\(name)-\(number)"
+    }
+    return result
+  }
+
+  private func sibling(_ name: String) -> String {
+    url.deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
+  }
+
+  /// Puts a finished file in the place of the store, which goes on under the backup's name.
+  ///
+  /// The caller holds the old store's lock, and its journal is gone.
+  func put(_ file: String, backup: String) throws {
+    let backup = sibling(backup)
+    // A journal beside the new file would bring the old contents back.
+    for end in ["-wal", "-journal"] where exists(path + end) {
+      throw MigrationError(url, .inUse)
+    }
+    try sync(file)
+    try syncFolder()
+    try MigrationFaults.reach("link")
+    if link(path, backup) == 0 {
+      do {
+        try syncFolder()
+        try MigrationFaults.reach("rename")
+        try rename(file, path)
+      } catch {
+        unlink(backup)
+        throw error
+      }
+    } else {
+      try rename(file, finished)
+      do {
+        try MigrationFaults.reach("rename")
+        try rename(path, backup)
+      } catch {
+        unlink(finished)
+        throw error
+      }
+      try rename(finished, path)
+    }
+    try syncFolder()
+  }
+
+  /// Removes a backup that the store says may go.
+  func removeBackup(_ name: String) {
+    guard name.hasPrefix(url.lastPathComponent + "-before-"), !name.contains("/") else { return }
+    unlink(sibling(name))
+  }
+
+  // MARK: The operating system
+
+  /// Bytes that the file has, and those that its disk has free; nil where that cannot be told.
+  var sizes: (file: Int64, free: Int64)? {
+    var status = stat()
+    var volume = statvfs()
+    guard stat(path, &status) == 0, statvfs(path, &volume) == 0 else { return nil }
+    let free = UInt64(volume.f_bavail).multipliedReportingOverflow(by: UInt64(volume.f_frsize))
+    return (Int64(status.st_size), free.overflow ? .max : Int64(clamping: free.partialValue))
+  }
+
+  private func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  private func rename(_ from: String, _ to: String) throws {
+    #if canImport(Glibc)
+      let result = Glibc.rename(from, to)
+    #else
+      let result = Darwin.rename(from, to)
+    #endif
+    if result != 0 { throw failure("renaming \(from)") }
+  }
+
+  func syncFolder() throws { try sync(url.deletingLastPathComponent().path(percentEncoded: false)) }
+
+  private func sync(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY)
+    guard descriptor >= 0 else { throw failure("opening \(path)") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("syncing \(path)") }
+  }
+
+  private func failure(_ operation: String) -> MigrationError {
+    MigrationError(
+      url,
+      errno == ENOSPC ? .diskFull(needed: nil) : .system("\(operation): \(String(cString: strerror(errno)))"))
+  }
+
+  /// Lets a step's file find the large values of the store.
+  func linkExternalFiles(_ file: String) {
+    symlink(url.lastPathComponent + "-external", file + "-external")
+  }
+}

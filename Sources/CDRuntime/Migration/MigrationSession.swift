@@ -1,0 +1,119 @@
+import CDModel
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A connection on which a part of a migration runs: it can be cancelled, tells how far it is, and its errors name
+/// step and entity.
+///
+/// A class, whose address SQLite calls back with; it never leaves the call that migrates.
+final class MigrationSession {
+  let connection: SQLiteConnection
+  let url: URL
+  private let observer: MigrationObserver?
+  /// What errors name.
+  var leg: MigrationRoute.Leg?
+  var entity: String?
+  /// The place of the step and the number of all.
+  var place = (step: 0, of: 1)
+  private var last: Double = 0
+  private let writer = RowWriter()
+
+  /// How many of SQLite's instructions run between two questions whether to end: a millisecond or less.
+  private static let instructions: Int32 = 20_000
+
+  init(path: String, url: URL, observer: MigrationObserver?, busyTimeout: Double) throws {
+    connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout)
+    self.url = url
+    self.observer = observer
+    sqlite3_progress_handler(
+      connection.handle, Self.instructions,
+      { pointer in
+        guard let pointer else { return 0 }
+        return Unmanaged<MigrationSession>.fromOpaque(pointer).takeUnretainedValue().isCancelled ? 1 : 0
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  deinit { sqlite3_progress_handler(connection.handle, 0, nil, nil) }
+
+  private var isCancelled: Bool { Task.isCancelled || observer?.isCancelled == true }
+
+  func error(_ reason: MigrationError.Reason, key: Int64? = nil) -> MigrationError {
+    MigrationError(url, reason, step: leg?.name, entity: entity, objectKey: key)
+  }
+
+  /// An error as a migration's, with what is known of its place.
+  func wrapped(_ error: any Error) -> any Error {
+    switch error {
+    case is MigrationError: error
+    case StoreError.busy: self.error(.inUse)
+    case StoreError.diskFull: self.error(.diskFull(needed: nil))
+    case StoreError.sqlite(_, let code, _, _) where code & 0xFF == SQLITE_INTERRUPT: self.error(.cancelled)
+    case is CancellationError: self.error(.cancelled)
+    case let error as StoreError: self.error(.store(error))
+    default: error
+    }
+  }
+
+  func checkCancelled() throws {
+    if isCancelled { throw error(.cancelled) }
+  }
+
+  /// Tells how much of the step is done, from 0 to 1.
+  func report(_ part: Double) {
+    guard let observer, let leg else { return }
+    let fraction = (Double(place.step) + min(max(part, 0), 1)) / Double(max(place.of, 1))
+    last = max(last, fraction)
+    observer.report(
+      MigrationProgress(
+        fraction: last, source: leg.step.source, destination: leg.step.destination, entity: entity))
+  }
+
+  // MARK: Statements
+
+  /// Runs statements that give no rows.
+  func execute(_ sql: String) throws {
+    try checkCancelled()
+    try MigrationFaults.reach(sql)
+    do { try connection.execute(sql) } catch { throw wrapped(error) }
+  }
+
+  /// Runs one statement.
+  ///
+  /// - Returns: How many rows it wrote.
+  @discardableResult func run(_ sql: SQLText) throws -> Int64 {
+    try checkCancelled()
+    try MigrationFaults.reach(sql.text)
+    do {
+      let statement = try connection.makeStatement(sql.text)
+      bind(sql.bindings, to: statement)
+      try statement.run()
+      return Int64(sqlite3_changes(connection.handle))
+    } catch { throw wrapped(error) }
+  }
+
+  func bind(_ values: [AttributeValue], to statement: SQLiteStatement) {
+    writer.start(statement.handle)
+    for value in values { writer.value(value) }
+  }
+
+  func number(_ sql: String) throws -> Int64 {
+    do { return try connection.scalar(sql).flatMap { Int64($0) } ?? 0 } catch { throw wrapped(error) }
+  }
+
+  func key(_ sql: SQLText) throws -> Int64? {
+    do {
+      let statement = try connection.makeStatement(sql.text)
+      bind(sql.bindings, to: statement)
+      return try statement.step() ? statement.int64(0) : nil
+    } catch { throw wrapped(error) }
+  }
+
+  func rows(_ sql: String) throws -> [[String?]] {
+    do { return try connection.rows(sql) } catch { throw wrapped(error) }
+  }
+}

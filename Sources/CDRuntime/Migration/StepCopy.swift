@@ -1,0 +1,225 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes a new store of an old one, set by set: the old one is the connection's main database, the new one is
+/// attached as `fresh`.
+struct StepCopy {
+  let plan: StepPlan
+  let session: MigrationSession
+  let metadata: StoreMetadata
+  let policies: MigrationPolicies
+
+  static let schema = "fresh"
+  private var schema: String { Self.schema }
+
+  private func fresh(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
+
+  /// Makes everything but what only the finished store can derive.
+  ///
+  /// - Parameter read: Opens the old store to be read as objects.
+  func run(reading read: () throws -> PersistentStoreCoordinator) throws {
+    try checkRows()
+    let layout = SQLiteSchema(plan.destination, store: 0)
+    for sql in SQLiteSchema.systemTables {
+      try session.execute(sql.replacing("CREATE TABLE ", with: "CREATE TABLE \(schema)."))
+    }
+    for table in layout.layouts { try session.execute(table.sql(schema: schema)) }
+    try copySystemTables()
+    try evaluate(read)
+    let total = try plan.takers.reduce(Int64(1)) { try $0 + count($1) }
+    var done: Int64 = 0
+    for taker in plan.takers {
+      session.entity = taker.destination.name
+      session.report(0.9 * Double(done) / Double(total))
+      done += try insert(taker)
+    }
+    for join in plan.destination.joins where plan.destination.entities[join.source].home == 0 {
+      session.entity = plan.destination.entities[join.source].name
+      try fill(join)
+    }
+    session.entity = nil
+    session.report(0.9)
+    for rule in plan.mapping.duplicates { try thin(by: rule) }
+    try makeIndexes(layout)
+    session.report(0.95)
+    try verify()
+    // What says that the store is one comes last.
+    try MigrationFaults.reach("metadata")
+    do { try metadata.write(to: session.connection, schema: schema) } catch { throw session.wrapped(error) }
+  }
+
+  // MARK: Before
+
+  /// Rows that no entity of the model claims would be lost without a word.
+  private func checkRows() throws {
+    for root in plan.source.entities where root.root == root.index && root.home == 0 && root.hasEntityColumn {
+      let names = root.kinds.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
+      let strange = try session.key(
+        SQLText(text: "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1"))
+      if let strange {
+        session.entity = root.name
+        throw session.error(.verificationFailed("a row is of an unknown entity"), key: strange)
+      }
+    }
+  }
+
+  private func count(_ taker: StepPlan.Taker) throws -> Int64 {
+    let condition = plan.condition(taker, "t0").map { " WHERE \($0)" } ?? ""
+    return try session.number("SELECT count(*) FROM \(SQLite.quoted(taker.source.table)) AS t0\(condition)")
+  }
+
+  private func copySystemTables() throws {
+    let next = try plan.assignOffsets { root in
+      try session.number(
+        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
+          + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
+    }
+    try keepMovedKeys()
+    for (root, key) in next {
+      let name = plan.destination.entities[root].name
+      try session.run(
+        "INSERT INTO fresh._cdgen_keys (entity, next) VALUES (\(bind: .string(name)), \(bind: .int(key)))")
+    }
+    try session.execute("INSERT INTO fresh._cdgen_history SELECT * FROM main._cdgen_history")
+    try session.execute(
+      "INSERT OR REPLACE INTO fresh.sqlite_sequence (rowid, name, seq) "
+        + "SELECT (SELECT rowid FROM fresh.sqlite_sequence WHERE name = '_cdgen_history'), name, seq "
+        + "FROM main.sqlite_sequence WHERE name = '_cdgen_history'")
+    try session.execute("INSERT INTO fresh._cdgen_files SELECT * FROM main._cdgen_files")
+    try session.execute(
+      "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE substr(key, 1, 4) = 'app.'")
+  }
+
+  /// Notes which keys are others from now on, beside what earlier steps noted.
+  private func keepMovedKeys() throws {
+    let key = MovedKeys.metadataKey
+    var list = MovedKeys.list(
+      try session.rows(
+        "SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))"
+      ).first?.first.flatMap(\.self) ?? "")
+    var seen: Set<Int> = []
+    for taker in plan.takers where seen.insert(taker.source.index).inserted && taker.offset != 0 {
+      for place in list.indices where list[place].entity == taker.source.name {
+        list[place].entity = taker.destination.name
+        list[place].offset += taker.offset
+      }
+      let root = plan.source.entities[taker.source.root]
+      let below = try session.number(
+        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
+          + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
+      list.append(MovedKeys(entity: taker.destination.name, below: below, offset: taker.offset))
+    }
+    guard !list.isEmpty else { return }
+    try session.run(
+      "INSERT INTO fresh._cdgen_metadata (key, value) VALUES (\(bind: .string(key)), \(bind: .string(MovedKeys.text(list))))"
+    )
+  }
+
+  private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
+    guard plan.takers.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
+    let rows = EvaluatedRows(plan: plan, session: session, policies: policies, coordinator: try read())
+    for taker in plan.takers where taker.chosen != nil || !taker.evaluations.isEmpty {
+      session.entity = taker.destination.name
+      try rows.make(taker)
+    }
+    session.entity = nil
+  }
+
+  // MARK: Rows
+
+  private func insert(_ taker: StepPlan.Taker) throws -> Int64 {
+    let entity = taker.destination
+    let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
+    var names = ["_pk", "_version"]
+    var values: [SQLText] = ["t0._pk\(raw: offset)", "t0._version"]
+    if entity.hasEntityColumn {
+      names.append("_entity")
+      values.append("\(raw: SQLite.literal(entity.name))")
+    }
+    for column in entity.columns {
+      names.append(column.name)
+      values.append(plan.value(of: column, for: taker))
+    }
+    for (column, relationship) in plan.positions(in: plan.destination.entities[entity.root]) {
+      let position = plan.position(relationship, for: taker)
+      guard position != "NULL", !names.contains(column) else { continue }
+      names.append(column)
+      values.append("\(raw: position)")
+    }
+    let list = names.map(SQLite.quoted).joined(separator: ", ")
+    let rows = self.rows(taker)
+    do {
+      return try session.run(
+        "INSERT INTO \(raw: fresh(entity.table)) (\(raw: list)) SELECT \(SQLText.joined(values, ", ")) \(raw: rows)"
+      )
+    } catch {
+      throw try explained(error, taker)
+    }
+  }
+
+  /// `FROM …` for the rows of a taker.
+  private func rows(_ taker: StepPlan.Taker) -> String {
+    var sql = "FROM main.\(SQLite.quoted(taker.source.table)) AS t0"
+    if let chosen = taker.chosen { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
+    if taker.source.hasEntityColumn { sql += " WHERE t0._entity = \(SQLite.literal(taker.source.name))" }
+    return sql
+  }
+
+  /// The same error with the row and the property, where a mandatory value is missing.
+  private func explained(_ error: any Error, _ taker: StepPlan.Taker) throws -> any Error {
+    guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
+      code & 0xFF == 19
+    else { return error }
+    for column in taker.destination.columns
+    where column.isMandatory && !plan.isDerived(column, in: taker.destination) {
+      let value = plan.value(of: column, for: taker)
+      let key = try session.key(
+        "SELECT k FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows(taker))) WHERE v IS NULL LIMIT 1")
+      if let key {
+        let property = taker.destination.slots[column.slot].name
+        return plan.error(.missingValue(property: property), taker.destination.name, key)
+      }
+    }
+    return plan.error(.verificationFailed(message), taker.destination.name)
+  }
+
+  // MARK: Pairs
+
+  private func fill(_ join: JoinPlan) throws {
+    for taker in plan.takers {
+      for slot in taker.destination.slots {
+        guard let relationship = slot.relationship,
+          case .join(let number, let isSource) = relationship.storage,
+          plan.destination.joins[number].table == join.table,
+          let pairs = plan.pairs(of: taker, relationship.name),
+          pairs.target.home == 0 || !relationship.isWithinStore
+        else { continue }
+        let target = plan.resolved(
+          "p.target", pairs.target, as: plan.destination.entities[relationship.destination])
+        let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
+        let condition = plan.condition(taker, "t0").map { " AND \($0)" } ?? ""
+        var names = isSource ? ["_source", "_target"] : ["_target", "_source"]
+        var values = ["o", "t"]
+        if isSource ? join.isOrdered : join.isInverseOrdered {
+          names.append(isSource ? "_position" : "_inverse_position")
+          values.append("a")
+        }
+        if isSource ? join.isInverseOrdered : join.isOrdered {
+          names.append(isSource ? "_inverse_position" : "_position")
+          values.append("b")
+        }
+        try session.execute(
+          "INSERT OR IGNORE INTO \(fresh(join.table)) (\(names.map(SQLite.quoted).joined(separator: ", "))) "
+            + "SELECT \(values.joined(separator: ", ")) FROM (SELECT t0._pk\(offset) AS o, \(target) AS t, "
+            + "p.position AS a, p.inverse_position AS b FROM (\(pairs.sql)) AS p "
+            + "JOIN main.\(SQLite.quoted(taker.source.table)) AS t0 ON t0._pk = p.owner\(condition)) "
+            + "WHERE t IS NOT NULL ORDER BY \(isSource ? "o, t" : "t, o")")
+      }
+    }
+  }
+}

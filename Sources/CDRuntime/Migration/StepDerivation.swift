@@ -1,0 +1,79 @@
+import CDModel
+
+/// Computes the derived attributes of a step's result, which is read as objects.
+struct StepDerivation {
+  let plan: StepPlan
+
+  private static let batchSize = 500
+
+  /// Whether what was copied, if anything was, may be wrong.
+  var isNeeded: Bool {
+    plan.destination.hasDerivedSlots && !plan.step.changesNoData && !plan.takers.isEmpty
+  }
+
+  func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
+    let coordinator = try read()
+    let evaluator = PredicateEvaluator(now: plan.now)
+    // The reader needs the file while this collects, so that values are written a batch at a time.
+    for entity in coordinator.plan.entities
+    where entity.home == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
+      session.entity = entity.name
+      var last: ObjectKey = 0
+      while let batch = try self.batch(entity, after: &last, coordinator, evaluator, session) {
+        try session.execute("BEGIN")
+        for (key, values) in batch {
+          for (column, value) in values {
+            try session.run(
+              "UPDATE \(raw: SQLite.quoted(entity.table)) SET \(raw: SQLite.quoted(column)) = \(bind: value) WHERE _pk = \(bind: .int(key))"
+            )
+          }
+        }
+        try session.execute("COMMIT")
+      }
+    }
+    session.entity = nil
+  }
+
+  private typealias Row = (key: ObjectKey, values: [(column: String, value: AttributeValue)])
+
+  private func batch(
+    _ entity: EntityPlan, after last: inout ObjectKey, _ coordinator: PersistentStoreCoordinator,
+    _ evaluator: PredicateEvaluator, _ session: MigrationSession
+  ) throws -> [Row]? {
+    let context = ManagedObjectContext(coordinator)
+    let select = coordinator.plan.selects[entity.index]
+    let own = entity.hasEntityColumn ? "t0._entity = \(SQLite.literal(entity.name)) AND " : ""
+    let connection = try context.reader()
+    let ends = try connection.rows(
+      "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(own)_pk > \(last) "
+        + "ORDER BY _pk LIMIT \(Self.batchSize))")
+    guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return nil }
+    let statement = try connection.statement(
+      select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
+    statement.bind(last, at: 1)
+    statement.bind(end, at: 2)
+    last = end
+    var result: [Row] = []
+    for object in try context.objects(from: statement, select, of: entity) {
+      var values: [(String, AttributeValue)] = []
+      for number in entity.derivedSlots {
+        let slot = entity.slots[number]
+        guard case .attribute(let attribute, let cell) = slot.kind, let derivation = attribute.derivation,
+          slot.isStored
+        else { continue }
+        do {
+          guard let value = try evaluator.value(of: derivation, for: object).single.flatMap(cell.fitted)
+          else {
+            throw FetchError.evaluation("the derivation gives no fitting value")
+          }
+          values.append((entity.columns[slot.columns.lowerBound].name, value))
+        } catch {
+          throw plan.error(
+            .invalidValue(property: slot.name, reason: "\(error)"), entity.name, object.objectID.key)
+        }
+      }
+      result.append((object.objectID.key, values))
+    }
+    return result
+  }
+}

@@ -1,0 +1,124 @@
+import CDModel
+
+// Where the values of attributes come from.
+extension StepPlan {
+  /// The column of a source that holds an attribute or a field; nil for any other expression.
+  func sourceColumn(_ value: ValueExpression, of entity: EntityPlan) -> ColumnPlan? {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind,
+      case .key(let key)? = steps.first, let slot = entity.slot(key), slot.isStored
+    else { return nil }
+    switch slot.kind {
+    case .attribute: return steps.count == 1 ? entity.columns[slot.columns.lowerBound] : nil
+    case .composite(_, let fields):
+      guard steps.count == 2, case .key(let field) = steps[1],
+        let place = fields.firstIndex(where: { $0.description.name == field }),
+        slot.columns.lowerBound + place < slot.columns.upperBound
+      else { return nil }
+      return entity.columns[slot.columns.lowerBound + place]
+    case .relationship: return nil
+    }
+  }
+
+  /// Whether large values of a column are files.
+  private func isExternal(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
+    entity.slots[column.slot].attribute?.storesExternally == true
+  }
+
+  /// The column of the source that a value is taken from without a change.
+  func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> ColumnPlan? {
+    guard let old = sourceColumn(value, of: taker.source), old.cell == column.cell,
+      !isExternal(old, in: taker.source) || isExternal(column, in: taker.destination)
+    else { return nil }
+    return old
+  }
+
+  /// A value as SQL; nil where it has to be evaluated an object at a time.
+  func sql(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> SQLText? {
+    if let old = copiedColumn(value, for: column, of: taker) { return "t0.\(raw: SQLite.quoted(old.name))" }
+    switch value.kind {
+    case .constant(.value(let constant)):
+      return column.cell.fitted(constant).map { "\(bind: $0)" }
+    case .function(.now, _) where column.cell == .date:
+      return "\(bind: .date(now))"
+    case .cast(let inner, .attribute, let otherwise):
+      guard otherwise == nil, let old = sourceColumn(inner, of: taker.source),
+        !isExternal(old, in: taker.source)
+      else { return nil }
+      return Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+    case .coalesced(let values):
+      var parts: [SQLText] = []
+      for value in values {
+        guard let part = sql(value, for: column, of: taker) else { return nil }
+        parts.append(part)
+      }
+      guard parts.count > 1, parts.count <= 100 else { return parts.first }
+      return "coalesce(\(SQLText.joined(parts, ", ")))"
+    default:
+      return compiled(value, for: column, of: taker)
+    }
+  }
+
+  private func compiled(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> SQLText? {
+    var compiler = SQLCompiler(
+      entity: taker.source, model: source, variables: [:], now: now, key: SQLPredicate.key)
+    // What the compiler throws the evaluator throws too, with the row.
+    let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
+    guard case .value(let result)? = operand,
+      result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
+    else { return nil }
+    let fits =
+      switch (result.kind, column.cell) {
+      case (.int(let range), .int16):
+        Int16(exactly: range.lowerBound) != nil && Int16(exactly: range.upperBound) != nil
+      case (.int(let range), .int32):
+        Int32(exactly: range.lowerBound) != nil && Int32(exactly: range.upperBound) != nil
+      case (.int, .int64), (.int, .double), (.double, .double), (.float, .float), (.string, .string),
+        (.date, .date), (.uuid, .uuid), (.decimal, .decimal), (.url, .url):
+        true
+      case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1
+      default: false
+      }
+    return fits ? result.sql : nil
+  }
+
+  /// A conversion that SQL makes as the evaluator does.
+  private static func converted(_ value: SQLText, _ old: CellType, to new: CellType) -> SQLText? {
+    switch (old, new) {
+    case (let old, let new) where old == new: value
+    case (.bool, .int16), (.bool, .int32), (.bool, .int64), (.int16, .int32), (.int16, .int64),
+      (.int32, .int64), (.int16, .double), (.int32, .double), (.float, .double), (.int16, .float),
+      (.double, .date), (.float, .date), (.int16, .date), (.int32, .date), (.date, .double),
+      (.uuid, .data):
+      value
+    case (.int16, .string), (.int32, .string), (.int64, .string): "CAST(\(value) AS TEXT)"
+    default: nil
+    }
+  }
+
+  /// The value of a column of the destination, for rows `t0` of a taker's source.
+  func value(of column: ColumnPlan, for taker: Taker) -> SQLText {
+    if column.isReference {
+      guard let relationship = taker.destination.slots[column.slot].relationship else { return "NULL" }
+      return reference(relationship, for: taker)
+    }
+    if isDerived(column, in: taker.destination) {
+      return copiedDerived(column, for: taker).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
+    }
+    let path = self.path(of: column, in: taker.destination)
+    if let place = taker.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
+      return "e.c\(raw: "\(place)")"
+    }
+    guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else { return "NULL" }
+    return sql(value, for: column, of: taker) ?? "NULL"
+  }
+
+  /// The column with the same derivation in the source. It is right until other objects' changes are derived.
+  func copiedDerived(_ column: ColumnPlan, for taker: Taker) -> ColumnPlan? {
+    let new = taker.destination.slots[column.slot].attribute
+    guard let slot = taker.source.slot(taker.destination.slots[column.slot].name), slot.columns.count == 1,
+      slot.attribute?.derivation == new?.derivation, new?.derivation != nil,
+      taker.source.columns[slot.columns.lowerBound].cell == column.cell
+    else { return nil }
+    return taker.source.columns[slot.columns.lowerBound]
+  }
+}

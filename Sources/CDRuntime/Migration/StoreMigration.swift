@@ -1,0 +1,254 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The migration of one store to its model's current version, whole or not at all.
+struct StoreMigration {
+  let url: URL
+  let description: PersistentStoreDescription
+  let model: ManagedObjectModel
+  /// The other stores of the coordinator, whose configurations say what this one does not hold.
+  let others: [PersistentStoreDescription]
+
+  private var path: String { url.path(percentEncoded: false) }
+  private var policies: MigrationPolicies { description.migrationPolicies?.policies ?? MigrationPolicies() }
+
+  /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
+  func run() throws {
+    // Where another process is faster, the store is another one when its lock is ours.
+    for _ in 0..<5 {
+      if try attempt() { return }
+    }
+    throw MigrationError(url, .inUse)
+  }
+
+  private struct State: Equatable {
+    let identity: FileIdentity?
+    let dataHash: String
+    let version: Int
+  }
+
+  private func attempt() throws -> Bool {
+    let identity = FileIdentity(path)
+    let (found, carried) = try read()
+    let route = try MigrationRoute(
+      found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
+    ) { version in
+      (try? plan(version))?.dataHash(ofStore: 0).description
+    }
+    let plans = try makePlans(route)
+    let inPlace = plans.compactMap(InPlaceStep.init)
+    let isInPlace = inPlace.count == plans.count
+    if !isInPlace { try checkSpace(legs: plans.count) }
+
+    let lock = try MigrationSession(
+      path: path, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
+    try lock.checkCancelled()
+    do {
+      // This needs the store for itself: it fails while anybody else has it open.
+      guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
+        throw MigrationError(url, .inUse)
+      }
+    } catch { throw lock.wrapped(error) }
+    try lock.execute("PRAGMA foreign_keys = OFF")
+    try lock.execute(isInPlace ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
+    do {
+      let now = try StoreMetadata(lock.connection, url: url)
+      guard
+        State(identity: identity, dataHash: found.dataHash, version: found.versionNumber)
+          == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
+      else {
+        try lock.execute("ROLLBACK")
+        return false
+      }
+      if isInPlace {
+        try migrateInPlace(inPlace, plans, found, lock)
+      } else {
+        try migrateBeside(plans, found, lock)
+      }
+      return true
+    } catch {
+      try? lock.connection.execute("ROLLBACK")
+      throw lock.wrapped(error)
+    }
+  }
+
+  private func read() throws -> (StoreMetadata, ModelVersion) {
+    let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
+    let found = try StoreMetadata(connection, url: url)
+    do {
+      return (found, try ModelVersion(canonicalJSON: found.version))
+    } catch { throw StoreError.damagedMetadata(url, key: "version") }
+  }
+
+  // MARK: Plans
+
+  /// A version with this store as the first: where the others are has no part in its tables.
+  private func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
+    let configurations = Set(version.configurations.map(\.name))
+    var own = description
+    own.migrationObserver = nil
+    return [own]
+      + others.filter { $0.configuration.map(configurations.contains) ?? true }.map {
+        PersistentStoreDescription(.inMemory, configuration: $0.configuration)
+      }
+  }
+
+  private func plan(_ version: ModelVersion) throws -> ModelPlan {
+    try ModelPlan(
+      ManagedObjectModel(
+        name: model.name, id: model.id, versions: [version], currentVersionNumber: version.number),
+      stores: stores(version))
+  }
+
+  private func makePlans(_ route: MigrationRoute) throws -> [StepPlan] {
+    let now = Date()
+    var plans: [StepPlan] = []
+    for leg in route.legs {
+      let plan = try StepPlan(
+        leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
+      for mapping in plan.mapping.entityMappings
+      where mapping.kind == .custom
+        && (mapping.source == nil || policies.policy(for: mapping, of: leg.step) == nil)
+      {
+        throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
+      }
+      plans.append(plan)
+    }
+    return plans
+  }
+
+  /// A new file takes about as much as the old one, and a step of several needs the one before.
+  private func checkSpace(legs: Int) throws {
+    guard let sizes = MigrationFiles(url).sizes else { return }
+    let needed = sizes.file * (legs > 1 ? 2 : 1)
+    if sizes.free < needed { throw MigrationError(url, .diskFull(needed: needed)) }
+  }
+
+  private func metadata(_ plan: StepPlan, _ found: StoreMetadata) -> StoreMetadata {
+    var result = StoreMetadata(plan.destination, storeID: found.storeID, store: 0)
+    result.createdBy = found.createdBy
+    return result
+  }
+
+  // MARK: In place
+
+  private func migrateInPlace(
+    _ steps: [InPlaceStep], _ plans: [StepPlan], _ found: StoreMetadata, _ session: MigrationSession
+  ) throws {
+    for (place, (step, plan)) in zip(steps, plans).enumerated() {
+      session.leg = plan.leg
+      session.place = (place, steps.count)
+      session.report(0)
+      try step.run(session)
+      session.report(1)
+    }
+    if let last = plans.last {
+      do { try metadata(last, found).write(to: session.connection) } catch { throw session.wrapped(error) }
+    }
+    try session.execute("COMMIT")
+  }
+
+  // MARK: Beside
+
+  private func migrateBeside(_ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession) throws {
+    let files = MigrationFiles(url)
+    files.removeLeftovers()
+    defer { files.removeLeftovers() }
+    var source = url
+    var target = path
+    for (place, plan) in plans.enumerated() {
+      target = files.work(place)
+      let file = URL(filePath: target)
+      lock.leg = plan.leg
+      try make(plan, from: source, at: target, place: (place, plans.count), found)
+      files.linkExternalFiles(target)
+      try derive(plan, at: file, place: (place, plans.count))
+      if source != url { try FileManager.default.removeItem(at: source) }
+      source = file
+    }
+    let backup = files.backupName(found.versionNumber)
+    if let last = plans.last { try finish(last, at: target, backup: description.keepsBackup ? nil : backup) }
+    try lock.checkCancelled()
+    try files.put(target, backup: backup)
+  }
+
+  private func make(
+    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int), _ found: StoreMetadata
+  ) throws {
+    try MigrationFaults.reach("make \(target)")
+    let session = try MigrationSession(
+      path: source.absoluteURL.absoluteString + "?mode=ro", url: url, observer: description.migrationObserver,
+      busyTimeout: description.busyTimeout)
+    session.leg = plan.leg
+    session.place = place
+    // No journal: what is not finished is thrown away.
+    try session.execute("PRAGMA foreign_keys = OFF")
+    try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
+    _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
+    try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
+    try session.execute("BEGIN")
+    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found), policies: policies)
+    try copy.run {
+      var own = description
+      own.location = .sqlite(source)
+      own.isReadOnly = true
+      own.migrationObserver = nil
+      let stores = [own] + stores(plan.leg.source).dropFirst()
+      return try PersistentStoreCoordinator(plan: plan.source, stores: stores)
+    }
+    if !description.keepsBackup { try copy.listLostFiles() }
+    try session.execute("COMMIT")
+  }
+
+  private func derive(_ plan: StepPlan, at file: URL, place: (step: Int, of: Int)) throws {
+    let derivation = StepDerivation(plan: plan)
+    guard derivation.isNeeded else { return }
+    let session = try MigrationSession(
+      path: file.path(percentEncoded: false), url: url, observer: description.migrationObserver,
+      busyTimeout: description.busyTimeout)
+    session.leg = plan.leg
+    session.place = place
+    session.report(0.96)
+    try derivation.run(session) {
+      var own = description
+      own.location = .sqlite(file)
+      own.isReadOnly = true
+      own.migrationObserver = nil
+      let stores = [own] + stores(plan.leg.destination).dropFirst()
+      return try PersistentStoreCoordinator(plan: plan.destination, stores: stores)
+    }
+  }
+
+  /// Verifies the new file as whole, and says in it what is left to be done.
+  private func finish(_ plan: StepPlan, at target: String, backup: String?) throws {
+    let session = try MigrationSession(
+      path: target, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
+    session.leg = plan.leg
+    session.place = (0, 1)
+    _ = try session.rows("PRAGMA journal_mode = OFF")
+    if let backup {
+      try session.run(
+        "INSERT INTO _cdgen_metadata (key, value) VALUES ('pendingBackup', \(bind: .string(backup)))")
+    }
+    let found: StoreMetadata
+    do { found = try StoreMetadata(session.connection, url: url) } catch { throw session.wrapped(error) }
+    let schema = SQLiteSchema(plan.destination, store: 0)
+    let wanted = Set(SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql))
+    let present = Set(
+      try session.rows(
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite|_%' ESCAPE '|'"
+      ).compactMap { $0[0] })
+    guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, present == wanted else {
+      throw session.error(.verificationFailed("its tables are not those of the model"))
+    }
+    try MigrationFaults.reach("quick_check")
+    let check = try session.rows("PRAGMA quick_check(1)").first?.first ?? nil
+    guard check == "ok" else { throw session.error(.verificationFailed(check ?? "")) }
+    session.report(1)
+  }
+}

@@ -1,0 +1,306 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CDRuntime
+
+/// Several steps in one go, branches, drafts, and what is refused.
+@Suite struct MigrationChainTests {
+  static let text = attribute("text", .string)
+
+  /// Six versions: in place, beside, by a mapping, and in place again.
+  static let line: [ModelVersion] = {
+    let item = [toMany("tags", "Tag", inverse: "items")]
+    let tag = entity(
+      "Tag", [attribute("label", .string)], relationships: [toMany("items", "Item", inverse: "tags")])
+    func version(
+      _ number: Int, _ name: String, _ attributes: [AttributeDescription], renamedFrom: String? = nil
+    )
+      -> ModelVersion
+    {
+      var tag = tag
+      tag.relationships[0].destination = name
+      return MigrationFixture.version(
+        number, [entity(name, renamedFrom: renamedFrom, attributes, relationships: item), tag])
+    }
+    let count = attribute("count", .int16, .int(3))
+    let wide = attribute("count", .int64, .int(3))
+    return [
+      version(1, "Item", [text]),
+      version(2, "Item", [text, count]),
+      version(3, "Item", [text, wide]),
+      version(4, "Item", [text, wide]),
+      version(
+        5, "Thing", [text, attribute("number", .int64, .int(3), renamedFrom: "count")], renamedFrom: "Item"),
+      version(
+        6, "Thing",
+        [
+          attribute("text", .string, isOptional: true), attribute("number", .int64, .int(3)),
+          attribute("note", .string, .string("n")),
+        ]),
+    ]
+  }()
+
+  static func model(_ versions: ArraySlice<ModelVersion>) throws -> ManagedObjectModel {
+    let rules = MappingRules(
+      source: 3, destination: 4,
+      entities: [
+        EntityRule(
+          destination: "Item",
+          attributes: [PropertyMapping(name: "text", value: try ValueExpression(format: "text + '!'"))])
+      ])
+    return MigrationFixture.model(
+      Array(versions), mappings: versions.contains { $0.number == 4 } ? [rules] : [])
+  }
+
+  static func fill(_ context: ManagedObjectContext) throws {
+    let tag = try context.insert(entityNamed: "Tag")
+    try tag.setValue(.attribute(.string("T")), forKey: "label")
+    for number in 0..<3 {
+      let item = try context.insert(entityNamed: "Item")
+      try item.setValue(.attribute(.string("I\(number)")), forKey: "text")
+      if number != 1 { try item.setValue(.objects([tag]), forKey: "tags") }
+    }
+  }
+
+  static func check(_ fixture: MigrationFixture) throws {
+    #expect(
+      try fixture.rows("SELECT _pk, text, number, note FROM Thing ORDER BY _pk") == [
+        ["1", "I0!", "3", "n"], ["2", "I1!", "3", "n"], ["3", "I2!", "3", "n"],
+      ])
+    #expect(
+      try fixture.rows("SELECT _source, _target FROM \"Tag.items\" UNION SELECT 0, 0 ORDER BY 2") == [
+        ["0", "0"], ["1", "1"], ["1", "3"],
+      ])
+  }
+
+  @Test(arguments: 1...3) func aChainRunsFromEveryVersion(_ start: Int) throws {
+    let fixture = try MigrationFixture()
+    try fixture.using(Self.model(Self.line[(start - 1)..<start]), body: { try Self.fill($0) })
+    let id = try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'storeUUID'")
+    let fractions = Mutex<[Double]>([])
+    try fixture.open(Self.model(Self.line[...])) {
+      $0.migrationObserver = MigrationObserver { progress in
+        fractions.withLock { $0.append(progress.fraction) }
+      }
+    }
+    #expect(fractions.withLock { $0.last } == 1)
+    #expect(fractions.withLock { $0 == $0.sorted() })
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-before-\(start)"])
+    #expect(try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'storeUUID'") == id)
+    try fixture.verify(Self.model(Self.line[...]))
+    #expect(fixture.files == ["store.cdstore"])
+    try Self.check(fixture)
+  }
+
+  @Test func aBackupStaysWhereThatIsWanted() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[0]]) { try Self.fill($0) }
+    let bytes = try fixture.column("SELECT text FROM Item")
+    for _ in 0..<3 { try fixture.open(Self.model(Self.line[...])) { $0.keepsBackup = true } }
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-before-1"])
+    let backup = fixture.folder.appending(path: "store.cdstore-before-1").path(percentEncoded: false)
+    #expect(try SQLiteConnection(path: backup, of: []).rows("SELECT text FROM Item").map { $0[0] } == bytes)
+  }
+
+  @Test func aMappedStepIsMadeWhereBothVersionsStoreTheSame() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[2]]) { try Self.fill($0) }
+    try fixture.open(Self.model(Self.line[..<4]))
+    #expect(try fixture.column("SELECT text FROM Item") == ["I0!", "I1!", "I2!"])
+    try fixture.open(Self.model(Self.line[..<4]))
+    #expect(try fixture.column("SELECT text FROM Item") == ["I0!", "I1!", "I2!"])
+  }
+
+  @Test func identifiersStay() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[0]]) { try Self.fill($0) }
+    func uris(_ model: ManagedObjectModel) throws -> [URL] {
+      try fixture.using(
+        model,
+        body: { context in
+          try context.fetch(FetchRequest<ManagedObject>(entityName: "Tag")).map(\.objectID.uriRepresentation)
+        })
+    }
+    let before = try uris(Self.model(Self.line[..<1]))
+    #expect(try uris(Self.model(Self.line[...])) == before)
+  }
+
+  // MARK: Refusals
+
+  private func refusal(
+    _ fixture: MigrationFixture, _ model: ManagedObjectModel,
+    _ change: (inout PersistentStoreDescription) -> Void = { _ in }
+  ) throws -> MigrationError? {
+    let bytes = try fixture.bytes()
+    let error = #expect(throws: MigrationError.self) { try fixture.open(model, change) }
+    #expect(try fixture.bytes() == bytes)
+    #expect(fixture.files == ["store.cdstore"])
+    return error
+  }
+
+  @Test func aNewerStoreIsRefused() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create(Array(Self.line[..<2]))
+    #expect(try refusal(fixture, Self.model(Self.line[..<1]))?.reason == .newerStore(current: 1))
+  }
+
+  @Test func anUnknownWayIsRefused() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[0]])
+    var model = try Self.model(Self.line[..<3])
+    model.versions[1].basedOn = []
+    #expect(try refusal(fixture, model)?.reason == .noPath)
+  }
+
+  @Test func aLossThatNobodyMeantIsRefused() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[1]]) { try Self.fill($0) }
+    var without = Self.line[2]
+    without.entities[0].attributes.removeLast()
+    let error = try refusal(fixture, MigrationFixture.model([Self.line[1], without]))
+    guard case .notProven(let changes)? = error?.reason else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(changes.count == 1 && changes[0].contains("count"))
+    #expect(error?.step?.description == "version 2 to version 3")
+  }
+
+  @Test func nothingIsInferredWhereThatIsOff() throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[0]])
+    let error = try refusal(fixture, Self.model(Self.line[..<2])) {
+      $0.infersMappingModelAutomatically = false
+    }
+    #expect(error?.reason == .noMappingModel)
+  }
+
+  @Test func aStoreInUseIsRefused() throws {
+    for end in [2, 3] {
+      let fixture = try MigrationFixture()
+      try fixture.create([Self.line[0]]) { try Self.fill($0) }
+      let other = try PersistentStoreCoordinator(model: Self.model(Self.line[..<1]), at: .sqlite(fixture.url))
+      let error = #expect(throws: MigrationError.self) {
+        try fixture.open(Self.model(Self.line[..<end])) { $0.busyTimeout = 0.1 }
+      }
+      #expect(error?.reason == .inUse)
+      let context = ManagedObjectContext(other)
+      try context.insert(entityNamed: "Tag").setValue(.attribute(.string("x")), forKey: "label")
+      try context.save()
+    }
+  }
+
+  @Test func duplicatesAreNamed() throws {
+    let old = MigrationFixture.version(1, [entity("Item", [Self.text])])
+    let new = MigrationFixture.version(2, [entity("Item", [Self.text], unique: [["text"]])])
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      duplicates: [DuplicateRule(entity: "Item", properties: ["text"], survivor: .keepFirst)])
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { context in
+      for name in ["a", "b", "a"] {
+        try context.insert(entityNamed: "Item").setValue(.attribute(.string(name)), forKey: "text")
+      }
+    }
+    try fixture.open(MigrationFixture.model([old, new], mappings: [rules]))
+    #expect(try fixture.rows("SELECT _pk, text FROM Item") == [["1", "a"], ["2", "b"]])
+  }
+
+  // MARK: Several stores
+
+  @Test func eachOfSeveralStoresIsMigrated() throws {
+    func version(_ number: Int, _ type: AttributeType) -> ModelVersion {
+      var result = MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Item", [Self.text, attribute("count", type, .int(3))],
+            relationships: [toOne("tag", "Tag", inverse: "items")]),
+          entity(
+            "Tag", [Self.text, attribute("count", type, .int(4))],
+            relationships: [toMany("items", "Item", inverse: "tag")]),
+        ])
+      result.configurations = [
+        ConfigurationDescription(name: "A", entities: ["Item"]),
+        ConfigurationDescription(name: "B", entities: ["Tag"]),
+      ]
+      return result
+    }
+    let fixture = try MigrationFixture()
+    let stores = ["a", "b"].map {
+      PersistentStoreDescription(
+        .sqlite(fixture.folder.appending(path: $0)), configuration: $0.uppercased())
+    }
+    let versions = [version(1, .int16), version(2, .int64)]
+    do {
+      let coordinator = try PersistentStoreCoordinator(
+        model: MigrationFixture.model([versions[0]]), stores: stores)
+      let context = ManagedObjectContext(coordinator)
+      let (item, tag) = (try context.insert(entityNamed: "Item"), try context.insert(entityNamed: "Tag"))
+      for object in [item, tag] { try object.setValue(.attribute(.string("t")), forKey: "text") }
+      try item.setValue(.object(tag), forKey: "tag")
+      try context.save()
+    }
+    let coordinator = try PersistentStoreCoordinator(model: MigrationFixture.model(versions), stores: stores)
+    let context = ManagedObjectContext(coordinator)
+    let item = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item"))[0]
+    #expect(try item.value(forKey: "count").attribute == .int(3))
+    #expect(try item.value(forKey: "tag").object?.value(forKey: "count").attribute == .int(4))
+    #expect(try coordinator.verify().isEmpty)
+  }
+
+  // MARK: Drafts
+
+  @Test func aDraftIsMigratedWhereNothingIsLost() throws {
+    let fixture = try MigrationFixture()
+    var draft = Self.line[1]
+    draft.entities[0].attributes[1].type = .int32
+    draft.entities[0].attributes.append(attribute("gone", .string, isOptional: true))
+    try fixture.create([Self.line[0], draft]) { try Self.fill($0) }
+    let error = try refusal(fixture, Self.model(Self.line[..<3]))
+    guard case .losesData(let changes)? = error?.reason else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(changes.contains { $0.contains("gone") })
+
+    let other = try MigrationFixture()
+    var early = Self.line[2]
+    early.entities[0].attributes.removeLast()
+    try other.create([Self.line[0], early]) { try Self.fill($0) }
+    try other.open(Self.model(Self.line[...]))
+    try Self.check(other)
+  }
+
+  // MARK: Cancellation
+
+  @Test(arguments: [2, 3]) func aCancelledMigrationLeavesTheStoreAsItWas(_ end: Int) throws {
+    let fixture = try MigrationFixture()
+    try fixture.create([Self.line[0]]) { try Self.fill($0) }
+    let calls = Mutex(0)
+    var limit = 0
+    var done = false
+    while !done {
+      calls.withLock { $0 = 0 }
+      let most = limit
+      do {
+        try fixture.open(Self.model(Self.line[..<end])) {
+          $0.migrationObserver = MigrationObserver(isCancelled: {
+            calls.withLock {
+              $0 += 1
+              return $0 > most
+            }
+          })
+        }
+        done = true
+      } catch let error as MigrationError {
+        #expect(error.reason == .cancelled)
+        #expect(fixture.files == ["store.cdstore"])
+        #expect(try fixture.column("SELECT text FROM Item ORDER BY _pk") == ["I0", "I1", "I2"])
+      }
+      limit += 1
+    }
+    #expect(limit > 3)
+  }
+}

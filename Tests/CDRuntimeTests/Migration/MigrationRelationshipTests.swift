@@ -1,0 +1,332 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// What becomes of relationships.
+@Suite struct MigrationRelationshipTests {
+  private static let name = attribute("name", .string)
+
+  private static func version(
+    _ number: Int, _ dog: [RelationshipDescription], _ person: [RelationshipDescription],
+    extra: [AttributeDescription] = []
+  ) -> ModelVersion {
+    MigrationFixture.version(
+      number,
+      [entity("Dog", [name] + extra, relationships: dog), entity("Person", [name], relationships: person)])
+  }
+
+  /// Three persons; dog n has person n % 3, dog 5 nobody.
+  private static func fill(_ context: ManagedObjectContext, key: String? = "owner") throws {
+    var persons: [ManagedObject] = []
+    for number in 0..<3 {
+      let person = try context.insert(entityNamed: "Person")
+      try person.setValue(.attribute(.string("P\(number)")), forKey: "name")
+      persons.append(person)
+    }
+    for number in 0..<6 {
+      let dog = try context.insert(entityNamed: "Dog")
+      try dog.setValue(.attribute(.string("D\(number)")), forKey: "name")
+      if let key, number < 5 { try dog.setValue(.object(persons[number % 3]), forKey: key) }
+    }
+  }
+
+  private static let owner = [toOne("owner", "Person", inverse: "dogs")]
+  private static let dogs = [toMany("dogs", "Dog", inverse: "owner")]
+  private static let expected: [[String?]] = [
+    ["D0", "P0"], ["D1", "P1"], ["D2", "P2"], ["D3", "P0"], ["D4", "P1"], ["D5", nil],
+  ]
+
+  private func migrate(
+    _ old: ModelVersion, _ new: ModelVersion, _ rules: MappingRules? = nil, inPlace: Bool,
+    fill: (ManagedObjectContext) throws -> Void = { try MigrationRelationshipTests.fill($0) },
+    check: (MigrationFixture) throws -> Void
+  ) throws {
+    for isEmpty in [true, false] {
+      let fixture = try MigrationFixture()
+      try fixture.create([old]) { if !isEmpty { try fill($0) } }
+      let before = FileIdentity(fixture.url.path(percentEncoded: false))
+      let model = MigrationFixture.model([old, new], mappings: rules.map { [$0] } ?? [])
+      try fixture.open(model)
+      #expect((FileIdentity(fixture.url.path(percentEncoded: false)) == before) == inPlace)
+      try fixture.verify(model)
+      if !isEmpty { try check(fixture) }
+    }
+  }
+
+  private func owners(_ fixture: MigrationFixture, _ column: String = "owner") throws -> [[String?]] {
+    try fixture.rows(
+      "SELECT d.name, p.name FROM Dog d LEFT JOIN Person p ON p._pk = d.\"\(column)\" ORDER BY d._pk")
+  }
+
+  @Test func relationshipsAreAdded() throws {
+    try migrate(
+      Self.version(1, [], []), Self.version(2, Self.owner, Self.dogs), inPlace: true,
+      fill: { try Self.fill($0, key: nil) },
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT DISTINCT owner FROM Dog") == [nil])
+      })
+  }
+
+  @Test func relationshipsAreRenamed() throws {
+    let new = Self.version(
+      2, [toOne("keeper", "Person", inverse: "pack", renamedFrom: "owner")],
+      [toMany("pack", "Dog", inverse: "keeper", renamedFrom: "dogs")])
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: true,
+      check: { fixture throws in
+        #expect(try owners(fixture, "keeper") == Self.expected)
+      })
+  }
+
+  @Test func aRelationshipIsRemovedWhereThatIsMeant() throws {
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: "Dog", drops: ["owner"]), EntityRule(destination: "Person", drops: ["dogs"]),
+      ])
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try Self.fill($0) }
+    let model = MigrationFixture.model([old, Self.version(2, [], [])], mappings: [rules])
+    try fixture.open(model)
+    try fixture.verify(model)
+    #expect(try fixture.column("SELECT name FROM Dog ORDER BY _pk") == Self.expected.map { $0[0] })
+  }
+
+  @Test func toOneBecomesToMany() throws {
+    let new = Self.version(
+      2, [toMany("owner", "Person", inverse: "dogs")], [toMany("dogs", "Dog", inverse: "owner")])
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: false,
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT d.name, p.name FROM Dog d LEFT JOIN \"Dog.owner\" j ON j._source = d._pk "
+              + "LEFT JOIN Person p ON p._pk = j._target ORDER BY d._pk") == Self.expected)
+      })
+  }
+
+  @Test func toManyBecomesOrdered() throws {
+    let new = Self.version(2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
+    try migrate(
+      Self.version(1, Self.owner, Self.dogs), new, inPlace: true,
+      check: { fixture throws in
+        #expect(try owners(fixture) == Self.expected)
+      })
+  }
+
+  @Test func theOrderStays() throws {
+    let old = Self.version(1, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)])
+    let new = Self.version(
+      2, Self.owner, [toMany("dogs", "Dog", inverse: "owner", isOrdered: true)],
+      extra: [attribute("tag", .uuid, isOptional: true), attribute("stamp", .string, .string("x"))])
+    var rewriting = new
+    rewriting.entities[0].attributes[0].isOptional = true
+    for version in [new, rewriting] {
+      try migrate(
+        old, version, inPlace: version == new,
+        fill: { context in
+          try Self.fill(context, key: nil)
+          let dogs = try context.fetch(FetchRequest<ManagedObject>(entityName: "Dog"))
+          let person = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))[0]
+          let sorted = dogs.sorted { $0.objectID.key > $1.objectID.key }
+          try person.setValue(.objects(sorted), forKey: "dogs")
+        },
+        check: { fixture throws in
+          #expect(
+            try fixture.column("SELECT name FROM Dog ORDER BY \"owner.position\"") == [
+              "D5", "D4", "D3", "D2", "D1", "D0",
+            ])
+        })
+    }
+  }
+
+  /// Code of an app: it marks the names, and leaves out those without an owner where it is to.
+  private struct Marking: MigrationRowPolicy {
+    let leavesOut: Bool
+
+    func values(for source: ManagedObject) throws -> [String: AttributeValue]? {
+      if leavesOut, try source.value(forKey: "owner").object == nil { return nil }
+      guard case .string(let name)? = try source.value(forKey: "name").attribute else { return nil }
+      return ["name": .string(name + "*")]
+    }
+  }
+
+  private func migrateByPolicy(leavingOut: Bool, _ fixture: MigrationFixture) throws {
+    let old = Self.version(1, Self.owner, Self.dogs)
+    let new = Self.version(2, [toOne("owner", "Person", inverse: "dogs", isOptional: false)], Self.dogs)
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [
+        EntityRule(destination: "Dog", name: "KeepDogs", isCustom: true)
+      ])
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    try fixture.create([old]) { try Self.fill($0) }
+    let error = #expect(throws: MigrationError.self) { try fixture.open(model) }
+    #expect(error?.reason == .missingPolicy(mapping: "KeepDogs"))
+    #expect(error?.entity == "Dog")
+    var policies = MigrationPolicies()
+    policies.policies[MigrationPolicies.Key(source: 1, destination: 2, mapping: "KeepDogs")] =
+      Marking(leavesOut: leavingOut)
+    try fixture.open(model) { $0.migrationPolicies = MigrationPolicyBox(policies) }
+    try fixture.verify(model)
+  }
+
+  @Test func aPolicyMakesObjects() throws {
+    let fixture = try MigrationFixture()
+    try migrateByPolicy(leavingOut: true, fixture)
+    #expect(try owners(fixture) == Self.expected.prefix(5).map { [$0[0].map { $0 + "*" }, $0[1]] })
+  }
+
+  @Test func aMandatoryRelationshipWithoutAnObjectNamesTheRow() throws {
+    let fixture = try MigrationFixture()
+    let error = #expect(throws: MigrationError.self) { try migrateByPolicy(leavingOut: false, fixture) }
+    #expect(error?.step?.source == 1 && error?.step?.destination == 2)
+    #expect(error?.entity == "Dog")
+    #expect(error?.reason == .missingValue(property: "owner"))
+    #expect(error?.objectKey == 6)
+    #expect(fixture.files == ["store.cdstore"])
+    try fixture.verify(MigrationFixture.model([Self.version(1, Self.owner, Self.dogs)]))
+  }
+
+  @Test func parentsChange() throws {
+    let old = MigrationFixture.version(
+      1,
+      [
+        entity("Animal", isAbstract: true, [Self.name]),
+        entity(
+          "Dog", parent: "Animal", [attribute("bark", .string)],
+          relationships: [toOne("friend", "Cat", inverse: "friends")]),
+        entity("Cat", [Self.name], relationships: [toMany("friends", "Dog", inverse: "friend")]),
+      ])
+    let new = MigrationFixture.version(
+      2,
+      [
+        entity("Animal", isAbstract: true, [Self.name]),
+        entity(
+          "Dog", parent: "Animal", [attribute("bark", .string)],
+          relationships: [toOne("friend", "Cat", inverse: "friends")]),
+        entity("Cat", parent: "Animal", relationships: [toMany("friends", "Dog", inverse: "friend")]),
+      ])
+    try migrate(
+      old, new, inPlace: false,
+      fill: { context in
+        for number in 0..<3 {
+          let dog = try context.insert(entityNamed: "Dog")
+          let cat = try context.insert(entityNamed: "Cat")
+          try dog.setValue(.attribute(.string("D\(number)")), forKey: "name")
+          try dog.setValue(.attribute(.string("B\(number)")), forKey: "bark")
+          try cat.setValue(.attribute(.string("C\(number)")), forKey: "name")
+          try dog.setValue(.object(cat), forKey: "friend")
+        }
+      },
+      check: { fixture throws in
+        #expect(
+          try fixture.rows(
+            "SELECT d.name, d.bark, c.name, c._entity FROM Animal d JOIN Animal c ON c._pk = d.friend ORDER BY d._pk"
+          ) == [
+            ["D0", "B0", "C0", "Cat"], ["D1", "B1", "C1", "Cat"], ["D2", "B2", "C2", "Cat"],
+          ])
+      })
+  }
+
+  @Test func identifiersOfMovedAndRenamedEntitiesLeadToTheirObjects() throws {
+    let old = MigrationFixture.version(
+      1,
+      [
+        entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"),
+        entity("Cat", [Self.name]),
+      ])
+    var new = old
+    new.number = 2
+    new.basedOn = [1]
+    new.entities[2] = entity("Feline", parent: "Animal", renamedFrom: "Cat")
+    let fixture = try MigrationFixture()
+    let uris = try fixture.using(
+      MigrationFixture.model([old]),
+      body: { context in
+        try ["Dog", "Cat", "Cat", "Cat"].enumerated().map { number, name in
+          let object = try context.insert(entityNamed: name)
+          try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+          return object.objectID.uriRepresentation
+        }
+      })
+    let model = MigrationFixture.model([old, new])
+    let names = try fixture.using(
+      model,
+      body: { context in
+        try uris.map { uri in
+          let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+          let object = try id.map { try context.existingObject(with: $0) }
+          // The URI of now leads to the same object.
+          let again = object.flatMap {
+            context.persistentStoreCoordinator.managedObjectID(
+              forURIRepresentation: $0.objectID.uriRepresentation)
+          }
+          #expect(again == id)
+          return try object?.value(forKey: "name").attribute
+        }
+      })
+    #expect(names == [.string("Dog0"), .string("Cat1"), .string("Cat2"), .string("Cat3")])
+    try fixture.verify(model)
+  }
+
+  @Test func compositesAndLargeValuesGoOn() throws {
+    let place = CompositeDescription(
+      name: "Place", fields: [attribute("street", .string), attribute("city", .string, isOptional: true)])
+    func version(_ number: Int, _ extra: [AttributeDescription], isOptional: Bool) -> ModelVersion {
+      MigrationFixture.version(
+        number,
+        [
+          entity(
+            "Doc",
+            [
+              attribute("name", .string, isOptional: isOptional),
+              attribute("at", .composite("Place"), isOptional: true),
+              AttributeDescription(name: "body", type: .data, isOptional: true, storesExternally: true),
+            ] + extra)
+        ], composites: [place])
+    }
+    let fixture = try MigrationFixture()
+    let large = Data(repeating: 7, count: 100_000)
+    let old = version(1, [], isOptional: false)
+    try fixture.create([old]) { context in
+      let doc = try context.insert(entityNamed: "Doc")
+      try doc.setValue(.attribute(.string("d")), forKey: "name")
+      try doc.setValue(.attribute(.composite(["street": .string("s"), "city": .null])), forKey: "at")
+      try doc.setValue(.attribute(.data(large)), forKey: "body")
+    }
+    // The values of the second step are converted an object at a time, from a file of the first.
+    let second = version(2, [], isOptional: true)
+    var third = second
+    third.number = 3
+    third.basedOn = [2]
+    third.entities[0].attributes[2].storesExternally = false
+    let model = MigrationFixture.model([old, second, third])
+    let body = try fixture.using(
+      model, { $0.keepsBackup = true },
+      body: { context in
+        let doc = try context.fetch(FetchRequest<ManagedObject>(entityName: "Doc"))[0]
+        #expect(
+          try doc.value(forKey: "at").attribute == .composite(["street": .string("s"), "city": .null]))
+        return try doc.value(forKey: "body").attribute
+      })
+    #expect(body == .data(large))
+    try fixture.verify(model)
+  }
+
+  @Test func derivedAttributesAreComputed() throws {
+    let old = Self.version(1, Self.owner, Self.dogs)
+    var new = Self.version(2, Self.owner, Self.dogs)
+    new.entities[1].attributes.append(
+      AttributeDescription(
+        name: "dogCount", type: .int64, isOptional: true,
+        derivation: .path(.object, [.key("dogs"), .collectionOperator("count")])))
+    try migrate(
+      old, new, inPlace: false,
+      check: { fixture throws in
+        #expect(try fixture.column("SELECT dogCount FROM Person ORDER BY _pk") == ["2", "2", "1"])
+      })
+  }
+}
