@@ -7,6 +7,16 @@
 /// Why a store could not be migrated. Its objects are as they were.
 ///
 /// The error names no data: ``objectKey`` tells which row it was, where that is known.
+///
+/// ```swift
+/// do {
+///   _ = try PersistentContainer(for: ToDoModel.self, at: url)
+/// } catch let error as MigrationError where error.reason == .inUse {
+///   print("close the other program that uses \(error.url.path()), and start again")
+/// } catch let error as MigrationError {
+///   print(error, error.step.map { "on the way from \($0)" } ?? "")
+/// }
+/// ```
 public struct MigrationError: Error, Hashable, Sendable {
   /// A step from one version of the model to another.
   public struct Step: Hashable, Sendable, CustomStringConvertible {

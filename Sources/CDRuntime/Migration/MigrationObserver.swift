@@ -1,17 +1,29 @@
 import Synchronization
 
 /// How far a migration is.
+///
+/// ```swift
+/// let observer = MigrationObserver { progress in
+///   print(Int(progress.fraction * 100), "%", progress.entity ?? "")
+/// }
+/// ```
 public struct MigrationProgress: Hashable, Sendable {
   /// The part of the work that is done, from 0 to 1. It never goes back.
   public let fraction: Double
-  /// The step that is being made, as the numbers of its versions.
+  /// The number of the version that the step which is being made starts from.
   public let source: Int
+  /// The number of the version that it leads to.
   public let destination: Int
   /// The entity of the destination whose objects are being made; nil for what concerns none.
   public let entity: String?
 }
 
 /// What is called with the progress of a migration, on the thread that opens the store.
+///
+/// ```swift
+/// let handler: ProgressHandler = { progress in print(progress.fraction) }
+/// let observer = MigrationObserver(progress: handler)
+/// ```
 public typealias ProgressHandler = @Sendable (MigrationProgress) -> Void
 
 /// Who follows a migration and may end it.

@@ -64,7 +64,9 @@ final class SQLiteStore: Sendable {
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
           // The migration needs the file for itself: this connection is to be gone.
           own = try SQLiteConnection(path: ":memory:", of: [])
-          try StoreMigration(url: url, description: description, model: model.source(ofStore: place).model, others: others).run()
+          try StoreMigration(
+            url: url, description: description, model: model.source(ofStore: place).model, others: others
+          ).run()
           own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
           storeID = try StoreOpening(
             connection: own, url: url, model: model, place: place, isJustMigrated: true
