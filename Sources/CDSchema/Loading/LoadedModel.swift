@@ -14,6 +14,11 @@ public struct LoadedModel: Sendable {
   /// The released versions, as `versions.lock` has them, in order of their numbers.
   public var lockedVersions: [LockedVersion] = []
 
+  /// Whether `versions.lock` holds the current version, so that what is built may be released.
+  public var locksCurrentVersion: Bool {
+    lockedVersions.contains { $0.number == unprovenModel?.currentVersionNumber }
+  }
+
   /// Every mistake and warning, in order of path, line and column.
   public var diagnostics: [Diagnostic]
 

@@ -33,11 +33,13 @@ struct ReferenceCase: CustomTestStringConvertible, Sendable {
 
   private var expectedFolder: URL { Self.folder.appending(path: "\(name)/Expected") }
 
-  /// The Swift that the generator makes of the case's model, by its own options or by others.
+  /// The Swift that `cdgen generate` makes of the case's model, by its own options or by others.
   func generate(_ options: Generator.Options? = nil) throws -> [GeneratedFile] {
     let loaded = ModelLoader.load(folder: Self.folder.appending(path: "\(name)/\(name).cdmodel").path)
     let model = try #require(loaded.model, "\(loaded.diagnostics)")
-    return try Generator(options: options ?? self.options).generate(model)
+    var options = options ?? self.options
+    options.warnsOfUnlockedVersion = !loaded.locksCurrentVersion
+    return try Generator(options: options).generate(model)
   }
 
   /// The names and contents of the expected files.

@@ -98,7 +98,7 @@ struct SwiftCompiler {
       [
         "swiftc", "-swift-version", "6", "-package-name", "cases", "-I", modules.path,
         "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
-        "-enable-upcoming-feature", "MemberImportVisibility",
+        "-enable-upcoming-feature", "MemberImportVisibility", "-D", "DEBUG",
       ] + (warningsAreErrors ? ["-warnings-as-errors"] : []) + moduleMaps + options + files.map(\.path))
   }
 

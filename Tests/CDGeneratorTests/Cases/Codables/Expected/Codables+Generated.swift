@@ -87,3 +87,7 @@ nonisolated public enum CodablesModel: CDRuntime.GeneratedModel {
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Codables","id":"7C9E6679-7425-40DE-944B-E07FC1F90B05","imports":["Foundation"],"current":1,"versions":[{"number":1,"entities":[{"name":"Profile","attributes":[{"name":"tags","type":{"codable":"[String]","codec":1}},{"name":"scores","type":{"codable":"[String: Int]","codec":3},"optional":true},{"name":"parts","type":{"codable":"Foundation.DateComponents","codec":1},"optional":true},{"name":"others","type":{"codable":"Set<Foundation.UUID>","codec":1}},{"name":"dates","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"cached","type":{"codable":"[Int]","codec":1},"optional":true,"transient":true}]}]}]}"#)
 }
+
+#if !DEBUG
+  #warning("version 1 of Codables is not locked: run 'cdgen lock' before stores of it are released")
+#endif

@@ -47,3 +47,7 @@ nonisolated public enum EmptyModel: CDRuntime.GeneratedModel {
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Empty","id":"7C9E6679-7425-40DE-944B-E07FC1F90B13","current":1,"versions":[{"number":1,"entities":[{"name":"Nothing"},{"name":"AbstractNothing","abstract":true},{"name":"LittleMore","parent":"AbstractNothing"}]}]}"#)
 }
+
+#if !DEBUG
+  #warning("version 1 of Empty is not locked: run 'cdgen lock' before stores of it are released")
+#endif

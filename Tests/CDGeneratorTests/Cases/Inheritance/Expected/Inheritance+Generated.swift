@@ -279,3 +279,7 @@ nonisolated public enum InheritanceModel: CDRuntime.GeneratedModel {
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Inheritance","id":"7C9E6679-7425-40DE-944B-E07FC1F90B08","current":1,"versions":[{"number":1,"entities":[{"name":"Thing","abstract":true,"attributes":[{"name":"name","type":"String"}],"fetches":[{"name":"named","where":"name == $name"}],"unique":[["name"]]},{"name":"Creature","parent":"Thing","attributes":[{"name":"legs","type":"Int16","default":4},{"name":"weight","type":"Double"}],"relationships":[{"name":"keeper","to":"Keeper","optional":true,"inverse":"creatures"}]},{"name":"Pet","parent":"Creature","attributes":[{"name":"tame","type":"Bool","default":true}],"fetches":[{"name":"tameOnes","where":"name == $name AND tame == YES","sort":[{"key":"weight"}]}]},{"name":"Cat","abstract":true,"parent":"Pet"},{"name":"Kitten","parent":"Cat","attributes":[{"name":"age","type":"Int32"}],"relationships":[{"name":"mother","to":"Creature"}]},{"name":"Dog","parent":"Pet"},{"name":"Keeper","relationships":[{"name":"creatures","to":"Creature","toMany":true,"optional":true,"inverse":"keeper"}]}]}]}"#)
 }
+
+#if !DEBUG
+  #warning("version 1 of Inheritance is not locked: run 'cdgen lock' before stores of it are released")
+#endif

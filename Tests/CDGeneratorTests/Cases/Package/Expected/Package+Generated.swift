@@ -217,3 +217,7 @@ nonisolated package enum PackageModel: CDRuntime.GeneratedModel {
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Package","id":"7C9E6679-7425-40DE-944B-E07FC1F90B17","current":1,"versions":[{"number":1,"enums":[{"name":"PackageKind","rawType":"String","cases":[{"name":"a","rawValue":"a"},{"name":"b","rawValue":"b"}]}],"composites":[{"name":"PackagePart","fields":[{"name":"name","type":"String"},{"name":"kind","type":{"enum":"PackageKind"}}]}],"entities":[{"name":"PackageBase","abstract":true,"attributes":[{"name":"name","type":"String"},{"name":"added","type":"Date","default":{"$function":"now"}}]},{"name":"PackageLeaf","parent":"PackageBase","attributes":[{"name":"part","type":{"composite":"PackagePart"}},{"name":"kind","type":{"enum":"PackageKind"},"default":"b"},{"name":"list","type":{"codable":"[Int]","codec":1},"optional":true},{"name":"amount","type":"Decimal","default":{"$decimal":"2.5"}},{"name":"count","type":"Int64","derived":"others.@count"}],"relationships":[{"name":"others","to":"PackageLeaf","toMany":true,"optional":true,"inverse":"owner","ordered":true},{"name":"owner","to":"PackageLeaf","optional":true,"inverse":"others"}],"fetched":[{"name":"same","entity":"PackageLeaf","where":"name == $FETCH_SOURCE.name"}],"fetches":[{"name":"ofKind","where":"kind == $kind"}],"unique":[["name"]]}]}]}"#)
 }
+
+#if !DEBUG
+  #warning("version 1 of Package is not locked: run 'cdgen lock' before stores of it are released")
+#endif

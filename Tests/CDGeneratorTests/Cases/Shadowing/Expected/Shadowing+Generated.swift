@@ -313,3 +313,7 @@ nonisolated public enum ShadowingModel: CDRuntime.GeneratedModel {
     ],
     canonicalJSON: #"{"formatVersion":1,"name":"Shadowing","id":"7C9E6679-7425-40DE-944B-E07FC1F90B11","current":1,"versions":[{"number":1,"enums":[{"name":"State","rawType":"Int16","cases":[{"name":"on","rawValue":1},{"name":"off","rawValue":0}]}],"entities":[{"name":"Attribute","attributes":[{"name":"state","type":{"enum":"State"}},{"name":"date","type":"Date"},{"name":"text","type":"String"}]},{"name":"Fields","attributes":[{"name":"number","type":"Decimal","optional":true}],"relationships":[{"name":"one","to":"Attribute","optional":true}]},{"name":"ToOne","attributes":[{"name":"value_","type":"Double"}]},{"name":"ToMany","attributes":[{"name":"text","type":"String","optional":true}],"fetches":[{"name":"withText","where":"text == $text"}]},{"name":"AttributeKey","attributes":[{"name":"text","type":"String"}],"unique":[["text"]]},{"name":"Model","attributes":[{"name":"bytes","type":"Data","optional":true}]},{"name":"Operation","relationships":[{"name":"models","to":"Model","toMany":true,"optional":true}]}]}]}"#)
 }
+
+#if !DEBUG
+  #warning("version 1 of Shadowing is not locked: run 'cdgen lock' before stores of it are released")
+#endif
