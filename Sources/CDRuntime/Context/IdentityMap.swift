@@ -1,3 +1,5 @@
+import CSQLite
+
 /// The objects of one inheritance root in one context, by key.
 ///
 /// A table with open addressing whose hash is the key itself: keys come in sequence, and neighbours in the
@@ -10,6 +12,9 @@
 /// The map keeps its objects alive. When it has doubled it lets go of those that nobody else holds and that
 /// have no changes.
 final class IdentityMap {
+  // Nothing is called while a property is changed, so that no access can meet another; to check that takes longer
+  // than a lookup.
+
   /// All bits of an empty entry are zero.
   private struct Entry {
     /// 0 in an empty entry.
@@ -18,15 +23,15 @@ final class IdentityMap {
     var object: Unmanaged<ManagedObject>?
   }
 
-  private var entries: UnsafeMutablePointer<Entry>
-  private var capacity: Int
-  private var mask: Int
-  private(set) var count = 0
-  private var isScattered = false
+  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private var mask: Int
+  @exclusivity(unchecked) private(set) var count = 0
+  @exclusivity(unchecked) private var isScattered = false
   /// How many places were passed in putting the entries where they are.
-  private var passed = 0
+  @exclusivity(unchecked) private var passed = 0
   /// The count from which on a sweep is worth its while.
-  private var sweepCount = 2048
+  @exclusivity(unchecked) private var sweepCount = 2048
 
   private static let smallest = 64
   private static let longProbe = 48
@@ -69,6 +74,13 @@ final class IdentityMap {
       place = (place &+ 1) & mask
     }
   }
+
+  /// Whether the object of the row before was not in the map, as it will be of the next then.
+  @exclusivity(unchecked) var missedLast = false
+
+  /// Has the memory where a key's entry is, or would be, on its way. Keys in no sequence are each in a place of
+  /// their own, and waiting for it takes as long as reading a few columns.
+  @inline(__always) func prefetch(_ key: ObjectKey) { csqlite_prefetch(entries + start(key)) }
 
   /// Whether so many objects have come since the last sweep that another one is due.
   var isSweepDue: Bool { count >= sweepCount }
@@ -144,7 +156,7 @@ final class IdentityMap {
   /// Lets go of objects that are clean and that nobody else holds.
   func sweep() {
     var dropped: [Unmanaged<ManagedObject>] = []
-    for place in 0..<capacity where isUnused(place) {
+    for place in 0..<capacity where isUnused(at: place) {
       if let object = entries[place].object { dropped.append(object) }
       entries[place] = Entry(key: 0, object: nil)
     }
@@ -157,8 +169,34 @@ final class IdentityMap {
     for object in dropped { object.release() }
   }
 
+  /// Has the next sweep wait until the objects have doubled, as it does after one.
+  func postponeSweep() { sweepCount = max(2048, count * 2) }
+
+  /// How many of some of the objects nobody else holds.
+  func sampleOfUnused() -> (seen: Int, unused: Int) {
+    var (seen, unused) = (0, 0)
+    // Scattered, for what is held may be so in a pattern of keys.
+    for number in 0..<512 {
+      let place = Int(truncatingIfNeeded: UInt(number) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
+      if entries[place].key == 0 { continue }
+      seen += 1
+      if isUnused(at: place) { unused += 1 }
+    }
+    return (seen, unused)
+  }
+
+  /// Whether nobody else holds the object of a key.
+  func isUnused(_ key: ObjectKey) -> Bool {
+    var place = start(key)
+    while entries[place].key != key {
+      if entries[place].key == 0 { return false }
+      place = (place &+ 1) & mask
+    }
+    return isUnused(at: place)
+  }
+
   /// Whether nobody else holds an entry's object, and it has no changes.
-  private func isUnused(_ place: Int) -> Bool {
+  private func isUnused(at place: Int) -> Bool {
     guard entries[place].key != 0 else { return false }
     // The check looks at the reference count alone. An entry's object is a strong reference in all but its
     // type.

@@ -108,16 +108,42 @@ extension ManagedObjectContext {
       return nil
     }
     let version = sqlite3_column_int64(statement, 1)
-    if let object = map[key] {
-      if object.scope === scope {
-        if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
+    // A new object is read before the map is asked, which takes a while to answer. Where there is one after all, the
+    // new one has been nobody's; one that is told of its values would have been seen.
+    if map.missedLast, !scope.plan.hasLifecycle {
+      map.prefetch(key)
+      let object = makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
+      object._decode(row)
+      if rowReport.isEmpty {
+        if let known = registered(key, map, scope, row, version) { return known }
+        map.insert(object)
         return object
       }
-      giveUp(object, map)
+      // What is wrong with the row is told of the object that it will be.
+      rowReport.removeAll()
     }
+    if let known = registered(key, map, scope, row, version) { return known }
     let object = makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
     decode(object, row)
     map.insert(object)
+    return object
+  }
+
+  /// The object of a row that is in memory already, with the row's values where those are newer.
+  @inline(__always)
+  private func registered(
+    _ key: ObjectKey, _ map: IdentityMap, _ scope: ObjectScope, _ row: RowReader, _ version: Int64
+  ) -> ManagedObject? {
+    guard let object = map[key] else {
+      map.missedLast = true
+      return nil
+    }
+    map.missedLast = false
+    guard object.scope === scope else {
+      giveUp(object, map)
+      return nil
+    }
+    if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
     return object
   }
 
@@ -157,8 +183,7 @@ extension ManagedObjectContext {
       object.report(
         .unreadableFile(reason), slot: column < plan.columns.count ? plan.columns[column].slot : nil)
     }
-    rowReport.columns.removeAll()
-    rowReport.unreadable.removeAll()
+    rowReport.removeAll()
   }
 
   /// Reads the row of an object that is a fault. Its flag has been cleared.

@@ -251,19 +251,6 @@ public final class ManagedObjectContext {
     map.insert(object)
   }
 
-  /// Lets go of what nobody uses, where enough has come since it was last done.
-  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
-    guard map.isSweepDue else { return }
-    dropCaches()
-    map.sweep()
-  }
-
-  /// Lets relationships be made of their keys again when they are next asked for.
-  func dropCaches() {
-    for state in cachingStates { state.cache = nil }
-    cachingStates.removeAll()
-  }
-
   /// The scope of an identifier's entity; nil where it is of another store or of an entity that the model has
   /// not.
   func scope(of id: ManagedObjectID) -> ObjectScope? {

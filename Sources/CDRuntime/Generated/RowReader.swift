@@ -88,6 +88,11 @@ final class RowReport {
 
   init(files: [ExternalFiles?]) { self.files = files }
 
+  func removeAll() {
+    columns.removeAll()
+    unreadable.removeAll()
+  }
+
   /// The value of a file. Its name is no other's, in whichever store's folder.
   func read(_ name: String) throws -> Data? {
     var failure: (any Error)?
