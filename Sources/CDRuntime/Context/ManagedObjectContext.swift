@@ -121,7 +121,7 @@ public final class ManagedObjectContext {
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
     rowReport = RowReport(files: coordinator.database.stores.map(\.files))
-    seedState = ObjectSeed.State(scope: .detached)
+    seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
     reading.isEnabled = !database.isInMemory
