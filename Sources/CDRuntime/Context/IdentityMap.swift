@@ -4,7 +4,8 @@ import CSQLite
 ///
 /// A table with open addressing whose hash is the key itself: keys come in sequence, and neighbours in the
 /// table are then neighbours in memory. Keys in a pattern that this hash piles up, such as multiples of a
-/// power of two, are noticed by the length of a probe, and the table goes over to a hash that scatters.
+/// power of two, are noticed by the length of a probe, and the table goes over to a hash that scatters until it
+/// grows.
 ///
 /// An entry has the key beside the object, so that probing and growing get along without touching objects: for
 /// a lookup among many, what counts is how many places of memory it goes to.
@@ -96,11 +97,14 @@ final class IdentityMap {
     let isFull =
       passed &* 8 > count ? (count &+ 1) &* 2 > capacity : (count &+ 1) &* 16 > capacity &* 15
     if isFull { resize(to: capacity &* 2) }
-    place(Entry(key: object.key, object: Unmanaged.passRetained(object)))
+    let probes = put(Entry(key: object.key, object: Unmanaged.passRetained(object)))
+    if probes > Self.longProbe, !isScattered { scatter() }
   }
 
   /// Puts a reference that is counted already into the table.
-  @inline(__always) private func place(_ entry: Entry) {
+  ///
+  /// - Returns: How many places were passed.
+  @inline(__always) private func put(_ entry: Entry) -> Int {
     var place = start(entry.key)
     var probes = 0
     while entries[place].key != 0 {
@@ -110,23 +114,41 @@ final class IdentityMap {
     entries[place] = entry
     count &+= 1
     passed &+= probes
-    if probes > Self.longProbe, !isScattered { scatter() }
+    return probes
   }
 
   private func scatter() {
-    isScattered = true
-    resize(to: count * 4 > capacity * 3 ? capacity * 2 : capacity)
+    resize(to: count * 4 > capacity * 3 ? capacity * 2 : capacity, isScattered: true)
   }
 
-  private func resize(to newCapacity: Int) {
+  /// - Parameter isScattered: Whether the hash is to scatter. Otherwise it does so only where the keys are not well
+  ///   off without: what piles up in a small table may be in sequence in a large one.
+  private func resize(to newCapacity: Int, isScattered: Bool = false) {
     let (old, oldCapacity) = (entries, capacity)
     capacity = newCapacity
     mask = newCapacity - 1
     entries = Self.allocate(newCapacity)
+    self.isScattered = isScattered
+    if !fill(from: old, oldCapacity) {
+      Self.deallocate(entries, newCapacity)
+      entries = Self.allocate(newCapacity)
+      self.isScattered = true
+      _ = fill(from: old, oldCapacity)
+    }
+    Self.deallocate(old, oldCapacity)
+  }
+
+  /// Puts the entries of another table into this one, which is empty.
+  ///
+  /// - Returns: Whether all have their places; false where the keys pile up under the hash that does not scatter.
+  private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCapacity: Int) -> Bool {
     count = 0
     passed = 0
-    for place in 0..<oldCapacity where old[place].key != 0 { self.place(old[place]) }
-    Self.deallocate(old, oldCapacity)
+    for number in 0..<oldCapacity where old[number].key != 0 {
+      let probes = put(old[number])
+      if !isScattered, probes > Self.longProbe || passed > 64 + count { return false }
+    }
+    return true
   }
 
   func remove(_ key: ObjectKey) {
