@@ -160,11 +160,11 @@ final class CustomWork {
   // MARK: Hooks
 
   private func hook(
-    _ name: String, _ item: Item, key: ObjectKey? = nil, _ body: (any EntityMigrationPolicy) throws -> Void
+    _ name: String, _ item: Item, _ body: (any EntityMigrationPolicy) throws -> Void
   ) throws {
     session.entity = item.maker.destination.name
     try MigrationFaults.reach("\(name) of \(item.maker.mapping.name)")
-    do { try body(item.policy) } catch { throw failed(error, item.maker, key) }
+    do { try body(item.policy) } catch { throw failed(error, item.maker, nil) }
     try check()
   }
 
@@ -370,10 +370,10 @@ final class CustomWork {
     let plan = item.maker.destination
     func visit(_ objects: [ManagedObject]) throws {
       for object in objects where !leavesRelationships && !object.isDeleted {
-        let key = sourceKey(object)
-        try hook("createRelationships", item, key: key) {
-          try $0.createRelationships(for: object, in: item.maker.mapping, manager: manager)
-        }
+        do {
+          try item.policy.createRelationships(for: object, in: item.maker.mapping, manager: manager)
+        } catch { throw failed(error, item.maker, sourceKey(object)) }
+        try check()
       }
       if destination.pending.count >= Self.batchSize { try save() }
     }
@@ -389,6 +389,7 @@ final class CustomWork {
     }
     while !leavesRelationships {
       try session.checkCancelled()
+      try MigrationFaults.reach("createRelationships of \(item.maker.mapping.name)")
       let statement = try destination.reader().statement(
         select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
       statement.bind(last, at: 1)
