@@ -202,7 +202,6 @@ final class CustomWork {
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
     guard let taker = item.maker.taker else { return }
     let entity = taker.source
-    let scope = source.scopes[entity.index]
     guard let map = source.maps[entity.root] else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
     let connection = try source.reader()
@@ -210,7 +209,7 @@ final class CustomWork {
     let statement = try connection.makeStatement(
       "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(taker)) ORDER BY t0._pk"
     )
-    let row = RowReader(statement: statement.handle, map: nil, report: source.rowReport)
+    let kind = source.rowKind(of: entity, statement.handle)
     currentNumber = item.maker.number
     defer {
       current = nil
@@ -223,7 +222,7 @@ final class CustomWork {
         if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
       }
       source.sweepIfDue(map)
-      let key = try makeInstances(row, statement, scope, map, item)
+      let key = try makeInstances(kind, statement, map, item)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
         made.removeAll(keepingCapacity: true)
         try save()
@@ -238,9 +237,9 @@ final class CustomWork {
   ///
   /// - Returns: The object's key; the object itself is held no longer.
   private func makeInstances(
-    _ row: RowReader, _ statement: SQLiteStatement, _ scope: ObjectScope, _ map: IdentityMap, _ item: Item
+    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item
   ) throws -> ObjectKey {
-    guard let object = source.object(from: row, statement.handle, scope, map) else { return 0 }
+    guard let object = source.object(of: kind, statement.handle, map) else { return 0 }
     guard try item.maker.takes(object) else { return object.key }
     current = object
     defer { current = nil }
