@@ -51,10 +51,13 @@ struct ViewDeclaration {
   }
 
   struct Parameter {
+    /// The property's name in the model.
+    let key: String
     /// The label and name, escaped where needed.
     let name: String
     let type: String
     let property: String
+    let isRelationship: Bool
     let needsFoundation: Bool
   }
 

@@ -114,8 +114,8 @@ struct ViewResolver {
     valueType(attribute).map { type in
       let name = SwiftName.escaped(attribute.swiftName)
       return ViewDeclaration.Parameter(
-        name: name, type: attribute.isOptional ? type.name + "?" : type.name, property: name,
-        needsFoundation: type.needsFoundation)
+        key: attribute.name, name: name, type: attribute.isOptional ? type.name + "?" : type.name, property: name,
+        isRelationship: false, needsFoundation: type.needsFoundation)
     }
   }
 
@@ -123,7 +123,8 @@ struct ViewResolver {
     typeName(relationship.destination).map { type in
       let name = SwiftName.escaped(relationship.swiftName)
       return ViewDeclaration.Parameter(
-        name: name, type: relationship.isToMany ? "[\(type)]" : type + "?", property: name, needsFoundation: false)
+        key: relationship.name, name: name, type: relationship.isToMany ? "[\(type)]" : type + "?", property: name,
+        isRelationship: true, needsFoundation: false)
     }
   }
 
