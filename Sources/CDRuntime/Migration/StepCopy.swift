@@ -12,7 +12,6 @@ struct StepCopy {
   let plan: StepPlan
   let session: MigrationSession
   let metadata: StoreMetadata
-  let policies: MigrationPolicies
 
   static let schema = "fresh"
   private var schema: String { Self.schema }
@@ -122,7 +121,7 @@ struct StepCopy {
 
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
     guard plan.takers.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
-    let rows = EvaluatedRows(plan: plan, session: session, policies: policies, coordinator: try read())
+    let rows = EvaluatedRows(plan: plan, session: session, coordinator: try read())
     for taker in plan.takers where taker.chosen != nil || !taker.evaluations.isEmpty {
       session.entity = taker.destination.name
       try rows.make(taker)

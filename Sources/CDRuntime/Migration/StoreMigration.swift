@@ -15,7 +15,6 @@ struct StoreMigration {
   let others: [PersistentStoreDescription]
 
   private var path: String { url.path(percentEncoded: false) }
-  private var policies: MigrationPolicies { description.migrationPolicies?.policies ?? MigrationPolicies() }
 
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
   func run() throws {
@@ -108,12 +107,13 @@ struct StoreMigration {
   private func makePlans(_ route: MigrationRoute) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
+    let policies = description.migrationPolicies.make(for: model.id)
     for leg in route.legs {
       let plan = try StepPlan(
         leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
       for mapping in plan.mapping.entityMappings
       where mapping.kind == .custom
-        && (mapping.source == nil || policies.policy(for: mapping, of: leg.step) == nil)
+        && policies[.init(mapping.name, from: leg.step.source, to: leg.step.destination)] == nil
       {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
       }
@@ -192,7 +192,7 @@ struct StoreMigration {
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")
-    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found), policies: policies)
+    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found))
     try copy.run {
       var own = description
       own.location = .sqlite(source)
