@@ -23,12 +23,13 @@ struct ModelDeclaration {
     guard let version = model.currentVersion else {
       throw GenerationError(problems: [.init(.missingCurrentVersion(model.currentVersionNumber))])
     }
-    var resolver = Resolver(version, modelName: model.name, imports: model.imports)
+    var migrationResolver = MigrationResolver(model)
+    migrations = migrationResolver.declaration()
+    var resolver = Resolver(
+      version, modelName: model.name, imports: model.imports, nestedNames: migrations?.nestedNames ?? [])
     let enums = resolver.enums()
     let composites = resolver.composites()
     let classes = resolver.classes()
-    var migrationResolver = MigrationResolver(model)
-    migrations = migrationResolver.declaration()
     let problems = resolver.problems + migrationResolver.problems
     guard problems.isEmpty else { throw GenerationError(problems: problems) }
     name = model.name

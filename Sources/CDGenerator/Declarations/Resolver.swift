@@ -11,20 +11,26 @@ struct Resolver {
   private let imports: [String]
   /// What the version's types are nested in, where they are not those of the module.
   private let namespace: String?
-  /// The Swift names of all properties of the version: what can hide a type within a class.
+  /// The Swift names of all properties of the version and of what is nested in the model's type: what can hide a type
+  /// within a class or there.
   private let propertyNames: Set<String>
   private var enumTypes: [String: ValueType] = [:]
   private var compositeTypes: [String: ValueType] = [:]
 
-  /// - Parameter namespace: The type that those of the version are nested in, such as `ToDoModel.Version1`. Nil for
-  ///   those of the module.
-  init(_ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil) {
+  /// - Parameters:
+  ///   - namespace: The type that those of the version are nested in, such as `ToDoModel.Version1`; nil for those of
+  ///     the module.
+  ///   - nestedNames: The names of what is nested in the model's type, where the classes are listed.
+  init(
+    _ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil,
+    nestedNames: Set<String> = []
+  ) {
     graph = EntityGraph(version)
     modelTypeName = Self.typeName(ofModel: modelName)
     self.imports = imports
     self.namespace = namespace
     // `model` is a static member of what holds the classes.
-    var names: Set<String> = ["model"]
+    var names = nestedNames.union(["model"])
     for entity in version.entities {
       for attribute in entity.attributes { names.insert(attribute.swiftName) }
       for relationship in entity.relationships { names.insert(relationship.swiftName) }

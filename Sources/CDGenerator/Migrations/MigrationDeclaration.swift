@@ -9,6 +9,12 @@ struct MigrationDeclaration {
   /// The steps with custom mappings, in the order of their versions.
   let steps: [StepDeclaration]
 
+  /// The names of all types that are nested in the model's.
+  var nestedNames: Set<String> {
+    Set(versions.flatMap { [VersionDeclaration.name($0.number), VersionDeclaration.nameOfNew($0.number)] })
+      .union(["Migrations", "CustomMigrations"])
+  }
+
   /// Whether a declaration names a type of Foundation's.
   var needsFoundation: Bool {
     versions.contains { version in

@@ -12,7 +12,7 @@ nonisolated public enum Urgency: Swift.Int16, CDRuntime.EnumAttribute {
   case mid = 2
 }
 
-nonisolated public struct Spot: CDRuntime.CompositeAttribute {
+nonisolated public struct Stop: CDRuntime.CompositeAttribute {
   public var street: Swift.String
   public var city: Swift.String?
   public var urgency: Urgency? {
@@ -44,14 +44,14 @@ nonisolated public struct Spot: CDRuntime.CompositeAttribute {
   @_spi(Generated) public static var _columnCount: Swift.Int { 4 }
 }
 
-nonisolated extension CDRuntime.CompositeField where Value == Spot {
+nonisolated extension CDRuntime.CompositeField where Value == Stop {
   public var street: CDRuntime.Attribute<Swift.String> { field("street") }
   public var city: CDRuntime.Attribute<Swift.String?> { field("city") }
   public var urgency: CDRuntime.Attribute<Urgency?> { field("urgency") }
   public var zip: CDRuntime.Attribute<Swift.String> { field("zip") }
 }
 
-nonisolated extension CDRuntime.CompositeField where Value == Spot? {
+nonisolated extension CDRuntime.CompositeField where Value == Stop? {
   public var street: CDRuntime.Attribute<Swift.String?> { field("street") }
   public var city: CDRuntime.Attribute<Swift.String?> { field("city") }
   public var urgency: CDRuntime.Attribute<Urgency?> { field("urgency") }
@@ -67,8 +67,8 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   private final var _name: Swift.String = ""
   private final var _due: Foundation.Date = CDRuntime.EmptyValue.date
   private final var _slug: Swift.String = ""
-  private final var _spot: Spot? = nil
-  private final var _home: Spot = Spot._empty
+  private final var _spot: Stop? = nil
+  private final var _home: Stop = Stop._empty
   private final var _settings: CDRuntime.CodableStorage<[String: Int]> = CDRuntime.CodableStorage<[String: Int]>()
   private final var _history: CDRuntime.CodableStorage<[Date]> = CDRuntime.CodableStorage<[Date]>()
   private final var _price: Swift.Double? = nil
@@ -111,12 +111,12 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _willWrite(5); _mood = newValue?.rawValue }
   }
 
-  public final var spot: Spot? {
+  public final var spot: Stop? {
     get { _willRead(); return _spot }
     set { _willWrite(6); _spot = newValue }
   }
 
-  public final var home: Spot {
+  public final var home: Stop {
     get { _willRead(); return _home }
     set { _willWrite(7); _home = newValue }
   }
@@ -170,7 +170,7 @@ nonisolated public class Errand: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     set { _setToOne(newValue, 16) }
   }
 
-  public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: Spot, settings: [String: Int], list: ErrandList, owner: ErrandOwner, in context: CDRuntime.ManagedObjectContext) {
+  public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: Stop, settings: [String: Int], list: ErrandList, owner: ErrandOwner, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Errand", in: context, isComplete: true))
     _name = name
     _due = due
@@ -246,8 +246,8 @@ nonisolated extension CDRuntime.Fields where Root: Errand {
   public var slug: CDRuntime.Attribute<Swift.String> { .init("slug") }
   public var urgency: CDRuntime.Attribute<Urgency> { .init("urgency") }
   public var mood: CDRuntime.Attribute<Urgency?> { .init("mood") }
-  public var spot: CDRuntime.CompositeField<Spot?> { .init("spot") }
-  public var home: CDRuntime.CompositeField<Spot> { .init("home") }
+  public var spot: CDRuntime.CompositeField<Stop?> { .init("spot") }
+  public var home: CDRuntime.CompositeField<Stop> { .init("home") }
   public var price: CDRuntime.Attribute<Swift.Double?> { .init("price") }
   public var rank: CDRuntime.Attribute<Swift.Int64> { .init("rank") }
   public var list: CDRuntime.ToOne<ErrandList> { .init("list") }
@@ -466,7 +466,7 @@ nonisolated public enum CustomMigrationModel: CDRuntime.CustomMigratingModel {
       "ErrandLabel": { ErrandLabel(_seed: $0) },
       "Unrelated": { Unrelated(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigration","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A11","current":2,"versions":[{"number":1,"enums":[{"name":"Urgency","rawType":"Int16","cases":[{"name":"low","rawValue":0},{"name":"high","rawValue":1}]}],"composites":[{"name":"Spot","fields":[{"name":"street","type":"String"},{"name":"city","type":"String","optional":true},{"name":"urgency","type":{"enum":"Urgency"},"optional":true}]}],"entities":[{"name":"Errand","attributes":[{"name":"name","type":"String"},{"name":"due","type":"Date"},{"name":"duration","type":"String"},{"name":"urgency","type":{"enum":"Urgency"},"default":0},{"name":"mood","type":{"enum":"Urgency"},"optional":true},{"name":"spot","type":{"composite":"Spot"},"optional":true},{"name":"home","type":{"composite":"Spot"}},{"name":"settings","type":{"codable":"[String: Int]","codec":1}},{"name":"history","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"price","type":"Decimal","optional":true},{"name":"cached","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"list","to":"ErrandList","inverse":"errands"},{"name":"labels","to":"ErrandLabel","toMany":true,"optional":true,"inverse":"errands"},{"name":"next","to":"Errand","optional":true}],"doc":"Something to run for."},{"name":"ErrandList","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"list","onDelete":"cascade","ordered":true}]},{"name":"ErrandLabel","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"labels"}]},{"name":"Unrelated","attributes":[{"name":"name","type":"String"}]}]},{"number":2,"basedOn":[1],"enums":[{"name":"Urgency","rawType":"Int16","cases":[{"name":"low","rawValue":0},{"name":"high","rawValue":1},{"name":"mid","rawValue":2}]}],"composites":[{"name":"Spot","fields":[{"name":"street","type":"String"},{"name":"city","type":"String","optional":true},{"name":"urgency","type":{"enum":"Urgency"},"optional":true},{"name":"zip","type":"String"}]}],"entities":[{"name":"Errand","attributes":[{"name":"name","type":"String"},{"name":"due","type":"Date"},{"name":"minutes","type":"Int32","renamedFrom":"duration"},{"name":"slug","type":"String"},{"name":"urgency","type":{"enum":"Urgency"},"default":0},{"name":"mood","type":{"enum":"Urgency"},"optional":true},{"name":"spot","type":{"composite":"Spot"},"optional":true},{"name":"home","type":{"composite":"Spot"}},{"name":"settings","type":{"codable":"[String: Int]","codec":1}},{"name":"history","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"price","type":"Double","optional":true},{"name":"rank","type":"Int64","default":7},{"name":"cached","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"list","to":"ErrandList","inverse":"errands"},{"name":"labels","to":"ErrandLabel","toMany":true,"optional":true,"inverse":"errands"},{"name":"next","to":"Errand","optional":true},{"name":"owner","to":"ErrandOwner","inverse":"errands"}],"doc":"Something to run for."},{"name":"ErrandOwner","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"owner","onDelete":"deny"}],"unique":[["name"]]},{"name":"ErrandList","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"list","onDelete":"cascade","ordered":true}]},{"name":"ErrandLabel","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"labels"}]},{"name":"Unrelated","attributes":[{"name":"name","type":"String"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Errand","custom":true,"where":"name != \"\""}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigration","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A11","current":2,"versions":[{"number":1,"enums":[{"name":"Urgency","rawType":"Int16","cases":[{"name":"low","rawValue":0},{"name":"high","rawValue":1}]}],"composites":[{"name":"Stop","fields":[{"name":"street","type":"String"},{"name":"city","type":"String","optional":true},{"name":"urgency","type":{"enum":"Urgency"},"optional":true}]}],"entities":[{"name":"Errand","attributes":[{"name":"name","type":"String"},{"name":"due","type":"Date"},{"name":"duration","type":"String"},{"name":"urgency","type":{"enum":"Urgency"},"default":0},{"name":"mood","type":{"enum":"Urgency"},"optional":true},{"name":"spot","type":{"composite":"Stop"},"optional":true},{"name":"home","type":{"composite":"Stop"}},{"name":"settings","type":{"codable":"[String: Int]","codec":1}},{"name":"history","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"price","type":"Decimal","optional":true},{"name":"cached","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"list","to":"ErrandList","inverse":"errands"},{"name":"labels","to":"ErrandLabel","toMany":true,"optional":true,"inverse":"errands"},{"name":"next","to":"Errand","optional":true}],"doc":"Something to run for."},{"name":"ErrandList","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"list","onDelete":"cascade","ordered":true}]},{"name":"ErrandLabel","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"labels"}]},{"name":"Unrelated","attributes":[{"name":"name","type":"String"}]}]},{"number":2,"basedOn":[1],"enums":[{"name":"Urgency","rawType":"Int16","cases":[{"name":"low","rawValue":0},{"name":"high","rawValue":1},{"name":"mid","rawValue":2}]}],"composites":[{"name":"Stop","fields":[{"name":"street","type":"String"},{"name":"city","type":"String","optional":true},{"name":"urgency","type":{"enum":"Urgency"},"optional":true},{"name":"zip","type":"String"}]}],"entities":[{"name":"Errand","attributes":[{"name":"name","type":"String"},{"name":"due","type":"Date"},{"name":"minutes","type":"Int32","renamedFrom":"duration"},{"name":"slug","type":"String"},{"name":"urgency","type":{"enum":"Urgency"},"default":0},{"name":"mood","type":{"enum":"Urgency"},"optional":true},{"name":"spot","type":{"composite":"Stop"},"optional":true},{"name":"home","type":{"composite":"Stop"}},{"name":"settings","type":{"codable":"[String: Int]","codec":1}},{"name":"history","type":{"codable":"[Date]","codec":1},"optional":true},{"name":"price","type":"Double","optional":true},{"name":"rank","type":"Int64","default":7},{"name":"cached","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"list","to":"ErrandList","inverse":"errands"},{"name":"labels","to":"ErrandLabel","toMany":true,"optional":true,"inverse":"errands"},{"name":"next","to":"Errand","optional":true},{"name":"owner","to":"ErrandOwner","inverse":"errands"}],"doc":"Something to run for."},{"name":"ErrandOwner","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"owner","onDelete":"deny"}],"unique":[["name"]]},{"name":"ErrandList","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"list","onDelete":"cascade","ordered":true}]},{"name":"ErrandLabel","attributes":[{"name":"title","type":"String"}],"relationships":[{"name":"errands","to":"Errand","toMany":true,"optional":true,"inverse":"labels"}]},{"name":"Unrelated","attributes":[{"name":"name","type":"String"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Errand","custom":true,"where":"name != \"\""}]}]}"#)
 }
 
 nonisolated extension CustomMigrationModel {
@@ -478,7 +478,7 @@ nonisolated extension CustomMigrationModel {
       case high = 1
     }
 
-    nonisolated public struct Spot: CDRuntime.CompositeAttribute {
+    nonisolated public struct Stop: CDRuntime.CompositeAttribute {
       public var street: Swift.String
       public var city: Swift.String?
       public var urgency: CustomMigrationModel.Version1.Urgency? {
@@ -518,8 +518,8 @@ nonisolated extension CustomMigrationModel {
       public var duration: Swift.String { _object._string(2) }
       public var urgency: CustomMigrationModel.Version1.Urgency { CustomMigrationModel.Version1.Urgency(rawValue: _object._int16(3)) ?? CustomMigrationModel.Version1.Urgency.low }
       public var mood: CustomMigrationModel.Version1.Urgency? { _object._optionalInt16(4).map { CustomMigrationModel.Version1.Urgency(rawValue: $0) ?? CustomMigrationModel.Version1.Urgency.low } }
-      public var spot: CustomMigrationModel.Version1.Spot? { _object._fields(5) }
-      public var home: CustomMigrationModel.Version1.Spot { _object._fields(6) ?? ._empty }
+      public var spot: CustomMigrationModel.Version1.Stop? { _object._fields(5) }
+      public var home: CustomMigrationModel.Version1.Stop { _object._fields(6) ?? ._empty }
       public var settings: Foundation.Data { _object._json(7) ?? CDRuntime.EmptyValue.data }
       public var history: Foundation.Data? { _object._json(8) }
       public var price: Foundation.Decimal? { _object._optionalDecimal(9) }
@@ -558,7 +558,7 @@ nonisolated extension CustomMigrationModel {
       case mid = 2
     }
 
-    nonisolated public struct Spot: CDRuntime.CompositeAttribute {
+    nonisolated public struct Stop: CDRuntime.CompositeAttribute {
       public var street: Swift.String
       public var city: Swift.String?
       public var urgency: CustomMigrationModel.Version2.Urgency? {
@@ -601,7 +601,7 @@ nonisolated extension CustomMigrationModel {
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
       public static var entityName: Swift.String { "Errand" }
       /// Makes what an object of `Errand` becomes. It keeps the identifier and `name`, `due`, `urgency`, `mood`, `spot.street`, `spot.city`, `spot.urgency`, `home.street`, `home.city`, `home.urgency`, `settings`, `history`, `list`, `labels`, `next`, and has what rules and inference give.
-      public init(from source: CustomMigrationModel.Version1.Errand, minutes: Swift.Int32, slug: Swift.String, spot: CustomMigrationModel.Version2.Spot?, home: CustomMigrationModel.Version2.Spot, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
+      public init(from source: CustomMigrationModel.Version1.Errand, minutes: Swift.Int32, slug: Swift.String, spot: CustomMigrationModel.Version2.Stop?, home: CustomMigrationModel.Version2.Stop, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._make(from: source._object, mapping: "ErrandToErrand")
         self.minutes = minutes
         self.slug = slug
@@ -610,7 +610,7 @@ nonisolated extension CustomMigrationModel {
         self.owner = owner
       }
       /// Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends.
-      public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: CustomMigrationModel.Version2.Spot, settings: Foundation.Data, list: CustomMigrationModel.NewVersion2.ErrandList?, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
+      public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: CustomMigrationModel.Version2.Stop, settings: Foundation.Data, list: CustomMigrationModel.NewVersion2.ErrandList?, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._insert("Errand")
         self.name = name
         self.due = due
@@ -627,8 +627,8 @@ nonisolated extension CustomMigrationModel {
       public var slug: Swift.String { get { _object._string(3) } nonmutating set { _object._set(newValue, 3) } }
       public var urgency: CustomMigrationModel.Version2.Urgency { get { CustomMigrationModel.Version2.Urgency(rawValue: _object._int16(4)) ?? CustomMigrationModel.Version2.Urgency.low } nonmutating set { _object._set(newValue.rawValue, 4) } }
       public var mood: CustomMigrationModel.Version2.Urgency? { get { _object._optionalInt16(5).map { CustomMigrationModel.Version2.Urgency(rawValue: $0) ?? CustomMigrationModel.Version2.Urgency.low } } nonmutating set { _object._set(newValue?.rawValue, 5) } }
-      public var spot: CustomMigrationModel.Version2.Spot? { get { _object._fields(6) } nonmutating set { _object._setFields(newValue, 6) } }
-      public var home: CustomMigrationModel.Version2.Spot { get { _object._fields(7) ?? ._empty } nonmutating set { _object._setFields(newValue, 7) } }
+      public var spot: CustomMigrationModel.Version2.Stop? { get { _object._fields(6) } nonmutating set { _object._setFields(newValue, 6) } }
+      public var home: CustomMigrationModel.Version2.Stop { get { _object._fields(7) ?? ._empty } nonmutating set { _object._setFields(newValue, 7) } }
       public var settings: Foundation.Data { get { _object._json(8) ?? CDRuntime.EmptyValue.data } nonmutating set { _object._setJSON(newValue, 8) } }
       public var history: Foundation.Data? { get { _object._json(9) } nonmutating set { _object._setJSON(newValue, 9) } }
       public var price: Swift.Double? { get { _object._optionalDouble(10) } nonmutating set { _object._set(newValue, 10) } }

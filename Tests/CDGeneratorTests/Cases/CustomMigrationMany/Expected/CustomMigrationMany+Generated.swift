@@ -117,7 +117,7 @@ nonisolated extension CDRuntime.AttributeKey where Root: Novel {
   public static var chapters: Self { .init("chapters") }
 }
 
-nonisolated public class Album: Medium {
+nonisolated public class Record: Medium {
   private final var _minutes: Swift.Int32 = 0
 
   public final var minutes: Swift.Int32 {
@@ -126,17 +126,17 @@ nonisolated public class Album: Medium {
   }
 
   public init(title: Swift.String, code: Swift.Int64, minutes: Swift.Int32, in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context, isComplete: true))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Record", in: context, isComplete: true))
     self.title = title
     self.code = code
     _minutes = minutes
   }
   public init(in context: CDRuntime.ManagedObjectContext) {
-    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Album", in: context))
+    super.init(_seed: CDRuntime.ObjectSeed(inserting: "Record", in: context))
   }
   @_spi(Generated) public override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }
 
-  public override class var entityName: Swift.String { "Album" }
+  public override class var entityName: Swift.String { "Record" }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _minutes = row.int32(3)
@@ -149,11 +149,11 @@ nonisolated public class Album: Medium {
   }
 }
 
-nonisolated extension CDRuntime.Fields where Root: Album {
+nonisolated extension CDRuntime.Fields where Root: Record {
   public var minutes: CDRuntime.Attribute<Swift.Int32> { .init("minutes") }
 }
 
-nonisolated extension CDRuntime.AttributeKey where Root: Album {
+nonisolated extension CDRuntime.AttributeKey where Root: Record {
   public static var minutes: Self { .init("minutes") }
 }
 
@@ -369,13 +369,13 @@ nonisolated public enum CustomMigrationManyModel: CDRuntime.CustomMigratingModel
     classes: [
       "Medium": { Medium(_seed: $0) },
       "Novel": { Novel(_seed: $0) },
-      "Album": { Album(_seed: $0) },
+      "Record": { Record(_seed: $0) },
       "MediaShelf": { MediaShelf(_seed: $0) },
       "Reader": { Reader(_seed: $0) },
       "Guest": { Guest(_seed: $0) },
       "Statistic": { Statistic(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigrationMany","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A12","current":3,"versions":[{"number":1,"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"String"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Album","parent":"Medium","attributes":[{"name":"minutes","type":"String"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Visitor","attributes":[{"name":"first","type":"String"},{"name":"last","type":"String"},{"name":"isGuest","type":"Bool","default":false}]}]},{"number":2,"basedOn":[1],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Album","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]},{"number":3,"basedOn":[2],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"},{"name":"chapters","type":"Int32"}]},{"name":"Album","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"},{"name":"room","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"},{"name":"initials","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Novel","custom":true},{"entity":"Album","custom":true},{"entity":"Reader","from":"Visitor","name":"regulars","custom":true,"where":"isGuest == NO"},{"entity":"Reader","from":"Visitor","name":"newcomers","custom":true,"where":"isGuest == YES"},{"entity":"Guest","from":"Visitor","custom":true,"where":"isGuest == YES"},{"entity":"Statistic","custom":true}]},{"from":2,"to":3,"entities":[{"entity":"Novel","custom":true},{"entity":"MediaShelf","attributes":[{"name":"room","value":"\"Hall\""}]},{"entity":"Reader","custom":true}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigrationMany","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A12","current":3,"versions":[{"number":1,"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"String"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"String"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Visitor","attributes":[{"name":"first","type":"String"},{"name":"last","type":"String"},{"name":"isGuest","type":"Bool","default":false}]}]},{"number":2,"basedOn":[1],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]},{"number":3,"basedOn":[2],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"},{"name":"chapters","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"},{"name":"room","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"},{"name":"initials","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Novel","custom":true},{"entity":"Record","custom":true},{"entity":"Reader","from":"Visitor","name":"regulars","custom":true,"where":"isGuest == NO"},{"entity":"Reader","from":"Visitor","name":"newcomers","custom":true,"where":"isGuest == YES"},{"entity":"Guest","from":"Visitor","custom":true,"where":"isGuest == YES"},{"entity":"Statistic","custom":true}]},{"from":2,"to":3,"entities":[{"entity":"Novel","custom":true},{"entity":"MediaShelf","attributes":[{"name":"room","value":"\"Hall\""}]},{"entity":"Reader","custom":true}]}]}"#)
 }
 
 nonisolated extension CustomMigrationManyModel {
@@ -403,11 +403,11 @@ nonisolated extension CustomMigrationManyModel {
       public var pages: Swift.Int32 { _object._int32(3) }
     }
 
-    /// An object of `Album` as version 1 had it, to be read alone.
-    nonisolated public struct Album: CDRuntime.EntitySnapshot {
+    /// An object of `Record` as version 1 had it, to be read alone.
+    nonisolated public struct Record: CDRuntime.EntitySnapshot {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
-      public static var entityName: Swift.String { "Album" }
+      public static var entityName: Swift.String { "Record" }
       public var title: Swift.String { _object._string(0) }
       public var code: Swift.String { _object._string(1) }
       public var shelf: CustomMigrationManyModel.Version1.MediaShelf? { _object._view(2) }
@@ -460,11 +460,11 @@ nonisolated extension CustomMigrationManyModel {
       public var pages: Swift.Int32 { _object._int32(3) }
     }
 
-    /// An object of `Album` as version 2 had it, to be read alone.
-    nonisolated public struct Album: CDRuntime.EntitySnapshot {
+    /// An object of `Record` as version 2 had it, to be read alone.
+    nonisolated public struct Record: CDRuntime.EntitySnapshot {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
-      public static var entityName: Swift.String { "Album" }
+      public static var entityName: Swift.String { "Record" }
       public var title: Swift.String { _object._string(0) }
       public var code: Swift.Int64 { _object._int64(1) }
       public var shelf: CustomMigrationManyModel.Version2.MediaShelf? { _object._view(2) }
@@ -524,20 +524,20 @@ nonisolated extension CustomMigrationManyModel {
       public var pages: Swift.Int32 { get { _object._int32(3) } nonmutating set { _object._set(newValue, 3) } }
     }
 
-    /// An object of `Album` of version 2 that a migration is making.
-    nonisolated public struct Album: CDRuntime.MigratedEntity {
+    /// An object of `Record` of version 2 that a migration is making.
+    nonisolated public struct Record: CDRuntime.MigratedEntity {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
-      public static var entityName: Swift.String { "Album" }
-      /// Makes what an object of `Album` becomes. It keeps the identifier and `title`, `shelf`.
-      public init(from source: CustomMigrationManyModel.Version1.Album, code: Swift.Int64, minutes: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
-        _object = try manager._make(from: source._object, mapping: "AlbumToAlbum")
+      public static var entityName: Swift.String { "Record" }
+      /// Makes what an object of `Record` becomes. It keeps the identifier and `title`, `shelf`.
+      public init(from source: CustomMigrationManyModel.Version1.Record, code: Swift.Int64, minutes: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
+        _object = try manager._make(from: source._object, mapping: "RecordToRecord")
         self.code = code
         self.minutes = minutes
       }
       /// Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends.
       public init(title: Swift.String, code: Swift.Int64, minutes: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
-        _object = try manager._insert("Album")
+        _object = try manager._insert("Record")
         self.title = title
         self.code = code
         self.minutes = minutes
@@ -663,14 +663,14 @@ nonisolated extension CustomMigrationManyModel {
       public var chapters: Swift.Int32 { get { _object._int32(4) } nonmutating set { _object._set(newValue, 4) } }
     }
 
-    /// An object of `Album` of version 3 that a migration is making.
-    nonisolated public struct Album: CDRuntime.MigratedEntity {
+    /// An object of `Record` of version 3 that a migration is making.
+    nonisolated public struct Record: CDRuntime.MigratedEntity {
       @_spi(Generated) public let _object: CDRuntime.ManagedObject
       @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
-      public static var entityName: Swift.String { "Album" }
+      public static var entityName: Swift.String { "Record" }
       /// Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends.
       public init(title: Swift.String, code: Swift.Int64, minutes: Swift.Int32, in manager: CDRuntime.MigrationManager) throws {
-        _object = try manager._insert("Album")
+        _object = try manager._insert("Record")
         self.title = title
         self.code = code
         self.minutes = minutes
@@ -733,13 +733,13 @@ nonisolated extension CustomMigrationManyModel {
     func makeNovel(from source: CustomMigrationManyModel.Version1.Novel, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Novel?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateNovel(_ destination: CustomMigrationManyModel.NewVersion2.Novel, from source: CustomMigrationManyModel.Version1.Novel, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Album` of version 1 becomes in version 2; nil leaves it out.
+    /// Makes what an object of `Record` of version 1 becomes in version 2; nil leaves it out.
     ///
     /// - Kept as they are: `title`, `shelf`.
     /// - Only the app knows: `code`, `minutes`.
-    func makeAlbum(from source: CustomMigrationManyModel.Version1.Album, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Album?
+    func makeRecord(from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Record?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
-    func relateAlbum(_ destination: CustomMigrationManyModel.NewVersion2.Album, from source: CustomMigrationManyModel.Version1.Album, in manager: CDRuntime.MigrationManager) throws
+    func relateRecord(_ destination: CustomMigrationManyModel.NewVersion2.Record, from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws
     /// Makes what an object of `Visitor` of version 1 becomes in version 2, where `isGuest == NO`,; nil leaves it out.
     ///
     /// - Only the app knows: `name`.
@@ -792,7 +792,7 @@ nonisolated extension CustomMigrationManyModel {
 
 nonisolated extension CustomMigrationManyModel.Migrations {
   public func relateNovel(_ destination: CustomMigrationManyModel.NewVersion2.Novel, from source: CustomMigrationManyModel.Version1.Novel, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
-  public func relateAlbum(_ destination: CustomMigrationManyModel.NewVersion2.Album, from source: CustomMigrationManyModel.Version1.Album, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
+  public func relateRecord(_ destination: CustomMigrationManyModel.NewVersion2.Record, from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func relateRegulars(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
@@ -824,14 +824,14 @@ nonisolated extension CustomMigrationManyModel {
           try migrations.relateNovel(CustomMigrationManyModel.NewVersion2.Novel(_object: $0), from: CustomMigrationManyModel.Version1.Novel(_object: source), in: $1)
         },
         begin: { try migrations.beginStep1To2(in: $0) })
-      policies[.init("AlbumToAlbum", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
+      policies[.init("RecordToRecord", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Album? = try migrations.makeAlbum(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Record? = try migrations.makeRecord(from: .init(_object: $0), in: $1)
           return made?._object
         },
         relate: {
-          guard let source = try $1.sourceInstances(for: [$0], in: "AlbumToAlbum").first else { return }
-          try migrations.relateAlbum(CustomMigrationManyModel.NewVersion2.Album(_object: $0), from: CustomMigrationManyModel.Version1.Album(_object: source), in: $1)
+          guard let source = try $1.sourceInstances(for: [$0], in: "RecordToRecord").first else { return }
+          try migrations.relateRecord(CustomMigrationManyModel.NewVersion2.Record(_object: $0), from: CustomMigrationManyModel.Version1.Record(_object: source), in: $1)
         })
       policies[.init("regulars", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
