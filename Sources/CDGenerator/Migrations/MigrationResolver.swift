@@ -100,7 +100,7 @@ struct MigrationResolver {
   ) -> String {
     var lines: [String] = []
     if let source = mapping.source {
-      let these = mapping.filter.map { ", where `\($0.canonicalText)`," } ?? ""
+      let these = mapping.filter.map { ", of those where `\($0.canonicalText)`" } ?? ""
       lines.append(
         "Makes what an object of `\(source)` of version \(step.source) becomes in version \(step.destination)\(these); nil leaves "
           + "it out.")

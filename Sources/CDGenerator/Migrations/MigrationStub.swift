@@ -96,7 +96,7 @@ struct StubWriter {
     out.line("func ", mapping.make, "(")
     out.line("  from source: ", mapping.sourceType ?? "", ", in manager: MigrationManager")
     out.open(") throws -> ", mapping.destinationType, "?")
-    if !mapping.unknown.isEmpty { hints(mapping, step) }
+    hints(mapping, step)
     for parameter in mapping.unknown {
       out.line("let \(Self.local(parameter)): \(parameter.type)")
       out.line("#error(", SwiftLiteral.string(question(of: parameter, mapping, step)), ")")
@@ -105,6 +105,7 @@ struct StubWriter {
     let arguments = [label] + mapping.unknown.map { "\(SwiftName.label($0.plainName)): \(Self.local($0))" }
     out.line("let made = try ", mapping.destinationType, "(")
     out.line("  ", (arguments + ["in: manager"]).joined(separator: ", "), ")")
+    out.line("// What rules and inference give is there. What is to be otherwise is set here: made.… = …")
     out.line("return made")
     out.close()
   }
@@ -115,8 +116,7 @@ struct StubWriter {
     out.line(
       "#error(",
       SwiftLiteral.string(
-        "\(entity): which objects are there to be from the beginning? Make each with '\(mapping.destinationType)(…)', "
-          + "or none"), ")")
+        "\(entity): which objects are there to be from the beginning? Make each with '\(mapping.destinationType)', or none"), ")")
     out.close()
   }
 
@@ -126,8 +126,10 @@ struct StubWriter {
       let source = mapping.mapping.source,
       let view = version.snapshots.first(where: { $0.entity == SwiftLiteral.string(source) })
     else { return }
-    let kept = Set(KnownValues(mapping.mapping).kept.map { $0.split(separator: ".").first.map(String.init) ?? $0 })
-    let unused = view.properties.filter { !kept.contains($0.plainName) }
+    let known = KnownValues(mapping.mapping)
+    let words = (known.kept + known.calculated.compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) })
+      .flatMap { $0.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init) }
+    let unused = view.properties.filter { !words.contains($0.plainName) }
     guard !unused.isEmpty else { return }
     out.line("// Not taken over yet:")
     for property in unused { out.line("// - source.\(property.property): \(property.type)") }
@@ -147,9 +149,9 @@ struct StubWriter {
     }
     let local = Self.local(parameter)
     let reason = reasons.map(\.summary).joined(separator: "; ")
-    var text = "\(entity).\(parameter.key): \(reason.isEmpty ? "nothing gives it" : reason). Write '\(local) = …'"
+    var text = "\(entity).\(parameter.key): \(reason.isEmpty ? "nothing gives it" : reason). Set '\(local)'"
     if parameter.isRelationship, let relate = mapping.relate {
-      text += parameter.type.hasSuffix("?") ? ", 'nil' if '\(relate)' sets it" : ", '[]' if '\(relate)' sets it"
+      text += parameter.type.hasSuffix("?") ? ", to nil if '\(relate)' is to find it" : ", to [] if '\(relate)' is to find them"
     }
     return text
   }

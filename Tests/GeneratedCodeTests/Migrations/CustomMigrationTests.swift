@@ -138,67 +138,10 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
   }
 }
 
-/// The app's own part of the steps of the case CustomMigrationMany.
-private struct MediaMigrations: CustomMigrationManyModel.Migrations {
-  // MARK: Version 1 to version 2
-
-  func makeNovel(
-    from source: CustomMigrationManyModel.Version1.Novel, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion2.Novel? {
-    try .init(from: source, code: Int64(source.code) ?? -1, in: manager)
-  }
-
-  func makeRecord(
-    from source: CustomMigrationManyModel.Version1.Record, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion2.Record? {
-    try .init(from: source, code: Int64(source.code) ?? -1, minutes: Int32(source.minutes) ?? 0, in: manager)
-  }
-
-  func makeRegulars(
-    from source: CustomMigrationManyModel.Version1.Visitor, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion2.Reader? {
-    try .init(fromRegulars: source, name: source.first + " " + source.last, in: manager)
-  }
-
-  func makeNewcomers(
-    from source: CustomMigrationManyModel.Version1.Visitor, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion2.Reader? {
-    source.last == "Nobody" ? nil : try .init(fromNewcomers: source, name: source.first, in: manager)
-  }
-
-  func makeGuest(
-    from source: CustomMigrationManyModel.Version1.Visitor, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion2.Guest? {
-    try .init(from: source, name: source.first, badge: Int64(source.last.count), in: manager)
-  }
-
-  func makeStatisticInStep1To2(in manager: MigrationManager) throws {
-    for key in ["a", "b"] {
-      _ = try CustomMigrationManyModel.NewVersion2.Statistic(key: key, amount: 0, in: manager)
-    }
-  }
-
-  // MARK: Version 2 to version 3
-
-  func makeNovel(
-    from source: CustomMigrationManyModel.Version2.Novel, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion3.Novel? {
-    // By inheritance: what a shelf has are media, of which some are novels.
-    let novels = source.shelf?.media.compactMap { $0.cast(to: CustomMigrationManyModel.Version2.Novel.self) } ?? []
-    return try .init(from: source, chapters: Int32(novels.count), in: manager)
-  }
-
-  func makeReader(
-    from source: CustomMigrationManyModel.Version2.Reader, in manager: MigrationManager
-  ) throws -> CustomMigrationManyModel.NewVersion3.Reader? {
-    try .init(
-      from: source, initials: String(source.name.split(separator: " ").compactMap(\.first)), in: manager)
-  }
-}
-
+/// The steps of the case CustomMigrationMany, by a stub of `cdgen stub` that was filled in.
 @Suite struct CustomMigrationManyTests {
   private func store() throws -> VersionedStore {
-    try VersionedStore(of: CustomMigrationManyModel.self, version: 1, migrations: { MediaMigrations() })
+    try VersionedStore(of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
   }
 
   @Test func eachStepIsServedByItsOwnRequirements() throws {
