@@ -157,6 +157,16 @@ final class IdentityMap {
     for object in dropped { object.release() }
   }
 
+  /// Lets go of one object, where it is clean and nobody else holds it.
+  func release(_ key: ObjectKey) {
+    var place = start(key)
+    while entries[place].key != key {
+      if entries[place].key == 0 { return }
+      place = (place &+ 1) & mask
+    }
+    if isUnused(place) { remove(key) }
+  }
+
   /// Whether nobody else holds an entry's object, and it has no changes.
   private func isUnused(_ place: Int) -> Bool {
     guard entries[place].key != 0 else { return false }

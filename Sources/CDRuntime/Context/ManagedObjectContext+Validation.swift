@@ -75,6 +75,7 @@ extension ManagedObjectContext {
       }
       switch slot.kind {
       case .attribute(let attribute, let cell):
+        if making != nil, attribute.derivation != nil { continue }
         let value = object.storedValue(slot.number)
         if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
           add(reason, slot.name)
@@ -94,6 +95,8 @@ extension ManagedObjectContext {
           }
         }
       case .relationship(let relationship):
+        // A migration's relationships are there when its last object is.
+        if making != nil { continue }
         if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
       }
     }

@@ -108,6 +108,12 @@ public final class PersistentStoreCoordinator: Sendable {
     database = try SQLiteDatabase(stores, model: plan)
   }
 
+  /// A coordinator for a store that is being made: nobody but the context that makes it reads or writes it.
+  init(plan: ModelPlan, making store: SQLiteStore) throws {
+    self.plan = plan
+    database = try SQLiteDatabase(making: store)
+  }
+
   /// The identifier of a URI that an identifier of one of the stores gave, before a migration too; nil for any
   /// other. An entity that was renamed since is followed by its `renamedFrom`.
   public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {

@@ -39,7 +39,8 @@ struct StoreMigration {
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
     }
-    let plans = try makePlans(route)
+    let policies = description.migrationPolicies.make(for: model.id)
+    let plans = try makePlans(route, policies)
     let inPlace = plans.compactMap(InPlaceStep.init)
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(legs: plans.count) }
@@ -67,7 +68,7 @@ struct StoreMigration {
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
       } else {
-        try migrateBeside(plans, found, lock)
+        try migrateBeside(plans, found, lock, policies)
       }
       return true
     } catch {
@@ -104,10 +105,11 @@ struct StoreMigration {
       stores: stores(version))
   }
 
-  private func makePlans(_ route: MigrationRoute) throws -> [StepPlan] {
+  private func makePlans(
+    _ route: MigrationRoute, _ policies: [MigrationPolicies.Key: any EntityMigrationPolicy]
+  ) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
-    let policies = description.migrationPolicies.make(for: model.id)
     for leg in route.legs {
       let plan = try StepPlan(
         leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
@@ -155,17 +157,24 @@ struct StoreMigration {
 
   // MARK: Beside
 
-  private func migrateBeside(_ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession) throws {
+  private func migrateBeside(
+    _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession,
+    _ policies: [MigrationPolicies.Key: any EntityMigrationPolicy]
+  ) throws {
     let files = MigrationFiles(url)
     files.removeLeftovers()
     defer { files.removeLeftovers() }
+    let values = NewExternalFiles(of: url, found)
+    var isDone = false
+    // Unless the old file is kept, what it alone refers to is listed in the new one.
+    defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
     for (place, plan) in plans.enumerated() {
       target = files.work(place)
       let file = URL(filePath: target)
       lock.leg = plan.leg
-      try make(plan, from: source, at: target, place: (place, plans.count), found)
+      try make(plan, from: source, at: target, place: (place, plans.count), found, policies, values)
       files.linkExternalFiles(target)
       try derive(plan, at: file, place: (place, plans.count))
       if source != url { try FileManager.default.removeItem(at: source) }
@@ -175,10 +184,13 @@ struct StoreMigration {
     if let last = plans.last { try finish(last, at: target, backup: description.keepsBackup ? nil : backup) }
     try lock.checkCancelled()
     try files.put(target, backup: backup)
+    isDone = true
   }
 
   private func make(
-    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int), _ found: StoreMetadata
+    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ found: StoreMetadata,
+    _ policies: [MigrationPolicies.Key: any EntityMigrationPolicy], _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
     let session = try MigrationSession(
@@ -192,7 +204,9 @@ struct StoreMigration {
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")
-    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found))
+    let copy = StepCopy(
+      plan: plan, session: session, metadata: metadata(plan, found), policies: policies,
+      target: target, files: files)
     try copy.run {
       var own = description
       own.location = .sqlite(source)

@@ -73,9 +73,16 @@ extension ManagedObject {
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
     let extras = requireExtras()
-    if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
-    for slot in plan.slots where slot.isStored {
-      extras.values[slot.number] = Self.storedValue(of: row, slot)
+    guard extras.values.isEmpty else {
+      for slot in plan.slots where slot.isStored {
+        extras.values[slot.number] = Self.storedValue(of: row, slot)
+      }
+      return
+    }
+    // Written once, each in its place.
+    extras.values.reserveCapacity(plan.slots.count)
+    for slot in plan.slots {
+      extras.values.append(slot.isStored ? Self.storedValue(of: row, slot) : plan.initialValues[slot.number])
     }
   }
 
@@ -95,7 +102,14 @@ extension ManagedObject {
 
   final func encodeValue(_ slot: Int, _ writer: RowWriter) {
     guard slot < scope.plan.slots.count else { return }
-    let value = extras.flatMap { slot < $0.values.count ? $0.values[slot] : nil } ?? .null
-    for part in Self.parts(of: value, scope.plan.slots[slot]) { writer.value(part) }
+    guard let extras, slot < extras.values.count else {
+      for _ in scope.plan.slots[slot].columns { writer.value(.null) }
+      return
+    }
+    if case .composite = scope.plan.slots[slot].kind {
+      for part in Self.parts(of: extras.values[slot], scope.plan.slots[slot]) { writer.value(part) }
+    } else {
+      writer.value(extras.values[slot])
+    }
   }
 }

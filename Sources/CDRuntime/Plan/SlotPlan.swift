@@ -112,6 +112,8 @@ final class RelationshipPlan: Sendable {
   }
 
   var name: String { description.name }
+  /// The name with that of the entity that declares it.
+  var path: String { "\(owner).\(name)" }
   var isToMany: Bool { description.isToMany }
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 

@@ -81,7 +81,7 @@ public final class MigrationManager {
   public func makeDestinationInstance(
     for source: ManagedObject, in mapping: EntityMapping
   ) throws -> ManagedObject {
-    try work.make(for: source, in: mapping, self)
+    try work.make(for: source, in: mapping)
   }
 
   /// Notes that an object was made of a source object, for relationships that rules give to follow, and for
@@ -103,7 +103,7 @@ public final class MigrationManager {
   public func destinationInstances(
     for sources: [ManagedObject], in mappingName: String? = nil
   ) throws -> [ManagedObject] {
-    try work.destinations(of: sources, in: mappingName, self)
+    try work.destinations(of: sources, in: mappingName)
   }
 
   /// The source objects that objects were made of, in their order.
@@ -113,7 +113,7 @@ public final class MigrationManager {
   public func sourceInstances(
     for destinations: [ManagedObject], in mappingName: String? = nil
   ) throws -> [ManagedObject] {
-    try work.sources(of: destinations, in: mappingName, self)
+    try work.sources(of: destinations, in: mappingName)
   }
 
   // MARK: Progress
@@ -133,7 +133,7 @@ public final class MigrationManager {
     work.associateIfNeeded(source, with: object, in: mapping)
   }
 
-  func discardInstance(of source: ManagedObject) { work.discardInstance(of: source, self) }
+  func discardMade() { work.discardMade() }
 }
 
 @available(*, unavailable)

@@ -52,7 +52,7 @@
     if let object = try make?(source, manager) {
       manager.associateIfNeeded(source, with: object, in: mapping)
     } else {
-      manager.discardInstance(of: source)
+      manager.discardMade()
     }
   }
 
