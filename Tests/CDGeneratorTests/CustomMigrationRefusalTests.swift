@@ -36,7 +36,8 @@ import Testing
           for: CustomMigrationModel.self, migrations: { Other() }, at: URL(filePath: "/"))
       }
       """,
-      "return expression of type 'Other' does not conform to 'CustomMigrationModel.Migrations'"),
+      "cannot convert value of type 'Other' to closure result type 'CustomMigrationModel.CustomMigrations' (aka "
+        + "'any CustomMigrationModel.Migrations')"),
     RefusalTests.Mistake(
       "a mandatory attribute that only the app knows left out",
       """
@@ -69,7 +70,7 @@ import Testing
       }
       """,
       "cannot assign value of type 'CustomMigrationModel.Version1.Errand' to type "
-        + "'CustomMigrationModel.NewVersion2.Errand?'"),
+        + "'CustomMigrationModel.NewVersion2.Errand'"),
     RefusalTests.Mistake(
       "a snapshot that goes to another task",
       "func f(_ source: CustomMigrationModel.Version1.Errand) { Task.detached { print(source.name) } }",

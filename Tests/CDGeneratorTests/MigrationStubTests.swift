@@ -25,7 +25,8 @@ import Testing
         lines.append(String(line))
         continue
       }
-      let (question, statement) = try #require(answers.popFirst(), "\(line)")
+      let answer = answers.popFirst()
+      let (question, statement) = try #require(answer, "\(line)")
       #expect(line[place.upperBound...].hasPrefix(question + ": "), "\(line)")
       let indentation = String(line[..<place.lowerBound])
       lines += statement.split(separator: "\n").map { indentation + $0 }

@@ -693,7 +693,7 @@ nonisolated extension CustomMigrationModel {
   /// `cdgen stub` writes a type to fill in. One value serves a whole migration, on one thread. What is thrown ends the migration, and the store is as it was.
   nonisolated public protocol Migrations {
     // Version 1 to version 2
-    /// Makes what an object of `Errand` of version 1 becomes in version 2, where `name != ""`,; nil leaves it out.
+    /// Makes what an object of `Errand` of version 1 becomes in version 2, of those where `name != ""`; nil leaves it out.
     ///
     /// - Kept as they are: `name`, `due`, `urgency`, `mood`, `spot.street`, `spot.city`, `spot.urgency`, `home.street`, `home.city`, `home.urgency`, `settings`, `history`, `list`, `labels`, `next`.
     /// - By rules and inference: `price = CAST(price, "Double")`.

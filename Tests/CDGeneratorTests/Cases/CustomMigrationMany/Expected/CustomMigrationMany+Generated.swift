@@ -740,19 +740,19 @@ nonisolated extension CustomMigrationManyModel {
     func makeRecord(from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Record?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateRecord(_ destination: CustomMigrationManyModel.NewVersion2.Record, from source: CustomMigrationManyModel.Version1.Record, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, where `isGuest == NO`,; nil leaves it out.
+    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == NO`; nil leaves it out.
     ///
     /// - Only the app knows: `name`.
     func makeRegulars(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Reader?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateRegulars(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, where `isGuest == YES`,; nil leaves it out.
+    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
     ///
     /// - Only the app knows: `name`.
     func makeNewcomers(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Reader?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
-    /// Makes what an object of `Visitor` of version 1 becomes in version 2, where `isGuest == YES`,; nil leaves it out.
+    /// Makes what an object of `Visitor` of version 1 becomes in version 2, of those where `isGuest == YES`; nil leaves it out.
     ///
     /// - Only the app knows: `name`, `badge`.
     func makeGuest(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Guest?
