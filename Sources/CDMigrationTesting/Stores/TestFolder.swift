@@ -1,7 +1,17 @@
+import Synchronization
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// A folder in the system's place for temporary files, gone with the last reference.
@@ -24,4 +34,16 @@ final class TestFolder: Sendable {
     }
     return copy
   }
+
+  /// Keeps the folder until the process ends: somebody has been given a context of it, and how long that lives is
+  /// not known.
+  func keepUntilExit() {
+    let isFirst = Self.kept.withLock { kept in
+      if !kept.contains(where: { $0 === self }) { kept.append(self) }
+      return kept.count == 1
+    }
+    if isFirst { atexit { TestFolder.kept.withLock { $0 = [] } } }
+  }
+
+  private static let kept = Mutex<[TestFolder]>([])
 }

@@ -16,8 +16,8 @@
 /// assert(people.map(\.fullName) == ["Ada Lovelace"])
 /// ```
 ///
-/// The store is a file in a folder of its own, which goes with the value: keep it as long as its objects are looked at.
-/// ``migrated(to:)`` leaves it as it is, so that both sides can be held against each other.
+/// The store is a file in a folder of its own. It goes with the value, or, where contexts of generated classes were
+/// made, with the process: keep the value as long as ``context`` is used. ``migrated(to:)`` leaves it as it is, so that both sides can be held against each other.
 ///
 /// The library is bound to no testing library. What goes wrong is thrown, and what differs is returned.
 ///
@@ -151,7 +151,8 @@ public final class VersionedStore {
 
   // MARK: Generated classes
 
-  /// A context of the objects of generated classes, for a store of the model's current version.
+  /// A context of the objects of generated classes, for a store of the model's current version. It may be used for
+  /// longer than the store.
   ///
   /// - Throws: ``VersionedStoreError/noClasses(version:current:)`` for a store of another version, or of a model
   ///   without generated classes.
@@ -160,6 +161,7 @@ public final class VersionedStore {
       throw VersionedStoreError.noClasses(version: version.number, current: model.currentVersionNumber)
     }
     try context.save()
+    folder.keepUntilExit()
     return try open(url).newContext()
   }
 

@@ -45,8 +45,9 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
   func endStep1To2(in manager: MigrationManager) throws { log.append("end") }
 
   func validateStep1To2(in manager: MigrationManager) throws {
-    #expect(log.first == "begin" && log.last == "end" && log.dropFirst().first == "relate")
+    #expect(log.first == "begin" && log.last == "end")
     let count = try manager.destinationContext.count(for: FetchRequest<ManagedObject>(entityName: "Errand"))
+    #expect(log.count == count + 2)
     if count == 0 { throw Refused() }
   }
 
