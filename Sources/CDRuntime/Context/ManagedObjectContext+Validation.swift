@@ -69,6 +69,7 @@ extension ManagedObjectContext {
     let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
     for slot in ruled where isNew || isWhole || object.extras?.changed.contains(slot) == true {
       let slot = plan.slots[slot]
+      if slot.isMerelyMandatory, object.hasPlainValue(slot.number) { continue }
       if unassigned.contains(slot.number) {
         add(.missingValue, slot.name)
         continue

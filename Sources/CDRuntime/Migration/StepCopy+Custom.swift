@@ -143,9 +143,14 @@ extension StepCopy {
       value =
         "(SELECT v FROM (SELECT \(value) AS v) WHERE NOT EXISTS (SELECT 1 FROM \(raw: Associations.replaced) AS r WHERE r.name = \(raw: name) AND r.pk = v))"
     }
+    plan.waiting.insert(Self.path(taker.destination, column))
     if column.isMandatory { value = "coalesce(\(value), \(raw: "\(DestinationStore.placeholder)"))" }
     let name = SQLite.quoted(column.name)
     try update(taker, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
+  }
+
+  private static func path(_ entity: EntityPlan, _ column: ColumnPlan) -> String {
+    "\(entity.table)\u{0}\(column.name)"
   }
 
   /// Sets a column of a taker's objects, `d`, by what their source rows, `t0`, have.
@@ -179,7 +184,9 @@ extension StepCopy {
     var seen: Set<String> = []
     for entity in plan.destination.entities where entity.home == 0 {
       for column in entity.columns where column.isReference {
-        guard seen.insert("\(entity.table)\u{0}\(column.name)").inserted else { continue }
+        let path = Self.path(entity, column)
+        let isTouched = column.isMandatory && work.store.touchedRoots.contains(entity.root)
+        guard plan.waiting.contains(path) || isTouched, seen.insert(path).inserted else { continue }
         let name = SQLite.quoted(column.name)
         let isPlaceholder = "\(name) = \(DestinationStore.placeholder)"
         if column.isMandatory {

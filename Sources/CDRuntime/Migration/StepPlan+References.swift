@@ -173,8 +173,15 @@ extension StepPlan {
       guard let old = pairs(of: taker, relationship.name)?.target else { return false }
       return makers.contains { old.kinds.contains($0.source.index) }
     case .none?: return false
-    case .inverse?, nil: return relationship.inverse != nil
+    case .inverse?, nil: return hasInversePairs(relationship)
     }
+  }
+
+  /// Whether objects refer to those of a relationship by its inverse, as rules say.
+  func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
+    guard let inverse = relationship.inverse else { return false }
+    let kinds = destination.entities[relationship.destination].kinds
+    return takers.contains { kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil }
   }
 
   /// What is added to the keys of all objects of a source entity that become ones of a destination entity, where all

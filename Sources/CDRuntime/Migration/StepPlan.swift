@@ -21,6 +21,8 @@ final class StepPlan {
   private(set) var nextSourceKeys: [Int: Int64] = [:]
   /// The numbers of the mappings with objects that do not have their source's key.
   var furtherMappings: Set<Int> = []
+  /// The columns of references, after their table, in which a placeholder may be left.
+  var waiting: Set<String> = []
   /// Whether the app's own code has set to-many relationships as a whole.
   var hasReplaced = false
 

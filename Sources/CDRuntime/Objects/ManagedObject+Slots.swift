@@ -4,9 +4,8 @@
   public import Foundation
 #endif
 
-// Typed access by slot to objects without a generated class: what the views of a migration read and write by. A slot
-// that holds something else reads as the type's empty value; a value of a wrong type is not written, and is refused at
-// the save.
+// Typed access by slot to objects without a generated class: what the views of a migration read and write by. Generated
+// code knows the types of the slots; one that holds something else reads as the type's empty value.
 extension ManagedObject {
   /// The value of a slot of an object without a generated class.
   @inline(__always) private func slotValue(_ slot: Int) -> AttributeValue {

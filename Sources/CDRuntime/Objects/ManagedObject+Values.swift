@@ -70,6 +70,19 @@ extension ManagedObject {
 
   // MARK: Objects without a generated class
 
+  /// Whether a slot has a value, and one that every store takes. False says nothing of an object with a generated
+  /// class.
+  final func hasPlainValue(_ slot: Int) -> Bool {
+    guard scope.plan.factory == nil, let extras, slot < extras.values.count else { return false }
+    return switch extras.values[slot] {
+    case .null: false
+    case .double(let number): !number.isNaN
+    case .decimal(let number): !number.isNaN
+    case .date(let date): date.timeIntervalSinceReferenceDate.isFinite
+    case .bool, .int, .string, .data, .uuid, .url, .composite: true
+    }
+  }
+
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
     let extras = requireExtras()
@@ -89,6 +102,7 @@ extension ManagedObject {
   /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
   static func storedValue(of row: RowReader, _ slot: SlotPlan) -> AttributeValue {
     let first = slot.columns.lowerBound
+    if let cell = slot.cell { return row.value(first, cell) }
     switch slot.kind {
     case .attribute(_, let cell): return row.value(first, cell)
     case .composite(_, let fields):
@@ -106,10 +120,13 @@ extension ManagedObject {
       for _ in scope.plan.slots[slot].columns { writer.value(.null) }
       return
     }
-    if case .composite = scope.plan.slots[slot].kind {
+    switch extras.values[slot] {
+    case .composite:
       for part in Self.parts(of: extras.values[slot], scope.plan.slots[slot]) { writer.value(part) }
-    } else {
-      writer.value(extras.values[slot])
+    case .null:
+      // One for each field of a composite.
+      for _ in scope.plan.slots[slot].columns { writer.value(.null) }
+    default: writer.value(extras.values[slot])
     }
   }
 }

@@ -160,11 +160,11 @@ final class CustomWork {
   // MARK: Hooks
 
   private func hook(
-    _ name: String, _ item: Item, key: ObjectKey? = nil, _ body: (any EntityMigrationPolicy) throws -> Void
+    _ name: String, _ item: Item, _ body: (any EntityMigrationPolicy) throws -> Void
   ) throws {
     session.entity = item.maker.destination.name
     try MigrationFaults.reach("\(name) of \(item.maker.mapping.name)")
-    do { try body(item.policy) } catch { throw failed(error, item.maker, key) }
+    do { try body(item.policy) } catch { throw failed(error, item.maker, nil) }
     try check()
   }
 
@@ -202,7 +202,6 @@ final class CustomWork {
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
     guard let taker = item.maker.taker else { return }
     let entity = taker.source
-    let scope = source.scopes[entity.index]
     guard let map = source.maps[entity.root] else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
     let connection = try source.reader()
@@ -210,7 +209,7 @@ final class CustomWork {
     let statement = try connection.makeStatement(
       "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(taker)) ORDER BY t0._pk"
     )
-    let row = RowReader(statement: statement.handle, map: nil, report: source.rowReport)
+    let kind = source.rowKind(of: entity, statement.handle)
     currentNumber = item.maker.number
     defer {
       current = nil
@@ -223,7 +222,7 @@ final class CustomWork {
         if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
       }
       source.sweepIfDue(map)
-      let key = try makeInstances(row, statement, scope, map, item)
+      let key = try makeInstances(kind, statement, map, item)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
         made.removeAll(keepingCapacity: true)
         try save()
@@ -238,9 +237,9 @@ final class CustomWork {
   ///
   /// - Returns: The object's key; the object itself is held no longer.
   private func makeInstances(
-    _ row: RowReader, _ statement: SQLiteStatement, _ scope: ObjectScope, _ map: IdentityMap, _ item: Item
+    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item
   ) throws -> ObjectKey {
-    guard let object = source.object(from: row, statement.handle, scope, map) else { return 0 }
+    guard let object = source.object(of: kind, statement.handle, map) else { return 0 }
     guard try item.maker.takes(object) else { return object.key }
     current = object
     defer { current = nil }
@@ -370,10 +369,10 @@ final class CustomWork {
     let plan = item.maker.destination
     func visit(_ objects: [ManagedObject]) throws {
       for object in objects where !leavesRelationships && !object.isDeleted {
-        let key = sourceKey(object)
-        try hook("createRelationships", item, key: key) {
-          try $0.createRelationships(for: object, in: item.maker.mapping, manager: manager)
-        }
+        do {
+          try item.policy.createRelationships(for: object, in: item.maker.mapping, manager: manager)
+        } catch { throw failed(error, item.maker, sourceKey(object)) }
+        try check()
       }
       if destination.pending.count >= Self.batchSize { try save() }
     }
@@ -389,6 +388,7 @@ final class CustomWork {
     }
     while !leavesRelationships {
       try session.checkCancelled()
+      try MigrationFaults.reach("createRelationships of \(item.maker.mapping.name)")
       let statement = try destination.reader().statement(
         select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
       statement.bind(last, at: 1)

@@ -84,8 +84,9 @@ struct MappingMaker {
 
   private func reference(_ relationship: RelationshipPlan, _ taker: StepPlan.Taker) -> Reference? {
     switch plan.objects(of: taker, relationship.name) {
-    case .none?, nil: return nil
-    case .inverse?: return .later
+    case .none?: return nil
+    // Nothing of its own: who refers to it by the inverse may say.
+    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
     case .objects(let value)?:
       guard let old = plan.plainRelationship(value, of: taker.source), case .reference = old.storage,
         !relationship.isGuaranteed || old.isGuaranteed || !old.isWithinStore,

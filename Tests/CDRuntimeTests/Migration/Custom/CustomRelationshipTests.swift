@@ -183,8 +183,9 @@ import Testing
 
   private func tagPairs(_ fixture: MigrationFixture) throws -> [[String?]] {
     try fixture.rows(
-      "SELECT n.text, group_concat(t.name, ' ' ORDER BY j._position) FROM \"Note.tags\" j "
-        + "JOIN Note n ON n._pk = j._source JOIN Tag t ON t._pk = j._target GROUP BY n._pk ORDER BY n._pk")
+      "SELECT text, group_concat(name, ' ') FROM (SELECT n._pk AS pk, n.text AS text, t.name AS name "
+        + "FROM \"Note.tags\" j JOIN Note n ON n._pk = j._source JOIN Tag t ON t._pk = j._target "
+        + "ORDER BY n._pk, j._position) GROUP BY pk ORDER BY pk")
   }
 
   @Test func pairsFollowBothSides() throws {
