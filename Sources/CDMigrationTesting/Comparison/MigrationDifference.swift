@@ -3,6 +3,9 @@ public import CDRuntime
 /// Something that a migration was to leave as it was, and did not.
 ///
 /// ```swift
+/// let old = try VersionedStore(of: ToDoModel.self, version: 1)
+/// try old.insertSamples()
+/// let new = try old.migrated()
 /// for difference in try new.differences(from: old) {
 ///   if case .property(let name) = difference.kind { print(difference.entity, name) }
 /// }

@@ -5,6 +5,7 @@ extension VersionedStore {
   /// objects for its relationships, and saves them.
   ///
   /// ```swift
+  /// let store = try VersionedStore(of: LibraryModel.self, version: 1)
   /// let samples = try store.insertSamples(["Book.isbn": "0-000000-00-0"])
   /// let book = samples["Book"]
   /// ```

@@ -3,9 +3,10 @@ public import CDRuntime
 /// A value for a property of a test's object: a literal, a Swift value, or objects.
 ///
 /// ```swift
+/// let store = try VersionedStore(of: ToDoModel.self, version: 1)
+/// let home = try store.insert("Category", ["name": "Home"])
 /// try store.insert(
-///   "ToDo",
-///   ["name": "Milk", "completed": true, "dueDate": .init(Date()), "category": .object(home), "tags": .objects([a, b])])
+///   "ToDo", ["name": "Milk", "completed": true, "dueDate": .init(Date()), "category": .object(home)])
 /// ```
 public struct StoredValue {
   let value: PropertyValue

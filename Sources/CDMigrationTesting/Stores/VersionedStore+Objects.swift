@@ -10,6 +10,7 @@ extension VersionedStore {
   /// Inserts an object, with values by the names of its version. Relationships take objects.
   ///
   /// ```swift
+  /// let store = try VersionedStore(of: ToDoModel.self, version: 1)
   /// let home = try store.insert("Category", ["name": "Home"])
   /// try store.insert("ToDo", ["name": "Milk", "dueDate": .init(Date()), "category": .object(home)])
   /// ```
@@ -30,8 +31,9 @@ extension VersionedStore {
   /// All objects of an entity, as the app's own migrations see them.
   ///
   /// ```swift
-  /// let contacts = try old.snapshots(ContactsModel.Version3.Contact.self)
-  /// assert(contacts.map(\.first) == ["Ada"])
+  /// func ids<Snapshot: EntitySnapshot>(of type: Snapshot.Type, in old: VersionedStore) throws -> [ManagedObjectID] {
+  ///   try old.snapshots(type).map(\.objectID)
+  /// }
   /// ```
   ///
   /// - Parameter type: A snapshot of this store's version. Of another version's, names and numbers of properties do

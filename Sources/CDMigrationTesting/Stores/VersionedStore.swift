@@ -9,11 +9,11 @@
 /// A store of any version of a model, made for a test: the one that a migration starts from, and the one that it gives.
 ///
 /// ```swift
-/// let old = try VersionedStore(of: ContactsModel.self, version: 3, migrations: { ContactsMigrations() })
-/// try old.insert("Contact", ["first": "Ada", "last": "Lovelace"])
+/// let old = try VersionedStore(of: ToDoModel.self, version: 1)
+/// try old.insert("ToDo", ["name": "Milk", "dueDate": .init(Date())])
 /// let new = try old.migrated()
-/// let people = try Person.objects(in: try new.newContext())
-/// assert(people.map(\.fullName) == ["Ada Lovelace"])
+/// let toDos = try ToDo.objects(in: new.newContext())
+/// assert(toDos.map(\.name) == ["Milk"])
 /// ```
 ///
 /// The store is a file in a folder of its own. It goes with the value, or, where contexts of generated classes were

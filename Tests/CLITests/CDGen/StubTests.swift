@@ -63,7 +63,13 @@ import Testing
           status: 1, output: "",
           errors: "Notes.cdmodel: error: no version from 1 on that leads to version 2 is released: 'cdgen lock' says "
             + "which are\n"))
+    // Version 1 was released before there was a second one.
+    let second = try folder.text(of: "Notes.cdmodel/2.yaml")
+    let mapping = try folder.text(of: "Notes.cdmodel/1-2.mapping.yaml")
+    for name in ["2.yaml", "1-2.mapping.yaml"] { try folder.remove("Notes.cdmodel/\(name)") }
     #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", in: folder.url).status == 0)
+    try folder.write(second, to: "Notes.cdmodel/2.yaml")
+    try folder.write(mapping, to: "Notes.cdmodel/1-2.mapping.yaml")
     #expect(try run("1", "2", "--tests", "--module", "App", "--output", "Tests.swift").status == 0)
     let text = try folder.text(of: "Tests.swift")
     #expect(text.contains("@testable import App\n"))

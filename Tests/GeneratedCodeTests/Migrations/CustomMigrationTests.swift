@@ -56,6 +56,28 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
   }
 }
 
+/// Finds what a mandatory relationship leads to when all objects are there.
+private struct LateMigrations: CustomMigrationModel.Migrations {
+  let findsOwner: Bool
+
+  func makeErrand(
+    from source: CustomMigrationModel.Version1.Errand, in manager: MigrationManager
+  ) throws -> CustomMigrationModel.NewVersion2.Errand? {
+    try .init(
+      from: source, minutes: 0, slug: source.name, spot: nil, home: .init(street: "", zip: ""), owner: nil,
+      in: manager)
+  }
+
+  func relateErrand(
+    _ destination: CustomMigrationModel.NewVersion2.Errand, from source: CustomMigrationModel.Version1.Errand,
+    in manager: MigrationManager
+  ) throws {
+    if findsOwner {
+      destination.owner = try CustomMigrationModel.NewVersion2.ErrandOwner(name: source.list.name, in: manager)
+    }
+  }
+}
+
 @Suite struct CustomMigrationTests {
   private func store() throws -> VersionedStore {
     try VersionedStore(of: CustomMigrationModel.self, version: 1, migrations: { ErrandMigrations() })
@@ -118,6 +140,20 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
     // What the app made otherwise than inference would have.
     #expect(
       try new.differences(from: old, includingCustom: true).map(\.kind).contains(.property("name")))
+  }
+
+  @Test(arguments: [true, false])
+  func aMandatoryRelationshipMayComeLate(findsOwner: Bool) throws {
+    let old = try VersionedStore(
+      of: CustomMigrationModel.self, version: 1, migrations: { LateMigrations(findsOwner: findsOwner) })
+    try old.insertSamples()
+    guard findsOwner else {
+      #expect(throws: MigrationError.self) { try old.migrated() }
+      return
+    }
+    let context = try old.migrated().newContext()
+    let errand = try #require(try Errand.objects(in: context).first)
+    #expect(errand.owner.name == errand.list.name && errand.spot == nil && !errand.slug.isEmpty)
   }
 
   @Test func whatTheAppRefusesLeavesTheStoreAsItWas() throws {
