@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 // The values of an object by slot, whether its class is generated or not.
 extension ManagedObject {
   /// The value of an attribute or a reference as it is kept: the latter's is its key. A composite is one value.
