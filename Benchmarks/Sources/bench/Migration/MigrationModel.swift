@@ -28,7 +28,7 @@ enum MigrationModel {
     if let kind {
       attributes.append(
         AttributeDescription(
-          name: "urgent", type: .bool, defaultValue: kind == .custom ? nil : .value(.bool(false))))
+          name: "rank", type: .int64, defaultValue: kind == .custom ? nil : .value(.int(0))))
     }
     var entity = EntityDescription(
       name: "Todo", attributes: attributes,
@@ -63,7 +63,7 @@ enum MigrationModel {
             EntityRule(
               destination: "Todo",
               attributes: [
-                PropertyMapping(name: "urgent", value: try ValueExpression(format: "priority > 2"))
+                PropertyMapping(name: "rank", value: try ValueExpression(format: "priority + 1"))
               ])
           ])
       ]
@@ -142,7 +142,7 @@ enum MigrationModel {
     todo._set(source._date(3), 3)
     todo._set(source._bool(4), 4)
     todo._set(source._uuid(5), 5)
-    todo._set(source._int64(2) > 2, 6)
+    todo._set(source._int64(2) + 1, 6)
     return todo
   }
 
@@ -161,7 +161,7 @@ enum MigrationModel {
     try number(
       path,
       "SELECT sum(\(key) * 3 + length(title) * 5 + length(notes) * 7 + priority * 11 + CAST(due AS INTEGER) * 13 "
-        + "+ done * 17 + unicode(substr(CAST(uuid AS TEXT), 16)) * 19 + category * 23 + urgent * 29) FROM \(table)"
+        + "+ done * 17 + unicode(substr(CAST(uuid AS TEXT), 16)) * 19 + category * 23 + rank * 29) FROM \(table)"
     )
   }
 }

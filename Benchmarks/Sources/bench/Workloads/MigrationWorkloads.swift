@@ -97,7 +97,7 @@ struct MigrateWorkload: Workload {
       SELECT sum(i * 3 + length('Todo number ' || (i * 7919 % 1000003)) * 5
         + CASE WHEN i % 3 = 0 THEN 0 ELSE length('Some notes on it, ' || i) END * 7 + i % 5 * 11
         + CAST(i * 60.5 AS INTEGER) * 13 + i % 2 * 17 + unicode(substr(printf('%016d', i), 16)) * 19
-        + (i % 1000 + 1) * 23 + (i % 5 > 2) * 29) FROM n
+        + (i % 1000 + 1) * 23 + (i % 5 + 1) * 29) FROM n
       """)
   }
 }
@@ -115,7 +115,7 @@ struct AddColumnWorkload: Workload {
       Contender(name: "\(size)") {
         try stores.withCopy("\(size)") { path in
           let seconds = try CPUTime.measure { try MigrationModel.migrate(path, .column) }
-          guard try MigrationModel.number(path, "SELECT count(*) FROM Todo WHERE urgent = 0") == size else {
+          guard try MigrationModel.number(path, "SELECT count(*) FROM Todo WHERE rank = 0") == size else {
             throw BenchError("\(name): the values are not right")
           }
           return seconds
