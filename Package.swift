@@ -26,7 +26,7 @@ let package = Package(
   ],
   dependencies: [
     // The command lines of cdgen, cdstore and todo.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
   ],
   targets: [
     .systemLibrary(
@@ -87,10 +87,12 @@ let package = Package(
       name: "ShadowedNames", dependencies: ["CDRuntime"], path: "Tests/ShadowedNames",
       swiftSettings: settings),
     .testTarget(
-      name: "CDMigrationTestingTests", dependencies: ["CDMigrationTesting", "CDRuntime"], swiftSettings: settings),
+      name: "CDMigrationTestingTests", dependencies: ["CDMigrationTesting", "CDRuntime"],
+      swiftSettings: settings),
     .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite"], swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"],
+      swiftSettings: settings),
     .testTarget(name: "PluginTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

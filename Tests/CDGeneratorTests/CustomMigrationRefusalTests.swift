@@ -81,8 +81,10 @@ import Testing
   @Test(arguments: mistakes)
   func doesNotCompile(_ mistake: RefusalTests.Mistake) throws {
     try SourceFolder.with { folder in
-      let file = try folder.write("import CDRuntime\nimport Foundation\n" + mistake.source + "\n", "Refused.swift")
-      let outcome = try SwiftCompiler().check(try ReferenceCase(name: "CustomMigration").expectedFiles + [file])
+      let file = try folder.write(
+        "import CDRuntime\nimport Foundation\n" + mistake.source + "\n", "Refused.swift")
+      let outcome = try SwiftCompiler().check(
+        try ReferenceCase(name: "CustomMigration").expectedFiles + [file])
       #expect(outcome.errors == mistake.errors, "\(outcome.messages)")
     }
   }

@@ -82,13 +82,15 @@ import Testing
 
   @Test func testsOfCustomStepsAskWhatTheAppGives() throws {
     let stub = try MigrationTestStub(model("CustomMigrationMany"), from: [1, 2], to: 3).text
-    let novels = "#expect(try new.objects(of: \"Novel\").map { try $0.value(forKey: \"chapters\").attribute } == [.int(1)])"
+    let novels =
+      "#expect(try new.objects(of: \"Novel\").map { try $0.value(forKey: \"chapters\").attribute } == [.int(1)])"
     let text = try filled(
       stub,
       [
         ("Novel", "// By the second step: below."),
         ("Record", "#expect(try new.count(of: \"Record\") == 1)"),
-        ("Reader", "// A sample visitor is a guest."), ("Reader", "#expect(try new.count(of: \"Reader\") == 1)"),
+        ("Reader", "// A sample visitor is a guest."),
+        ("Reader", "#expect(try new.count(of: \"Reader\") == 1)"),
         ("Guest", "#expect(try new.count(of: \"Guest\") == 1)"),
         ("Statistic", "#expect(try new.count(of: \"Statistic\") == 2)"),
         ("Novel", novels), ("Reader", "// Above."),
@@ -108,7 +110,9 @@ import Testing
     let later = try #require(try MigrationStub(many, from: 2, to: 3, typeName: "Mine")).text
     #expect(later.contains("nonisolated extension Mine {") && !later.contains("Version1"))
     let first = try #require(try MigrationStub(many, from: 1, to: 2)).text
-    #expect(first.contains("nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migrations {"))
+    #expect(
+      first.contains(
+        "nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migrations {"))
     #expect(!first.contains("NewVersion3"))
   }
 

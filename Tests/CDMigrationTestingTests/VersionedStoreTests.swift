@@ -56,13 +56,15 @@ import Testing
     try new.context.save()
     let differences = try new.differences(from: old)
     let volumes = try old.objects(of: "Volume").map(\.objectID)
-    #expect(differences.filter { $0.entity == "Volume" }.map(\.objectID) == [volumes[0], volumes[0], volumes[1]])
+    #expect(
+      differences.filter { $0.entity == "Volume" }.map(\.objectID) == [volumes[0], volumes[0], volumes[1]])
     #expect(
       differences.filter { $0.entity == "Volume" }.map(\.kind)
         == [.property("shelf"), .property("title"), .missing])
     #expect(
       differences.contains {
-        $0.description.hasPrefix("'title' of ") && $0.detail.contains("Walden") && $0.detail.contains("Changed")
+        $0.description.hasPrefix("'title' of ") && $0.detail.contains("Walden")
+          && $0.detail.contains("Changed")
       })
   }
 

@@ -64,7 +64,11 @@ extension Emitter {
     } else {
       out.line("_object = try ", manager, "._insert(", view.entity, ")")
     }
-    for each in initializer.parameters { out.line("self.", each.property, " = ", each.name) }
+    for each in initializer.parameters {
+      // One that is set to nil is one that is to stay nil, and a mandatory one may be found later.
+      let test = each.isRelationship && !each.type.hasPrefix("[") ? "if let \(each.name) { " : ""
+      out.line(test, "self.", each.property, " = ", each.name, test.isEmpty ? "" : " }")
+    }
     out.close()
   }
 
@@ -87,7 +91,8 @@ extension Emitter {
         out.documentation(mapping.doc)
         if let source = mapping.sourceType {
           out.line(
-            "func ", mapping.make, "(from source: ", source, ", in manager: CDRuntime.MigrationManager) throws -> ",
+            "func ", mapping.make, "(from source: ", source,
+            ", in manager: CDRuntime.MigrationManager) throws -> ",
             mapping.destinationType, "?")
         } else {
           out.line("func ", mapping.make, "(in manager: CDRuntime.MigrationManager) throws")
@@ -101,9 +106,11 @@ extension Emitter {
       }
       out.documentation("Called before any object is made. By default nothing is done.")
       out.line("func begin", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
-      out.documentation("Called when all objects and relationships have been made. By default nothing is done.")
+      out.documentation(
+        "Called when all objects and relationships have been made. By default nothing is done.")
       out.line("func end", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
-      out.documentation("Called to look at the result, which is refused by an error. By default nothing is done.")
+      out.documentation(
+        "Called to look at the result, which is refused by an error. By default nothing is done.")
       out.line("func validate", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
     }
     out.close()
@@ -122,7 +129,8 @@ extension Emitter {
       for mapping in step.mappings {
         guard let relate = mapping.relate, let source = mapping.sourceType else { continue }
         out.line(
-          access, "func ", relate, Self.relateParameters(mapping, source), " { manager._leaveRelationships() }")
+          access, "func ", relate, Self.relateParameters(mapping, source),
+          " { manager._leaveRelationships() }")
       }
       for hook in ["begin", "end", "validate"] {
         out.line(access, "func ", hook, step.suffix, "(in manager: CDRuntime.MigrationManager) throws {}")
@@ -175,14 +183,18 @@ extension Emitter {
       out.open("make:")
       out.outdent()
       out.indent()
-      out.line("let made: ", mapping.destinationType, "? = try migrations.", mapping.make, "(from: .init(_object: $0), in: $1)")
+      out.line(
+        "let made: ", mapping.destinationType, "? = try migrations.", mapping.make,
+        "(from: .init(_object: $0), in: $1)")
       out.line("return made?._object")
       out.outdent()
       out.line("},")
       out.open("relate:")
-      out.line("guard let source = try $1.sourceInstances(for: [$0], in: ", mapping.name, ").first else { return }")
       out.line(
-        "try migrations.", mapping.relate ?? "", "(", mapping.destinationType, "(_object: $0), from: ", source,
+        "guard let source = try $1.sourceInstances(for: [$0], in: ", mapping.name, ").first else { return }")
+      out.line(
+        "try migrations.", mapping.relate ?? "", "(", mapping.destinationType, "(_object: $0), from: ",
+        source,
         "(_object: source), in: $1)")
       out.outdent()
       out.line("}", ending)

@@ -25,7 +25,8 @@ struct MigrationResolver {
       modelTypeName: modelTypeName, versions: versions,
       steps: named.map { step, mappings in
         StepDeclaration(
-          source: step.source, destination: step.destination, mappings: mappings.map(\.declaration), step: step)
+          source: step.source, destination: step.destination, mappings: mappings.map(\.declaration),
+          step: step)
       })
   }
 
@@ -68,13 +69,16 @@ struct MigrationResolver {
     let oldViews = views(of: oldGraph, isNew: false)
     let custom = step.mapping.entityMappings.filter { $0.kind == .custom }
     return custom.compactMap { mapping in
-      guard let destination = mapping.destination, let entity = newGraph.entity(destination) else { return nil }
+      guard let destination = mapping.destination, let entity = newGraph.entity(destination) else {
+        return nil
+      }
       let isAmbiguous =
         custom.count { $0.source == mapping.source && $0.destination == mapping.destination } > 1
       var stem = Self.functionStem(of: mapping, entity)
       func key() -> FunctionKey {
         FunctionKey(
-          name: stem, sourceVersion: step.source, source: mapping.source, destinationVersion: step.destination)
+          name: stem, sourceVersion: step.source, source: mapping.source, destinationVersion: step.destination
+        )
       }
       while !names.insert(key()).inserted { stem += "_" }
       let suffix = mapping.source == nil ? "InStep\(step.source)To\(step.destination)" : ""
@@ -83,7 +87,8 @@ struct MigrationResolver {
       let declaration = CustomMappingDeclaration(
         mapping: mapping, name: SwiftLiteral.string(mapping.name), make: "make" + stem + suffix,
         relate: mapping.source == nil ? nil : "relate" + stem,
-        sourceType: mapping.source.flatMap(oldViews.typeName), destinationType: newViews.typeName(destination) ?? "",
+        sourceType: mapping.source.flatMap(oldViews.typeName),
+        destinationType: newViews.typeName(destination) ?? "",
         unknown: unknown, originLabel: label, doc: doc(of: mapping, step, unknown))
       return Named(declaration: declaration, source: mapping.source, destination: destination)
     }
@@ -175,7 +180,7 @@ struct MigrationResolver {
       switch type {
       case .enumeration(let name): result.insert(name)
       case .composite(let name):
-        if result.insert(name).inserted { graph.composite(name)?.fields.forEach { add($0.type) } }
+        if result.insert(name).inserted { for field in graph.composite(name)?.fields ?? [] { add(field.type) } }
       default: break
       }
     }

@@ -51,9 +51,13 @@ struct StubWriter {
   var out = SourceWriter(capacity: 4096)
 
   mutating func write(_ steps: [StepDeclaration], source: Int, destination: Int, declaresType: Bool) {
-    out.line("// The app's own part of the migration of \(model.name) from version \(source) to version \(destination).")
+    out.line(
+      "// The app's own part of the migration of \(model.name) from version \(source) to version \(destination)."
+    )
     out.line("//")
-    out.line("// Begun by 'cdgen stub', and from here on yours. Only you can answer the questions marked with #error: put")
+    out.line(
+      "// Begun by 'cdgen stub', and from here on yours. Only you can answer the questions marked with #error: put"
+    )
     out.line("// a statement in the place of each.")
     out.line("import CDRuntime")
     out.line("import Foundation")
@@ -87,7 +91,8 @@ struct StubWriter {
       }
     }
     out.line(
-      "// - func begin\(step.suffix), end\(step.suffix), validate\(step.suffix)(in manager: MigrationManager) throws")
+      "// - func begin\(step.suffix), end\(step.suffix), validate\(step.suffix)(in manager: MigrationManager) throws"
+    )
   }
 
   // MARK: Requirements
@@ -116,7 +121,8 @@ struct StubWriter {
     out.line(
       "#error(",
       SwiftLiteral.string(
-        "\(entity): which objects are there to be from the beginning? Make each with '\(mapping.destinationType)', or none"), ")")
+        "\(entity): which objects are there to be from the beginning? Make each with '\(mapping.destinationType)', or none"
+      ), ")")
     out.close()
   }
 
@@ -127,7 +133,9 @@ struct StubWriter {
       let view = version.snapshots.first(where: { $0.entity == SwiftLiteral.string(source) })
     else { return }
     let known = KnownValues(mapping.mapping)
-    let words = (known.kept + known.calculated.compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) })
+    let words =
+      (known.kept
+      + known.calculated.compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) })
       .flatMap { $0.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init) }
     let unused = view.properties.filter { !words.contains($0.plainName) }
     guard !unused.isEmpty else { return }
@@ -151,7 +159,9 @@ struct StubWriter {
     let reason = reasons.map(\.summary).joined(separator: "; ")
     var text = "\(entity).\(parameter.key): \(reason.isEmpty ? "nothing gives it" : reason). Set '\(local)'"
     if parameter.isRelationship, let relate = mapping.relate {
-      text += parameter.type.hasSuffix("?") ? ", to nil if '\(relate)' is to find it" : ", to [] if '\(relate)' is to find them"
+      text +=
+        parameter.type.hasSuffix("?")
+        ? ", to nil if '\(relate)' is to find it" : ", to [] if '\(relate)' is to find them"
     }
     return text
   }

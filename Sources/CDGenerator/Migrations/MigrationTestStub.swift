@@ -49,8 +49,15 @@ public struct MigrationTestStub: Sendable {
       let pairs = Set(zip(path, path.dropFirst()).map { [$0, $1] })
       let steps = declaration?.steps.filter { pairs.contains([$0.source, $0.destination]) } ?? []
       out.open("@Test func version\(source)BecomesVersion\(destination)() throws")
-      out.line("let old = try VersionedStore(of: ", modelTypeName, ".self, version: \(source)", migrations, ")")
-      out.line("// An object of each entity, with a value for every attribute. Add those that matter to your app:")
+      let arguments = "of: \(modelTypeName).self, version: \(source)\(migrations)"
+      if migrations.isEmpty {
+        out.line("let old = try VersionedStore(", arguments, ")")
+      } else {
+        out.line("let old = try VersionedStore(")
+        out.line("  ", arguments, ")")
+      }
+      out.line(
+        "// An object of each entity, with a value for every attribute. Add those that matter to your app:")
       out.line("// try old.insert(\"…\", [\"…\": …])")
       out.line("try old.insertSamples()")
       out.line("let new = try old.migrated(to: \(destination))")

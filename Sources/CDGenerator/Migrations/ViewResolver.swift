@@ -65,11 +65,14 @@ struct ViewResolver {
       initializers.append(
         .init(
           origin: nil, parameters: graph.slots(of: name).compactMap(requiredParameter),
-          doc: "Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends."))
+          doc:
+            "Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends."
+        ))
     }
     return ViewDeclaration(
       entity: SwiftLiteral.string(name), typeName: ownName(entity),
-      properties: graph.slots(of: name).compactMap { property($0, isWritable: true) }, initializers: initializers,
+      properties: graph.slots(of: name).compactMap { property($0, isWritable: true) },
+      initializers: initializers,
       doc: "An object of `\(name)` of version \(graph.version.number) that a migration is making."
         + (entity.doc.map { "\n\n" + $0 } ?? ""))
   }
@@ -101,7 +104,8 @@ struct ViewResolver {
   private func requiredParameter(_ slot: PropertySlot) -> ViewDeclaration.Parameter? {
     switch slot.property {
     case .attribute(let attribute):
-      guard attribute.isStored, attribute.derivation == nil, !attribute.isOptional, attribute.defaultValue == nil
+      guard attribute.isStored, attribute.derivation == nil, !attribute.isOptional,
+        attribute.defaultValue == nil
       else { return nil }
       return parameter(attribute)
     case .relationship(let relationship):
@@ -114,7 +118,8 @@ struct ViewResolver {
     valueType(attribute).map { type in
       let name = SwiftName.escaped(attribute.swiftName)
       return ViewDeclaration.Parameter(
-        key: attribute.name, name: name, type: attribute.isOptional ? type.name + "?" : type.name, property: name,
+        key: attribute.name, name: name, type: attribute.isOptional ? type.name + "?" : type.name,
+        property: name,
         isRelationship: false, needsFoundation: type.needsFoundation)
     }
   }
@@ -123,7 +128,8 @@ struct ViewResolver {
     typeName(relationship.destination).map { type in
       let name = SwiftName.escaped(relationship.swiftName)
       return ViewDeclaration.Parameter(
-        key: relationship.name, name: name, type: relationship.isToMany ? "[\(type)]" : type + "?", property: name,
+        key: relationship.name, name: name, type: relationship.isToMany ? "[\(type)]" : type + "?",
+        property: name,
         isRelationship: true, needsFoundation: false)
     }
   }
@@ -183,7 +189,8 @@ struct ViewResolver {
     let isSure = !relationship.isOptional && !isWritable
     let entity = SwiftLiteral.string(relationship.destination)
     return ViewDeclaration.Property(
-      property: SwiftName.escaped(name), type: relationship.isToMany ? "[\(type)]" : isSure ? type : type + "?",
+      property: SwiftName.escaped(name),
+      type: relationship.isToMany ? "[\(type)]" : isSure ? type : type + "?",
       getter: relationship.isToMany
         ? "_object._views(\(slot))" : isSure ? "_object._view(\(slot), \(entity))" : "_object._view(\(slot))",
       setter: !isWritable

@@ -71,7 +71,9 @@ struct KeptProperties {
     }
     // A composite is one where each of its fields is.
     for attribute in graph.attributes(of: destination) {
-      guard case .composite(let type) = attribute.type, let fields = graph.composite(type)?.fields else { continue }
+      guard case .composite(let type) = attribute.type, let fields = graph.composite(type)?.fields else {
+        continue
+      }
       let isWhole = fields.filter(\.isStored).allSatisfy { field in
         mapping.attributes.contains {
           $0.name == "\(attribute.name).\(field.name)" && $0.value == .keyPath([old, field.name])

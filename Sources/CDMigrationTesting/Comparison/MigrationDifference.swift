@@ -43,8 +43,10 @@ extension VersionedStore {
   /// attributes whose value is the old one, and relationships that lead to what became of the old objects. Renaming is
   /// followed. Empty where all is well.
   ///
-  /// - Parameter includingCustom: Whether values are compared too of objects that the app's own code makes. It may set
-  ///   what inference gives to something else, and may leave objects out, so that they are not unless asked for.
+  /// - Parameters:
+  ///   - old: The store of before.
+  ///   - includingCustom: Whether values are compared too of objects that the app's own code makes. It may set what
+  ///     inference gives to something else, and may leave objects out, so that they are not unless asked for.
   /// - Throws: What reading the stores throws.
   public func differences(
     from old: VersionedStore, includingCustom: Bool = false
@@ -64,7 +66,8 @@ extension VersionedStore {
           }
           continue
         }
-        guard let goal = goals.first(where: { $0.entity == now.entity.name }), includingCustom || !goal.isCustom
+        guard let goal = goals.first(where: { $0.entity == now.entity.name }),
+          includingCustom || !goal.isCustom
         else { continue }
         result += try differences(of: object, now, goal, old)
       }
@@ -106,9 +109,12 @@ extension VersionedStore {
     let expected = Set(try list(before).compactMap { try counterpart(of: $0, from: old)?.objectID })
     let found = Set(list(after).map(\.objectID))
     // A to-one that has become a to-many, and the other way round, keeps what it can.
-    guard !expected.isSubset(of: found) || (found.count > expected.count && list(before).count == expected.count)
+    guard
+      !expected.isSubset(of: found) || (found.count > expected.count && list(before).count == expected.count)
     else { return nil }
-    func text(_ ids: Set<ManagedObjectID>) -> String { "[\(ids.map(\.description).sorted().joined(separator: ", "))]" }
+    func text(_ ids: Set<ManagedObjectID>) -> String {
+      "[\(ids.map(\.description).sorted().joined(separator: ", "))]"
+    }
     return (text(expected), text(found))
   }
 }

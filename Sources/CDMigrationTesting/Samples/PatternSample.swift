@@ -83,13 +83,17 @@ struct PatternSample {
     while let next = rest.popFirst(), next != "]" {
       if next == "[" || next == "&" { return nil }
       if next == "\\" {
-        guard let escaped = rest.popFirst(), let text = escape(escaped), let first = text.first else { return nil }
+        guard let escaped = rest.popFirst(), let text = escape(escaped), let first = text.first else {
+          return nil
+        }
         members.append(first)
       } else if rest.first == "-", rest.dropFirst().first != "]" {
         rest.removeFirst()
-        guard let end = rest.popFirst()?.unicodeScalars.first, let start = next.unicodeScalars.first, start <= end
+        guard let end = rest.popFirst()?.unicodeScalars.first, let start = next.unicodeScalars.first,
+          start <= end
         else { return nil }
-        members += (start.value...min(end.value, start.value + 25)).compactMap(UnicodeScalar.init).map(Character.init)
+        members += (start.value...min(end.value, start.value + 25)).compactMap(UnicodeScalar.init).map(
+          Character.init)
       } else {
         members.append(next)
       }
@@ -114,7 +118,8 @@ struct PatternSample {
       return 1 + repeats
     case "{":
       guard let end = rest.firstIndex(of: "}") else { return nil }
-      let bounds = rest[rest.index(after: rest.startIndex)..<end].split(separator: ",", omittingEmptySubsequences: false)
+      let bounds = rest[rest.index(after: rest.startIndex)..<end].split(
+        separator: ",", omittingEmptySubsequences: false)
       rest = rest[rest.index(after: end)...]
       guard let least = bounds.first.flatMap({ Int($0) }), least < 1000 else { return nil }
       guard bounds.count == 2 else { return least }

@@ -41,7 +41,8 @@ struct SampleValues {
   }
 
   private func string(for attribute: AttributeDescription, of entity: String) throws -> AttributeValue? {
-    let lengths = (attribute.minimumLength ?? 0)...max(attribute.maximumLength ?? .max, attribute.minimumLength ?? 0)
+    let lengths =
+      (attribute.minimumLength ?? 0)...max(attribute.maximumLength ?? .max, attribute.minimumLength ?? 0)
     func fits(_ text: String) -> Bool { lengths.contains(text.count) }
     guard let pattern = attribute.pattern else {
       let text = "text \(number) é"
@@ -98,7 +99,8 @@ enum SampleJSON {
     switch type.split(separator: ".").last.map(String.init) ?? type {
     case "String": return "\"text \(number)\""
     case "Bool": return "true"
-    case "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64": return "\(number % 100)"
+    case "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64":
+      return "\(number % 100)"
     case "Float", "Double", "Decimal", "Date": return "\(number).5"
     case "UUID": return "\"5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11\""
     default: return "{}"

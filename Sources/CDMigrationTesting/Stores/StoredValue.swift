@@ -17,10 +17,14 @@ public struct StoredValue {
   private init(property: PropertyValue) { value = property }
 
   /// The object of a to-one relationship.
-  public static func object(_ object: ManagedObject?) -> StoredValue { StoredValue(property: .object(object)) }
+  public static func object(_ object: ManagedObject?) -> StoredValue {
+    StoredValue(property: .object(object))
+  }
 
   /// The objects of a to-many relationship, in their order.
-  public static func objects(_ objects: [ManagedObject]) -> StoredValue { StoredValue(property: .objects(objects)) }
+  public static func objects(_ objects: [ManagedObject]) -> StoredValue {
+    StoredValue(property: .objects(objects))
+  }
 
   /// The JSON of a codable attribute.
   public static func json(_ json: String) -> StoredValue { StoredValue(property: .attribute(.string(json))) }

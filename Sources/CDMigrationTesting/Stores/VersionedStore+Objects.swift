@@ -38,7 +38,8 @@ extension VersionedStore {
   ///
   /// - Parameter type: A snapshot of this store's version. Of another version's, names and numbers of properties do
   ///   not fit.
-  public func snapshots<Snapshot: EntitySnapshot>(_ type: Snapshot.Type = Snapshot.self) throws -> [Snapshot] {
+  public func snapshots<Snapshot: EntitySnapshot>(_ type: Snapshot.Type = Snapshot.self) throws -> [Snapshot]
+  {
     try objects(of: Snapshot.entityName).map(Snapshot.init(_object:))
   }
 

@@ -65,6 +65,9 @@ public final class VersionedStore {
 
   /// A new store of a version of a model whose migrations take no code of the app's.
   ///
+  /// - Parameters:
+  ///   - model: The type of the generated code.
+  ///   - version: The version's number.
   /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
   public convenience init(of model: any GeneratedModel.Type, version: Int) throws {
     try self.init(
@@ -74,7 +77,10 @@ public final class VersionedStore {
 
   /// A new store of a version of a model with custom steps.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration.
+  /// - Parameters:
+  ///   - model: The type of the generated code.
+  ///   - version: The version's number.
+  ///   - migrations: Makes the app's own code, anew for each migration.
   /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
   public convenience init<Model: CustomMigratingModel>(
     of model: Model.Type, version: Int, migrations: @escaping @Sendable () -> Model.CustomMigrations
@@ -86,7 +92,10 @@ public final class VersionedStore {
 
   /// A new store of a version of a model without generated classes.
   ///
-  /// - Parameter policies: The app's own code for custom entity mappings.
+  /// - Parameters:
+  ///   - model: The model with all its versions.
+  ///   - version: The version's number.
+  ///   - policies: The app's own code for custom entity mappings.
   /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
   public convenience init(
     of model: ManagedObjectModel, version: Int, policies: MigrationPolicies = MigrationPolicies()
@@ -118,7 +127,8 @@ public final class VersionedStore {
     then.currentVersionNumber = number
     var description = PersistentStoreDescription(.sqlite(url))
     description.migrationPolicies = policies
-    context = PersistentContainer(try PersistentStoreCoordinator(model: then, stores: [description])).newContext()
+    context = PersistentContainer(try PersistentStoreCoordinator(model: then, stores: [description]))
+      .newContext()
   }
 
   // MARK: Migrating
@@ -174,7 +184,8 @@ public final class VersionedStore {
   /// for version in VersionedStore.everyReleasedVersion(of: ToDoModel.self) {
   ///   let old = try VersionedStore(of: ToDoModel.self, version: version)
   ///   try old.insertSamples()
-  ///   assert(try old.migrated().differences(from: old).isEmpty)
+  ///   let differences = try old.migrated().differences(from: old)
+  ///   assert(differences.isEmpty, "\(differences)")
   /// }
   /// ```
   public static func everyReleasedVersion(of model: any ModelDeclaration.Type) -> [Int] {

@@ -40,7 +40,9 @@ extension ManagedObject {
   }
 
   /// Sets a composite of an object without a generated class.
-  @_spi(Generated) public final func _setFields<Composite: CompositeAttribute>(_ value: Composite?, _ slot: Int) {
+  @_spi(Generated) public final func _setFields<Composite: CompositeAttribute>(
+    _ value: Composite?, _ slot: Int
+  ) {
     guard scope.plan.slots.indices.contains(slot) else { return }
     _willWrite(slot)
     guard let value else { return setStoredValues([slot: .null]) }

@@ -91,7 +91,8 @@ struct Stub: ParsableCommand {
     if released.isEmpty {
       throw Failure(
         self.model,
-        "no version from \(source) on that leads to version \(destination) is released: 'cdgen lock' says which are")
+        "no version from \(source) on that leads to version \(destination) is released: 'cdgen lock' says which are"
+      )
     }
     return try MigrationTestStub(model, from: released, to: destination, typeName: type, module: module).text
   }

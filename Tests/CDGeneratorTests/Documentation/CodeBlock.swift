@@ -87,7 +87,8 @@ extension CodeBlock {
 
   /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
   var source: String {
-    let imports = firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n" + testingImport
+    let imports =
+      firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n" + testingImport
     let path = Self.root.appending(path: path).path
     let code = """
       #sourceLocation(file: "\(path)", line: \(line + 1))

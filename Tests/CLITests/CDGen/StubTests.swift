@@ -19,10 +19,13 @@ import Testing
   }
 
   @Test func theConformanceIsBegun() throws {
-    #expect(try run("1", "2", "--output", "Sources/NotesMigrations.swift") == .init(status: 0, output: "", errors: ""))
+    #expect(
+      try run("1", "2", "--output", "Sources/NotesMigrations.swift")
+        == .init(status: 0, output: "", errors: ""))
     let text = try folder.text(of: "Sources/NotesMigrations.swift")
     #expect(text.contains("nonisolated struct NotesMigrations: NotesModel.Migrations {\n"))
-    #expect(text.contains("#error(\"Note.priority: attribute 'priority' of 'Note' is new. Set 'priority'\")\n"))
+    #expect(
+      text.contains("#error(\"Note.priority: attribute 'priority' of 'Note' is new. Set 'priority'\")\n"))
     #expect(text.contains("- Kept as they are: `text`, `folder`.\n"))
     #expect(text.split(separator: "\n").count { $0.contains("#error(\"") } == 1)
   }
@@ -36,22 +39,26 @@ import Testing
     try folder.write("mine\n", to: "Mine.swift")
     for further in [[], ["--tests"]] {
       #expect(
-        try BuiltTool.cdgen.run(["stub", "Notes.cdmodel", "1", "2", "-o", "Mine.swift"] + further, in: folder.url)
+        try BuiltTool.cdgen.run(
+          ["stub", "Notes.cdmodel", "1", "2", "-o", "Mine.swift"] + further, in: folder.url)
           == .init(
             status: 1, output: "",
-            errors: "Mine.swift: error: there is a file of this name already, and what is in it stays: name another "
+            errors:
+              "Mine.swift: error: there is a file of this name already, and what is in it stays: name another "
               + "with --output\n"))
     }
     #expect(try folder.text(of: "Mine.swift") == "mine\n")
   }
 
   @Test func whereNothingIsCustomItIsSaid() throws {
-    try folder.write("entities: { Note: { attributes: { priority: 1 } } }\n", to: "Notes.cdmodel/1-2.mapping.yaml")
+    try folder.write(
+      "entities: { Note: { attributes: { priority: 1 } } }\n", to: "Notes.cdmodel/1-2.mapping.yaml")
     #expect(
       try run("1", "2", "--output", "Mine.swift")
         == .init(
           status: 0,
-          output: "Notes.cdmodel: nothing is custom from version 1 to version 2, so that there is nothing to write; "
+          output:
+            "Notes.cdmodel: nothing is custom from version 1 to version 2, so that there is nothing to write; "
             + "'cdgen diff' shows what is done\n", errors: ""))
     #expect(!folder.exists("Mine.swift"))
   }
@@ -61,7 +68,8 @@ import Testing
       try run("1", "2", "--tests", "--output", "Tests.swift")
         == .init(
           status: 1, output: "",
-          errors: "Notes.cdmodel: error: no version from 1 on that leads to version 2 is released: 'cdgen lock' says "
+          errors:
+            "Notes.cdmodel: error: no version from 1 on that leads to version 2 is released: 'cdgen lock' says "
             + "which are\n"))
     // Version 1 was released before there was a second one.
     let second = try folder.text(of: "Notes.cdmodel/2.yaml")
@@ -75,7 +83,8 @@ import Testing
     #expect(text.contains("@testable import App\n"))
     #expect(text.contains("@Test func version1BecomesVersion2() throws {\n"))
     #expect(
-      text.contains("try VersionedStore(of: NotesModel.self, version: 1, migrations: { NotesMigrations() })\n"))
+      text.contains(
+        "of: NotesModel.self, version: 1, migrations: { NotesMigrations() })\n"))
     #expect(text.contains("#error(\"Note: 'makeNote' makes these. Say what they are to have, by "))
   }
 

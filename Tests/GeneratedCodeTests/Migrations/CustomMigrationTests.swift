@@ -19,7 +19,8 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
     let parts = source.name.split(separator: ":", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return nil }
     let time = source.duration.split(separator: ":").compactMap { Int32($0) }
-    let owner = try owners[parts[0]] ?? CustomMigrationModel.NewVersion2.ErrandOwner(name: parts[0], in: manager)
+    let owner =
+      try owners[parts[0]] ?? CustomMigrationModel.NewVersion2.ErrandOwner(name: parts[0], in: manager)
     owners[parts[0]] = owner
     let made = try CustomMigrationModel.NewVersion2.Errand(
       from: source, minutes: time.reduce(0) { $0 * 60 + $1 }, slug: parts[1].lowercased(),
@@ -51,7 +52,9 @@ private final class ErrandMigrations: CustomMigrationModel.Migrations {
     if count == 0 { throw Refused() }
   }
 
-  private static func converted(_ spot: CustomMigrationModel.Version1.Stop) -> CustomMigrationModel.Version2.Stop {
+  private static func converted(_ spot: CustomMigrationModel.Version1.Stop)
+    -> CustomMigrationModel.Version2.Stop
+  {
     .init(street: spot.street, city: spot.city, urgency: spot.urgency == .high ? .mid : .low, zip: "?")
   }
 }
@@ -73,7 +76,8 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
     in manager: MigrationManager
   ) throws {
     if findsOwner {
-      destination.owner = try CustomMigrationModel.NewVersion2.ErrandOwner(name: source.list.name, in: manager)
+      destination.owner = try CustomMigrationModel.NewVersion2.ErrandOwner(
+        name: source.list.name, in: manager)
     }
   }
 }
@@ -97,7 +101,8 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
       [
         "name": "Ann:Milk", "due": .init(due), "duration": "1:30", "urgency": 1, "mood": 1,
         "spot": spot("Main", 1), "home": spot("Side", 0), "settings": .json(#"{"a":1}"#),
-        "history": .json("[1]"), "price": .init(Decimal(2.5)), "list": .object(list), "labels": .objects([label]),
+        "history": .json("[1]"), "price": .init(Decimal(2.5)), "list": .object(list),
+        "labels": .objects([label]),
       ])
     let bread = try old.insert(
       "Errand",
@@ -168,7 +173,9 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
     #expect {
       try old.migrated()
     } throws: { error in
-      guard let error = error as? MigrationError, case .policyFailed(let reason) = error.reason else { return false }
+      guard let error = error as? MigrationError, case .policyFailed(let reason) = error.reason else {
+        return false
+      }
       return reason.contains("Refused")
     }
     #expect(try old.count(of: "Errand") == 1)
@@ -178,7 +185,8 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
 /// The steps of the case CustomMigrationMany, by a stub of `cdgen stub` that was filled in.
 @Suite struct CustomMigrationManyTests {
   private func store() throws -> VersionedStore {
-    try VersionedStore(of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
+    try VersionedStore(
+      of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
   }
 
   @Test func eachStepIsServedByItsOwnRequirements() throws {
@@ -187,7 +195,8 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
     let walden = try old.insert(
       "Novel", ["title": "Walden", "code": "12", "pages": 352, "shelf": .object(shelf)])
     try old.insert("Novel", ["title": "Typee", "code": "x", "pages": 300, "shelf": .object(shelf)])
-    try old.insert("Record", ["title": "Kind of Blue", "code": "7", "minutes": "45", "shelf": .object(shelf)])
+    try old.insert(
+      "Record", ["title": "Kind of Blue", "code": "7", "minutes": "45", "shelf": .object(shelf)])
     for (first, last, isGuest) in [("Ada", "Lovelace", false), ("Bo", "Ek", true), ("Cy", "Nobody", true)] {
       try old.insert("Visitor", ["first": .init(first), "last": .init(last), "isGuest": .init(isGuest)])
     }
@@ -203,7 +212,10 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
       #expect(novels.map(\.title) == ["Typee", "Walden"] && novels.map(\.chapters) == [2, 2])
       #expect(novels.allSatisfy { $0.shelf?.room == "Hall" && $0.shelf?.media.count == 3 })
       #expect(try Record.objects(in: context).map(\.minutes) == [45])
-      #expect(try Set(Reader.objects(in: context).map { $0.name + "/" + $0.initials }) == ["Ada Lovelace/AL", "Bo/B"])
+      #expect(
+        try Set(Reader.objects(in: context).map { $0.name + "/" + $0.initials }) == [
+          "Ada Lovelace/AL", "Bo/B",
+        ])
       #expect(try Set(Guest.objects(in: context).map(\.badge)) == [2, 6])
       #expect(try Set(Statistic.objects(in: context).map(\.key)) == ["a", "b"])
       let now = try #require(try store.counterpart(of: walden, from: old))
