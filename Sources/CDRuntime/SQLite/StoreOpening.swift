@@ -48,7 +48,9 @@ struct StoreOpening {
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
-    let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
+    // What was written with this very version says the same of itself as would be written now.
+    let isSame = model.isWhole(store: place) && found.version == source.version.canonicalJSON
+    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: source.version.number)
