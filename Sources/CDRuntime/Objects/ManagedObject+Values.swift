@@ -59,7 +59,7 @@ extension ManagedObject {
   }
 
   /// One value of what a writer has captured of a slot.
-  private static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
+  static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
     guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
     guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
     return .composite(

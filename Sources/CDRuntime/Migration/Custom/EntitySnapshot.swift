@@ -10,14 +10,26 @@
 public protocol EntitySnapshot {
   /// The name of the entity in its version.
   static var entityName: String { get }
-  /// The object, in the migration's source context.
-  var object: ManagedObject { get }
+  @_spi(Generated) var _object: ManagedObject { get }
   @_spi(Generated) init(_object: ManagedObject)
+}
+
+extension EntitySnapshot {
+  /// The object, in the migration's source context. An entity's own property of this name hides it.
+  public var object: ManagedObject { _object }
+
+  /// The identifier, which what becomes of the object keeps.
+  public var objectID: ManagedObjectID { _object.objectID }
+
+  /// The object as one of a related entity, such as one that inherits from this; nil where it is none.
+  public func cast<Other: EntitySnapshot>(to type: Other.Type = Other.self) -> Other? {
+    _object.scope.plan.lineageNames.contains(Other.entityName) ? Other(_object: _object) : nil
+  }
 }
 
 /// An object of a newer version that an app's own migration is making: a typed view of it.
 ///
-/// Generated code declares one for each entity that a custom step makes, `ToDoModel.Version2.ToDo` for instance. It can
+/// Generated code declares one for each entity that a custom step makes, `ToDoModel.NewVersion2.ToDo` for instance. It can
 /// be kept as long as the step runs.
 ///
 /// ```swift
@@ -28,9 +40,21 @@ public protocol EntitySnapshot {
 public protocol MigratedEntity {
   /// The name of the entity in its version.
   static var entityName: String { get }
-  /// The object, in the migration's destination context.
-  var object: ManagedObject { get }
+  @_spi(Generated) var _object: ManagedObject { get }
   @_spi(Generated) init(_object: ManagedObject)
+}
+
+extension MigratedEntity {
+  /// The object, in the migration's destination context. An entity's own property of this name hides it.
+  public var object: ManagedObject { _object }
+
+  /// The identifier, which is that of the object of before, where there was one.
+  public var objectID: ManagedObjectID { _object.objectID }
+
+  /// The object as one of a related entity, such as one that it inherits from; nil where it is none.
+  public func cast<Other: MigratedEntity>(to type: Other.Type = Other.self) -> Other? {
+    _object.scope.plan.lineageNames.contains(Other.entityName) ? Other(_object: _object) : nil
+  }
 }
 
 extension MigrationManager {
@@ -49,7 +73,7 @@ extension MigrationManager {
   public func destination<New: MigratedEntity>(
     _ type: New.Type = New.self, of source: some EntitySnapshot, in mappingName: String? = nil
   ) throws -> New? {
-    try destinationInstances(for: [source.object], in: mappingName)
+    try destinationInstances(for: [source._object], in: mappingName)
       .first { $0.scope.plan.lineageNames.contains(New.entityName) }.map(New.init(_object:))
   }
 
@@ -60,7 +84,7 @@ extension MigrationManager {
   public func destinations<New: MigratedEntity>(
     _ type: New.Type = New.self, of sources: [some EntitySnapshot], in mappingName: String? = nil
   ) throws -> [New] {
-    try destinationInstances(for: sources.map(\.object), in: mappingName)
+    try destinationInstances(for: sources.map(\._object), in: mappingName)
       .filter { $0.scope.plan.lineageNames.contains(New.entityName) }.map(New.init(_object:))
   }
 }

@@ -8,25 +8,43 @@
   private let make: Make?
   private let relate: Relate?
   private let fill: Fill?
+  private let hooks: (begin: Fill?, end: Fill?, validate: Fill?)
 
   /// The policy of a mapping with a source.
   ///
   /// - Parameter relate: Called for each object that was made, as `createRelationships` is. An implementation that
   ///   does nothing calls ``MigrationManager/_leaveRelationships()``, and is not called again.
-  public init(make: @escaping Make, relate: Relate? = nil) {
+  public init(
+    make: @escaping Make, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
+  ) {
     self.make = make
     self.relate = relate
     fill = nil
+    hooks = (begin, end, validate)
   }
 
   /// The policy of a mapping without a source.
-  public init(fill: @escaping Fill, relate: Relate? = nil) {
+  public init(
+    fill: @escaping Fill, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
+  ) {
     self.fill = fill
     self.relate = relate
     make = nil
+    hooks = (begin, end, validate)
   }
 
-  public func begin(_ mapping: EntityMapping, manager: MigrationManager) throws { try fill?(manager) }
+  public func begin(_ mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.begin?(manager)
+    try fill?(manager)
+  }
+
+  public func endRelationshipCreation(of mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.end?(manager)
+  }
+
+  public func validate(_ mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.validate?(manager)
+  }
 
   public func createDestinationInstances(
     for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
