@@ -32,6 +32,7 @@ extension StepCopy {
       "INSERT INTO temp.gone SELECT _pk, kept FROM (SELECT _pk, \(survivor)(_pk) OVER "
         + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(fresh(entity.table)) "
         + "WHERE \(conditions.joined(separator: " AND "))) WHERE _pk <> kept")
+    try session.log?.countDuplicates(rule, session)
     try redirect(to: entity)
     try session.execute("DELETE FROM \(fresh(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
     try session.execute("DROP TABLE temp.gone")
@@ -72,6 +73,10 @@ extension StepCopy {
         try session.execute(start + "\(Self.schema)." + index.sql.dropFirst(start.count))
       } catch {
         guard unique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
+        if let log = session.log {
+          try log.findDuplicates(index.name, of: plan, session, schema: Self.schema)
+          continue
+        }
         throw try plan.duplicate(index.name, session, schema: Self.schema)
       }
     }

@@ -15,6 +15,8 @@ final class SQLiteStore: Sendable {
   let files: ExternalFiles?
   /// The file that was opened, to notice when another has taken its name.
   private let identity: FileIdentity?
+  /// The migration that opening took; nil where none was needed.
+  let migration: MigrationResult?
 
   /// The name by which the database's connections know the store.
   var schema: String { place == 0 ? "main" : "store\(place)" }
@@ -41,6 +43,7 @@ final class SQLiteStore: Sendable {
       connection = own
       storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
       identity = nil
+      migration = nil
     case .sqlite(let url):
       self.url = url
       isInMemory = false
@@ -56,15 +59,17 @@ final class SQLiteStore: Sendable {
         storeID = try StoreOpening(
           connection: own, url: url, model: model, place: place, isReadOnly: true
         ).open()
+        migration = nil
       } else {
         path = plain
         var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+        var migration: MigrationResult?
         do {
           storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
           // The migration needs the file for itself: this connection is to be gone.
           own = try SQLiteConnection(path: ":memory:", of: [])
-          try StoreMigration(
+          migration = try StoreMigration(
             url: url, description: description, model: model.source(ofStore: place).model, others: others
           ).run()
           own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
@@ -73,6 +78,7 @@ final class SQLiteStore: Sendable {
           ).open()
         }
         connection = own
+        self.migration = migration
         // The journal of a store that is not ours, or not yet, is left alone until here.
         _ = try own.scalar("PRAGMA journal_mode = WAL")
         if model.entities.contains(where: { $0.home == place && !$0.externalSlots.isEmpty }) {
