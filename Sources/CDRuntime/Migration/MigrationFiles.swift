@@ -99,8 +99,10 @@ struct MigrationFiles {
   func put(_ file: String, backup: String) throws {
     let backup = sibling(backup)
     // A journal beside the new file would bring the old contents back.
-    for end in ["-wal", "-journal"] where exists(path + end) {
-      throw MigrationError(url, .inUse)
+    for end in ["-wal", "-journal"] {
+      // SQLite takes an empty one for none, and leaves it there: a disk that failed may have.
+      if (Self.size(path + end) ?? 0) > 0 { throw MigrationError(url, .inUse) }
+      unlink(path + end)
     }
     try sync(file)
     try syncFolder()

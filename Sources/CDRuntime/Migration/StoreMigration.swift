@@ -117,8 +117,11 @@ struct StoreMigration {
     let configurations = Set(version.configurations.map(\.name))
     var own = description
     own.migrationObserver = nil
+    // Merging makes a configuration of each part, which the part itself has not: such a store holds all of it.
+    let isWhole = own.configuration.map { !configurations.contains($0) } ?? false
+    if isWhole { own.configuration = nil }
     return [own]
-      + others.filter { $0.configuration.map(configurations.contains) ?? true }.map {
+      + others.filter { $0.configuration.map(configurations.contains) ?? !isWhole }.map {
         PersistentStoreDescription(.inMemory, configuration: $0.configuration)
       }
   }
@@ -158,7 +161,11 @@ struct StoreMigration {
   }
 
   func metadata(_ plan: StepPlan, _ found: StoreMetadata) -> StoreMetadata {
-    var result = StoreMetadata(plan.destination, storeID: found.storeID, store: 0)
+    metadata(of: plan.destination, found)
+  }
+
+  func metadata(of plan: ModelPlan, _ found: StoreMetadata) -> StoreMetadata {
+    var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
     result.createdBy = found.createdBy
     return result
   }

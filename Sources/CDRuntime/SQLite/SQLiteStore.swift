@@ -121,7 +121,9 @@ final class SQLiteStore: Sendable {
     }
   }
 
-  static func openToRead(_ url: URL) throws -> (SQLiteConnection, path: String) {
+  /// - Parameter rollsBack: Whether what a program that was killed has left of a transaction may be rolled back, as
+  ///   any writer does. Otherwise such a store is not opened.
+  static func openToRead(_ url: URL, rollsBack: Bool = true) throws -> (SQLiteConnection, path: String) {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
@@ -133,6 +135,17 @@ final class SQLiteStore: Sendable {
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
     } catch let error as StoreError where error.isHinderedJournal {
+      // What such a transaction has changed already is in the file, and only the journal says what it was.
+      if (MigrationFiles.size(path + "-journal") ?? 0) > 0 {
+        guard rollsBack, let writer = try? SQLiteConnection(path: path, of: [url]),
+          (try? writer.scalar("SELECT 1 FROM sqlite_master LIMIT 1")) != nil
+        else {
+          throw StoreError.cannotCreate(
+            url,
+            reason: "a transaction that was interrupted is to be rolled back; open it once to be written to")
+        }
+        return try openToRead(url, rollsBack: false)
+      }
       // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
       // its journal could not be read this way, and an old state is worse than none.
       let journal = try? Data(contentsOf: URL(filePath: path + "-wal"), options: .alwaysMapped)

@@ -31,8 +31,12 @@ struct MigrationOutcome {
           "  backup   \(name.hasPrefix("./") ? String(name.dropFirst(2)) : name)"
             + (keepsBackup ? "" : ", until the store is opened the next time"))
       }
-    } else if hasNewIndexes {
-      lines.append("\(store): version \(destination); its indexes were brought up to date")
+    } else if source != destination || hasNewIndexes {
+      let way =
+        source == destination ? "" : "version \(source) to version \(destination), which stores the same; "
+      lines.append(
+        "\(store): \(way.isEmpty ? "version \(destination); " : way)"
+          + (hasNewIndexes ? "its indexes were brought up to date" : "nothing had to be done"))
     } else {
       lines.append("\(store): version \(destination) already")
     }

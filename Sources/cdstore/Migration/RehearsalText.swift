@@ -21,7 +21,7 @@ struct RehearsalText {
       ]
       lines += report.brokenRules.map { "  \($0)" }
     }
-    lines += ["", room]
+    if !report.steps.isEmpty { lines += ["", room] }
     if let refusal = report.refusal {
       lines.append("it would fail, and the store be as it was:")
       lines.append("  \(advice ?? "\(refusal)")")
@@ -33,7 +33,9 @@ struct RehearsalText {
 
   private var head: String {
     if report.steps.isEmpty, report.succeeds {
-      return "\(store): version \(report.source) already; nothing was touched"
+      return report.source == report.destination
+        ? "\(store): version \(report.source) already"
+        : "\(store): version \(report.source) to version \(report.destination), which stores the same"
     }
     return "\(store): rehearsal of version \(report.source) to version \(report.destination), on a copy"
   }

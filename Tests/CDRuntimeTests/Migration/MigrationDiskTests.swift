@@ -49,15 +49,20 @@ import Testing
         #expect(try fixture.rows("PRAGMA integrity_check") == [["ok"]], "\(limit)")
         let version = try fixture.column("SELECT value FROM _cdgen_metadata WHERE key = 'versionNumber'")
         #expect([["1"], ["\(end)"]].contains(version), "\(limit): \(version)")
-        try fixture.open(model)
+        do {
+          try fixture.open(model)
+        } catch {
+          Issue.record("\(limit) of \(count), \(result): \(fixture.files) \(error)")
+        }
         try fixture.open(model)
         #expect(fixture.files == ["store.cdstore"], "\(limit)")
         #expect(
-          try fixture.rows("SELECT text, count FROM Item ORDER BY _pk") == Self.old.map { $0 + ["3"] }, "\(limit)")
+          try fixture.rows("SELECT text, count FROM Item ORDER BY _pk") == Self.old.map { $0 + ["3"] },
+          "\(limit)")
         if count <= limit { break }
         limit += 1
       }
-      #expect(failures > 20, "\(end) \(failure) \(persists): \(failures) of \(limit)")
+      #expect(failures >= 15, "\(end) \(failure) \(persists): \(failures) of \(limit)")
     }
   }
 }

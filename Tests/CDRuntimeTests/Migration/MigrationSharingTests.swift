@@ -105,16 +105,29 @@ import Testing
     #expect(left.files.contains("store.cdstore-journal"))
     let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
 
-    // To be read alone it cannot be rolled back, and must not be read as it is.
+    // What is only read is not rolled back, and must not be taken for what it was.
     let bytes = try left.bytes()
     #expect(throws: (any Error).self) {
       try MigrationRehearsal(PersistentStoreDescription(.sqlite(left.url)), model: model).run()
     }
     #expect(try left.bytes() == bytes)
 
+    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: left.url)
+    #expect(metadata.modelVersion.number == 1)
     try left.open(model)
     try left.open(model)
     #expect(try left.column("SELECT text FROM Item ORDER BY _pk") == ["I0", "I1", "I2"])
     #expect(left.files == ["store.cdstore"])
+  }
+
+  /// SQLite ignores an empty journal beside a store that has none, and leaves it there.
+  @Test(arguments: [2, 3], ["-wal", "-journal"]) func anEmptyJournalIsNoJournal(_ end: Int, _ name: String)
+    throws
+  {
+    let fixture = try fixture()
+    _ = try connection(fixture).scalar("PRAGMA journal_mode = DELETE")
+    try Data().write(to: fixture.folder.appending(path: "store.cdstore" + name))
+    try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<end]))
+    #expect(try fixture.column("SELECT text FROM Item ORDER BY _pk") == ["I0", "I1", "I2"])
   }
 }

@@ -15,7 +15,7 @@ struct LossCount {
       .map { change in
         let (count, unit) = try count(change)
         return MigrationReport.Loss(
-          description: change.summary, count: count, unit: unit, isConfirmed: confirmed.contains(change))
+          description: change.summary, count: count, unit: unit, isConfirmed: !change.isOpen)
       }
   }
 

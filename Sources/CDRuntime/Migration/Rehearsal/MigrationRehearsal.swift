@@ -51,7 +51,7 @@ public struct MigrationRehearsal: Sendable {
         EmptyValue.url, reason: "a store in memory has no version to migrate from")
     }
     let own = try ModelPlan(model, stores: [store] + otherStores).source(ofStore: 0)
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url)
+    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url, rollsBack: false)
     guard metadata.modelID == own.model.id else {
       throw StoreError.otherModel(url, found: metadata.modelName, expected: own.model.name)
     }

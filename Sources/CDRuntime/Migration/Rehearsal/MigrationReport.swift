@@ -135,7 +135,9 @@ public struct MigrationReport: Hashable, Sendable {
   public let source: Int
   /// The number of the version that it is to be of.
   public let destination: Int
-  /// The steps up to the destination, or to the one that is refused.
+  /// The number of the version that the rehearsal came to.
+  public internal(set) var reached: Int
+  /// The steps up to the destination, or to the one that is refused. None where both versions store the same.
   public internal(set) var steps: [Step] = []
   /// Why the migration would fail; nil where it would succeed.
   public internal(set) var refusal: MigrationError?
@@ -156,9 +158,6 @@ public struct MigrationReport: Hashable, Sendable {
   /// How long the steps took, without the copying and counting of the rehearsal.
   public var duration: Duration { steps.reduce(.zero) { $0 + $1.duration } }
 
-  /// The number of the version that the rehearsal came to.
-  public var reached: Int { steps.last(where: \.isDone)?.step.destination ?? source }
-
   /// Whether the migration would succeed.
   public var succeeds: Bool { refusal == nil }
 
@@ -166,5 +165,6 @@ public struct MigrationReport: Hashable, Sendable {
     storeURL = url
     self.source = source
     self.destination = destination
+    reached = source
   }
 }

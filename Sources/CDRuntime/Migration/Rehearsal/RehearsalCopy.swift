@@ -41,7 +41,7 @@ final class RehearsalCopy {
   private var path: String { url.path(percentEncoded: false) }
 
   private func copyFile(_ original: URL) throws {
-    let (source, _) = try SQLiteStore.openToRead(original)
+    let (source, _) = try SQLiteStore.openToRead(original, rollsBack: false)
     if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
       let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.path(percentEncoded: false)),
       free < needed

@@ -89,7 +89,7 @@ final class RehearsalLog {
       var isFound = false
       for column in taker.destination.columns
       where column.isMandatory && !plan.isDerived(column, in: taker.destination) {
-        let value = plan.value(of: column, for: taker)
+        let value = plan.valueOfBefore(column, for: taker) ?? plan.value(of: column, for: taker)
         let lacking: SQLText =
           "FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows)) WHERE v IS NULL"
         guard let count = try session.key("SELECT count(*) \(lacking)"), count > 0 else { continue }
@@ -188,18 +188,19 @@ struct ProblemList {
   }
 }
 
-extension EntityPlan {
-  /// The columns of some properties.
-  func columnNames(of properties: [String]) -> [String] {
-    properties.flatMap { key in slot(key).map { slot in slot.columns.map { columns[$0].name } } ?? [] }
-  }
-}
-
-extension ModelPlan {
-  /// The condition that a row is of an entity or of those below it; none where all rows of its table are.
-  func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
-    guard entity.root != entity.index else { return [] }
-    let names = entity.kinds.map { SQLite.literal(entities[$0].name) }
-    return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
+extension StepPlan {
+  /// The value that an attribute without a rule had, so that what lacks one is found where the step refuses all; nil
+  /// for an attribute that has a rule, or was not there.
+  fileprivate func valueOfBefore(_ column: ColumnPlan, for taker: Taker) -> SQLText? {
+    let path = path(of: column, in: taker.destination)
+    guard !column.isReference, !taker.mapping.attributes.contains(where: { $0.name == path }) else {
+      return nil
+    }
+    let parts = path.split(separator: ".").map(String.init)
+    let renamed = taker.destination.slots[column.slot].attribute?.renamedFrom
+    let name = renamed?.split(separator: ".").last.map(String.init) ?? parts[0]
+    return sourceColumn(.keyPath([name] + parts.dropFirst()), of: taker.source).map {
+      "t0.\(raw: SQLite.quoted($0.name))"
+    }
   }
 }

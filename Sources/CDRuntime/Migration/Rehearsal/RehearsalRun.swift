@@ -26,6 +26,16 @@ struct RehearsalRun {
   mutating func run() throws {
     let (found, carried) = try migration.read()
     report.fileSize = size(file)
+    var duplicate: MigrationError?
+    do {
+      if try isOpenable() {
+        try reportOpened(as: found)
+        return
+      }
+    } catch let error as MigrationError {
+      // Both versions store the same, and only a new constraint is in the way.
+      duplicate = error
+    }
     let route = try migration.findRoute(found, carried)
     let now = Date()
     let plans = try route.legs.map { try migration.makePlan($0, now: now) }
@@ -44,8 +54,36 @@ struct RehearsalRun {
       try explore(refusal.leg, found)
       report.refusal = refusal.error.at(report.storeURL)
     }
+    if let duplicate { report.refusal = duplicate.at(report.storeURL) }
     try compare(before, route)
-    try findBrokenRules(route)
+    let done = report.steps.prefix { $0.isDone }.count
+    if done > 0 { try findBrokenRules(route.legs[done - 1].destination) }
+  }
+
+  /// Opens the copy as it is, and brings its indexes up to date.
+  ///
+  /// - Returns: False where it has to be migrated.
+  private func isOpenable() throws -> Bool {
+    guard let version = migration.model.currentVersion else { return false }
+    // With its mappings, which may make a step of what both versions store alike.
+    let plan = try ModelPlan(migration.model, stores: migration.stores(version))
+    let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL])
+    do {
+      _ = try StoreOpening(connection: connection, url: migration.url, model: plan, place: 0).open()
+      return true
+    } catch StoreError.needsMigration { return false }
+  }
+
+  /// What is to be said of a store that needs no migration, and may have rules now that it breaks.
+  private mutating func reportOpened(as found: StoreMetadata) throws {
+    report.reached = report.destination
+    guard let version = migration.model.currentVersion,
+      try migration.metadata(of: migration.plan(version), found).definitionHash != found.definitionHash
+    else { return }
+    report.entities = try counts(version).sorted { $0.key < $1.key }.map {
+      MigrationReport.EntityCount(source: $0.key, destination: $0.key, before: $0.value, after: $0.value)
+    }
+    try findBrokenRules(version)
   }
 
   private func size(_ url: URL) -> Int64 { MigrationFiles.size(url.path(percentEncoded: false)) ?? 0 }
@@ -74,6 +112,7 @@ struct RehearsalRun {
       }
     report.steps[last].duration = clock.now - start - log.ownTime
     report.steps[last].isDone = isDone
+    if isDone { report.reached = plan.leg.destination.number }
     if let error = log.firstError { throw error }
   }
 
@@ -192,10 +231,8 @@ struct RehearsalRun {
     }
   }
 
-  private mutating func findBrokenRules(_ route: MigrationRoute) throws {
-    let done = report.steps.prefix { $0.isDone }.count
-    guard done > 0 else { return }
-    let coordinator = try reader(route.legs[done - 1].destination)
+  private mutating func findBrokenRules(_ version: ModelVersion) throws {
+    let coordinator = try reader(version)
     var problems = ProblemList()
     for root in coordinator.plan.entities where root.root == root.index && root.home == 0 {
       if migration.description.migrationObserver?.isCancelled == true {
