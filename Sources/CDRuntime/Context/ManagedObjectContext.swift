@@ -112,8 +112,12 @@ public final class ManagedObjectContext {
   var lookupScope: ObjectScope?
   /// The scope of the last new object: the next one is mostly of the same entity.
   var insertionScope: ObjectScope?
+  /// The store that a migration is making, where the context works on one.
+  let making: DestinationStore?
 
-  init(_ coordinator: PersistentStoreCoordinator) {
+  init(_ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil) {
+    self.making = making
+    connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     database = coordinator.database
@@ -121,10 +125,10 @@ public final class ManagedObjectContext {
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
     rowReport = RowReport(files: coordinator.database.stores.map(\.files))
-    seedState = ObjectSeed.State(scope: .detached)
+    seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !database.isInMemory
+    reading.isEnabled = !database.isInMemory && making == nil
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
@@ -134,7 +138,7 @@ public final class ManagedObjectContext {
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if let connection { database.giveBack(connection) }
+    if making == nil, let connection { database.giveBack(connection) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -214,6 +218,11 @@ public final class ManagedObjectContext {
 
   /// A key for a new object; 0 where none can be reserved, which the next save throws.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
+    if let making {
+      let key = making.nextKey(for: plan)
+      if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
+      return key
+    }
     if let key = keys[plan.root].first {
       keys[plan.root] = key + 1..<keys[plan.root].upperBound
       return key
@@ -236,6 +245,7 @@ public final class ManagedObjectContext {
       object.flags = .inaccessible
       return
     }
+    making?.prepare(object)
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
@@ -249,19 +259,6 @@ public final class ManagedObjectContext {
     guard let map = maps[object.scope.plan.root] else { return }
     sweepIfDue(map)
     map.insert(object)
-  }
-
-  /// Lets go of what nobody uses, where enough has come since it was last done.
-  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
-    guard map.isSweepDue else { return }
-    dropCaches()
-    map.sweep()
-  }
-
-  /// Lets relationships be made of their keys again when they are next asked for.
-  func dropCaches() {
-    for state in cachingStates { state.cache = nil }
-    cachingStates.removeAll()
   }
 
   /// The scope of an identifier's entity; nil where it is of another store or of an entity that the model has

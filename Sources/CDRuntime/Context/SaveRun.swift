@@ -39,7 +39,8 @@ struct SaveRun {
     }
     external =
       context.model.hasExternalSlots
-      ? try ExternalValues(of: plan, database: context.database, connection: connection) : nil
+      ? try ExternalValues(
+        of: plan, database: context.database, connection: connection, making: context.making?.files) : nil
   }
 
   mutating func write() throws {
@@ -55,7 +56,7 @@ struct SaveRun {
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
-      try writeHistory()
+      if context.making == nil { try writeHistory() }
       try external?.keep()
       try commit()
       for (state, changes) in positions {

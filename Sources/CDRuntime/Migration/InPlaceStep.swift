@@ -33,7 +33,7 @@ struct InPlaceStep {
     self.plan = plan
     oldSchema = SQLiteSchema(plan.source, store: 0)
     newSchema = SQLiteSchema(plan.destination, store: 0)
-    guard plan.keepsKeys, plan.mapping.duplicates.isEmpty,
+    guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.takers.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(), findJoins(),
       referencesStay()
     else { return nil }

@@ -38,11 +38,13 @@ struct MigrationFiles {
     }
     guard exists(path) else { return }
     let isLinked = linkCount > 1
-    guard isLinked || leftovers.contains(where: exists) else { return }
+    let hasValues = NewExternalFiles.hasLeftovers(url)
+    guard isLinked || hasValues || leftovers.contains(where: exists) else { return }
     guard let connection = try? SQLiteConnection(path: path, of: [url], busyTimeout: 0),
       (try? connection.execute("BEGIN IMMEDIATE")) != nil
     else { return }
     removeLeftovers()
+    if hasValues { try NewExternalFiles.recover(url, connection) }
     if isLinked { removeLinks() }
     try connection.execute("ROLLBACK")
   }

@@ -66,7 +66,11 @@ extension StepCopy {
   }
 
   func makeIndexes(_ layout: SQLiteSchema) throws {
-    for index in layout.indexes {
+    let present = Set(
+      try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
+        $0[0]
+      })
+    for index in layout.indexes where !present.contains(index.name) {
       let unique = index.sql.hasPrefix("CREATE UNIQUE INDEX ")
       let start = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
       do {
@@ -83,10 +87,12 @@ extension StepCopy {
   }
 
   /// Whether what was made is what it should be, as far as statements can tell.
-  func verify() throws {
+  ///
+  /// - Parameter madeCount: How many objects there are more than rules have made.
+  func verify(_ madeCount: Int64) throws {
     try session.verifyReferences(Self.schema, leg: plan)
-    var wanted = 0 as Int64
-    for taker in plan.takers where plan.mapping.duplicates.isEmpty {
+    var wanted = madeCount
+    for taker in plan.takers where plan.mapping.duplicates.isEmpty && !taker.isCustom {
       let condition = plan.condition(taker, "t0").map { " WHERE \($0)" } ?? ""
       wanted += try session.number(
         "SELECT count(*) FROM main.\(SQLite.quoted(taker.source.table)) AS t0\(condition)")

@@ -17,7 +17,6 @@ struct StoreMigration {
   var log: RehearsalLog?
 
   private var path: String { url.path(percentEncoded: false) }
-  private var policies: MigrationPolicies { description.migrationPolicies?.policies ?? MigrationPolicies() }
 
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
   func run() throws -> MigrationResult {
@@ -33,6 +32,8 @@ struct StoreMigration {
     throw MigrationError(url, .inUse)
   }
 
+  typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
+
   private struct State: Equatable {
     let identity: FileIdentity?
     let dataHash: String
@@ -45,7 +46,8 @@ struct StoreMigration {
     let (found, carried) = try read()
     let route = try findRoute(found, carried)
     if let refusal = route.refusal { throw refusal.error }
-    let plans = try makePlans(route.legs)
+    let policies = makePolicies()
+    let plans = try makePlans(route.legs, policies)
     let inPlace = plans.compactMap(InPlaceStep.init)
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(legs: plans.count) }
@@ -74,7 +76,7 @@ struct StoreMigration {
         try migrateInPlace(inPlace, plans, found, lock)
         return (steps, nil)
       }
-      return (steps, try migrateBeside(plans, found, lock))
+      return (steps, try migrateBeside(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
@@ -137,14 +139,17 @@ struct StoreMigration {
     try StepPlan(leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
   }
 
-  func makePlans(_ legs: [MigrationRoute.Leg]) throws -> [StepPlan] {
+  /// The app's own code, made for one migration.
+  func makePolicies() -> Policies { description.migrationPolicies.make(for: model.id) }
+
+  func makePlans(_ legs: [MigrationRoute.Leg], _ policies: Policies) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
     for leg in legs {
       let plan = try makePlan(leg, now: now)
       for mapping in plan.mapping.entityMappings
       where mapping.kind == .custom
-        && (mapping.source == nil || policies.policy(for: mapping, of: leg.step) == nil)
+        && policies[.init(mapping.name, from: leg.step.source, to: leg.step.destination)] == nil
       {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
       }
@@ -192,18 +197,22 @@ struct StoreMigration {
 
   /// - Returns: The old file.
   private func migrateBeside(
-    _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession
+    _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession, _ policies: Policies
   ) throws -> URL {
     let files = MigrationFiles(url)
     files.removeLeftovers()
     defer { files.removeLeftovers() }
+    let values = NewExternalFiles(of: url, found)
+    var isDone = false
+    // Unless the old file is kept, what it alone refers to is listed in the new one.
+    defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
     for (place, plan) in plans.enumerated() {
       target = files.work(place)
       let file = URL(filePath: target)
       lock.leg = plan.leg
-      try make(plan, from: source, at: target, place: (place, plans.count), found)
+      try make(plan, from: source, at: target, place: (place, plans.count), found, policies, values)
       files.linkExternalFiles(target)
       try derive(plan, at: file, place: (place, plans.count))
       if source != url { try FileManager.default.removeItem(at: source) }
@@ -213,11 +222,13 @@ struct StoreMigration {
     if let last = plans.last { try finish(last, at: target, backup: description.keepsBackup ? nil : backup) }
     try lock.checkCancelled()
     try files.put(target, backup: backup)
+    isDone = true
     return url.deletingLastPathComponent().appending(path: backup)
   }
 
   func make(
-    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int), _ found: StoreMetadata
+    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
     let session = try session(source.absoluteURL.absoluteString + "?mode=ro", leg: plan.leg, place: place)
@@ -227,7 +238,9 @@ struct StoreMigration {
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")
-    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found), policies: policies)
+    let copy = StepCopy(
+      plan: plan, session: session, metadata: metadata(plan, found), policies: policies,
+      target: target, files: files)
     try copy.run {
       var own = description
       own.location = .sqlite(source)

@@ -58,6 +58,13 @@ final class SQLiteDatabase: Sendable {
     withExtendedLifetime(kept) {}
   }
 
+  /// A store that is being made by a connection of its own. What others would read and write here is empty.
+  init(making store: SQLiteStore) throws {
+    stores = [store]
+    busyTimeout = 0
+    writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
+  }
+
   private static func attach(_ stores: ArraySlice<SQLiteStore>, to connection: SQLiteConnection) throws {
     for store in stores {
       try connection.execute("ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(store.schema))")

@@ -89,6 +89,21 @@ final class SQLiteStore: Sendable {
     }
   }
 
+  /// A store that is being made in the place of another.
+  ///
+  /// - Parameter url: The other one's, by which errors name it, and beside which large values are.
+  init(making url: URL, storeID: UUID) {
+    place = 0
+    self.url = url
+    self.storeID = storeID
+    isReadOnly = false
+    isInMemory = false
+    path = ":memory:"
+    files = ExternalFiles(store: url)
+    identity = nil
+    migration = nil
+  }
+
   /// Refuses to go on where the file has been removed, or another one has taken its place: what is written would
   /// be lost, or would hit what was never read.
   func checkIdentity() throws(StoreError) {

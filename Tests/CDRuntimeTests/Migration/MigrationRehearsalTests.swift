@@ -381,4 +381,44 @@ import Testing
     #expect(losses == ["3 relations", "1 objects"])
     #expect(report.entities.first { $0.destination == "Note" }?.after == 4)
   }
+
+  /// Code of an app, which cannot do anything with some of the objects.
+  private struct Marking: EntityMigrationPolicy {
+    struct TooOld: Error {}
+    let limit: Int64
+
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+      let note = try manager.makeDestinationInstance(for: source, in: mapping)
+      if case .int(let age)? = try source.value(forKey: "age").attribute, age >= limit { throw TooOld() }
+      try note.setValue("marked", forKey: "mark")
+    }
+  }
+
+  @Test func theAppsCodeIsRehearsed() throws {
+    var second = Self.first
+    second.number = 2
+    second.basedOn = [1]
+    second.entities[0].attributes.append(attribute("mark", .string))
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [EntityRule(destination: "Note", name: "MarkNotes", isCustom: true)])
+    let model = MigrationFixture.model([Self.first, second], mappings: [rules])
+    func report(_ limit: Int64) throws -> MigrationReport {
+      try rehearse(Self.filled(), model) {
+        $0.store.migrationPolicies["MarkNotes", from: 1, to: 2] = { Marking(limit: limit) }
+      }
+    }
+    let done = try report(1000)
+    #expect(done.succeeds, "\(String(describing: done.refusal))")
+    #expect(done.entities[0].after == 12 && done.steps[0].kind == .custom)
+    let failed = try report(6)
+    guard case .policyFailed? = failed.refusal?.reason else {
+      Issue.record("\(String(describing: failed.refusal))")
+      return
+    }
+    #expect(failed.steps[0].problems.map(\.count) == [3])
+    #expect(failed.steps[0].problems[0].objects.map(\.lastPathComponent) == ["p7", "p9", "p11"])
+  }
 }

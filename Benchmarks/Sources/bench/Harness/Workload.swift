@@ -14,6 +14,7 @@ enum Workloads {
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
       + [
         MemoryWorkload(), OpenWorkload(), MillionWorkload(), ParseWorkload(), RequestWorkload(),
+        MigrateWorkload(kind: .rewrite), MigrateWorkload(kind: .custom), AddColumnWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]
   }

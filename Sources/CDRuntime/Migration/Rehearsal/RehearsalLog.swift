@@ -80,15 +80,18 @@ final class RehearsalLog {
 
   /// Finds the mandatory values that a step's rows would lack.
   ///
-  /// - Parameter rows: `FROM …`, for rows `t0`.
+  /// - Parameters:
+  ///   - rows: `FROM …`, for rows `t0`.
+  ///   - isLater: Whether a column gets its values from objects that are still to be made.
   /// - Returns: Whether there are such rows.
   func findMissingValues(
-    of taker: StepPlan.Taker, _ plan: StepPlan, from rows: String, _ session: MigrationSession
+    of taker: StepPlan.Taker, _ plan: StepPlan, from rows: String, _ session: MigrationSession,
+    except isLater: (ColumnPlan) -> Bool
   ) throws -> Bool {
     try timed {
       var isFound = false
       for column in taker.destination.columns
-      where column.isMandatory && !plan.isDerived(column, in: taker.destination) {
+      where column.isMandatory && !plan.isDerived(column, in: taker.destination) && !isLater(column) {
         let value = plan.valueOfBefore(column, for: taker) ?? plan.value(of: column, for: taker)
         let lacking: SQLText =
           "FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows)) WHERE v IS NULL"

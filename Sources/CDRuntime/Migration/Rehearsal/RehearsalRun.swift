@@ -13,6 +13,8 @@ struct RehearsalRun {
   var report: MigrationReport
 
   private var files: MigrationFiles { MigrationFiles(migration.url) }
+  /// The app's own code, as far as there is any.
+  private let policies: StoreMigration.Policies
   /// The file that holds the result of the steps so far.
   private var file: URL
 
@@ -21,6 +23,7 @@ struct RehearsalRun {
     self.storeID = storeID
     self.report = report
     file = migration.url
+    policies = migration.makePolicies()
   }
 
   mutating func run() throws {
@@ -99,17 +102,21 @@ struct RehearsalRun {
     defer { report.steps[last].take(log) }
     report.steps[last].losses = try losses(plan)
     // Without the app's code nothing of the step can be said.
-    _ = try migration.makePlans([plan.leg])
+    _ = try migration.makePlans([plan.leg], policies)
     var migration = self.migration
     migration.log = log
     let clock = ContinuousClock()
     let start = clock.now
-    let isDone =
-      if report.isInPlace {
-        try makeInPlace(plan, migration, place: place, found)
-      } else {
-        try makeBeside(plan, migration, place: place, found)
-      }
+    let isDone: Bool
+    do {
+      isDone =
+        report.isInPlace
+        ? try makeInPlace(plan, migration, place: place, found)
+        : try makeBeside(plan, migration, place: place, found)
+    } catch let error as MigrationError where error.reason != .cancelled {
+      // What follows from an object that could not be made says less than that.
+      throw log.firstError ?? error
+    }
     report.steps[last].duration = clock.now - start - log.ownTime
     report.steps[last].isDone = isDone
     if isDone { report.reached = plan.leg.destination.number }
@@ -146,7 +153,8 @@ struct RehearsalRun {
   ) throws -> Bool {
     let target = files.work(place.step)
     let result = URL(filePath: target)
-    try migration.make(plan, from: file, at: target, place: place, found)
+    let values = NewExternalFiles(of: migration.url, found)
+    try migration.make(plan, from: file, at: target, place: place, found, policies, values)
     // The step before is still there, beside the store itself.
     let others = file == migration.url ? 0 : size(file)
     report.neededSpace = max(report.neededSpace, others + size(result))
@@ -166,13 +174,14 @@ struct RehearsalRun {
     let last = report.steps.count - 1
     guard let plan = try? migration.makePlan(leg, now: Date()) else { return }
     report.steps[last].losses = try losses(plan)
-    guard (try? migration.makePlans([leg])) != nil else { return }
+    guard (try? migration.makePlans([leg], policies)) != nil else { return }
     let log = RehearsalLog(storeID: storeID)
     var migration = self.migration
     migration.log = log
     let target = migration.url.path(percentEncoded: false) + "-explored"
     do {
-      try migration.make(plan, from: file, at: target, place: (0, 1), found)
+      let values = NewExternalFiles(of: migration.url, found)
+      try migration.make(plan, from: file, at: target, place: (0, 1), found, policies, values)
     } catch let error as MigrationError where error.reason == .cancelled {
       throw error
     } catch {
