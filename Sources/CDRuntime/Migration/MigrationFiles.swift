@@ -101,10 +101,9 @@ struct MigrationFiles {
   func put(_ file: String, backup: String) throws {
     let backup = sibling(backup)
     // A journal beside the new file would bring the old contents back.
-    for end in ["-wal", "-journal"] {
-      // SQLite takes an empty one for none, and leaves it there: a disk that failed may have.
-      if (Self.size(path + end) ?? 0) > 0 { throw MigrationError(url, .inUse) }
-      unlink(path + end)
+    // SQLite takes an empty one for none: a disk that failed may have left it.
+    for end in ["-wal", "-journal"] where (Self.size(path + end) ?? 0) > 0 {
+      throw MigrationError(url, .inUse)
     }
     try sync(file)
     try syncFolder()
