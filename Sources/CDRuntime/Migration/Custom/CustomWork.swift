@@ -246,7 +246,14 @@ final class CustomWork {
     made.removeAll(keepingCapacity: true)
     do {
       try item.policy.createDestinationInstances(for: object, in: item.maker.mapping, manager: manager)
-    } catch { throw failed(error, item.maker, object.key) }
+    } catch {
+      let error = failed(error, item.maker, object.key)
+      guard let log = session.log, let mistake = error as? MigrationError,
+        log.take(mistake, of: object.entity.name)
+      else { throw error }
+      // A rehearsal goes on without what was made, to find all such objects.
+      for object in made { destination.delete(object) }
+    }
     try check()
     return object.key
   }
