@@ -16,9 +16,6 @@ final class SQLiteStore: Sendable {
   /// The file that was opened, to notice when another has taken its name.
   private let identity: FileIdentity?
 
-  /// The name by which the database's connections know the store.
-  var schema: String { place == 0 ? "main" : "store\(place)" }
-
   /// Opens a store, and makes it where there is none.
   ///
   /// - Parameter connection: Set to the connection that the store was opened by. One in memory goes when its last
@@ -54,13 +51,16 @@ final class SQLiteStore: Sendable {
         self.path = path
         connection = own
         storeID = try StoreOpening(
-          connection: own, url: url, model: model, place: place, isReadOnly: true
+          connection: own, url: url, model: model, place: place, isReadOnly: true,
+          descriptions: (description, others)
         ).open()
       } else {
         path = plain
         var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
         do {
-          storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+          storeID = try StoreOpening(
+            connection: own, url: url, model: model, place: place, descriptions: (description, others)
+          ).open()
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
           // The migration needs the file for itself: this connection is to be gone.
           own = try SQLiteConnection(path: ":memory:", of: [])
