@@ -68,8 +68,9 @@ import Testing
     }
   }
 
-  @Test func everyPublicSymbolHasADocComment() throws {
-    for symbol in try SymbolGraph(of: "CDRuntime").symbols where !symbol.isSynthesized {
+  @Test(arguments: ["CDRuntime", "CDModel"])
+  func everyPublicSymbolHasADocComment(module: String) throws {
+    for symbol in try SymbolGraph(of: module).symbols where !symbol.isSynthesized {
       #expect(!symbol.comment.isEmpty, "\(symbol.place) has no doc comment")
     }
   }
