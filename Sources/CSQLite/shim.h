@@ -8,3 +8,6 @@ static inline void csqlite_protect(sqlite3 *connection) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
 }
+
+/// Has the processor fetch what is at an address while it goes on with other work. Any address will do.
+static inline void csqlite_prefetch(const void *address) { __builtin_prefetch(address); }

@@ -97,7 +97,9 @@ import Testing
     let other = try store.freshContext()
     let author = Author(name: "A", in: context)
     let books = (1...2).map { _ in Book(title: "T", isbn: "1", author: author, in: context) }
-    let new = [Tag(name: "stored", in: context), Tag(name: "new", in: context), Tag(name: "new", in: context)]
+    let new = [
+      Tag(name: "stored", in: context), Tag(name: "new", in: context), Tag(name: "new", in: context),
+    ]
     changed.name = "stored"
     func conflict(_ entity: String, _ property: String, _ objects: [ManagedObject]) -> UniquenessConflict {
       UniquenessConflict(entity: entity, properties: [property], objectIDs: objects.map(\.objectID))

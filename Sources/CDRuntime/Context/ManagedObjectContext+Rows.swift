@@ -73,51 +73,85 @@ extension ManagedObjectContext {
     defer { map.expectHeld(objects.count) }
     let handle = statement.handle
     guard let entityColumn = select.entityColumn else {
-      let row = RowReader(statement: handle, map: nil, report: rowReport)
-      let scope = scopes[plan.index]
+      let kind = rowKind(of: plan, handle)
       while try statement.step() {
-        if let object = object(from: row, handle, scope, map) { objects.append(object) }
+        if let object = object(of: kind, handle, map) { objects.append(object) }
       }
       return objects
     }
-    var current: (name: String, scope: ObjectScope, row: RowReader)?
+    var current: (name: String, kind: RowKind)?
     while try statement.step() {
       let name = statement.string(entityColumn) ?? ""
       if current?.name != name {
         // A row of an entity that this model has not is nobody's to read.
-        guard let kind = model.entity(name), let columns = select.maps[kind.index] else { continue }
-        current = (
-          name, scopes[kind.index], RowReader(statement: handle, map: columns, report: rowReport)
-        )
+        guard let entity = model.entity(name), let columns = select.maps[entity.index] else { continue }
+        current = (name, rowKind(of: entity, handle, columns))
       }
-      if let current, let object = object(from: current.row, handle, current.scope, map) {
-        objects.append(object)
-      }
+      if let current, let object = object(of: current.kind, handle, map) { objects.append(object) }
     }
     return objects
   }
 
+  /// What the rows of one entity in a statement become objects by.
+  struct RowKind {
+    let scope: ObjectScope
+    let row: RowReader
+    let makeObject: (ObjectSeed) -> ManagedObject
+  }
+
+  /// - Parameter columns: Where the statement has the entity's columns, when it selects those of several.
+  func rowKind(of plan: EntityPlan, _ statement: OpaquePointer, _ columns: [Int32]? = nil) -> RowKind {
+    RowKind(
+      scope: scopes[plan.index], row: RowReader(statement: statement, map: columns, report: rowReport),
+      makeObject: plan.factory ?? { ManagedObject(_seed: $0) })
+  }
+
   /// The object of a row; nil where the row's key is none that an object can have.
   @inline(__always)
-  func object(
-    from row: RowReader, _ statement: OpaquePointer, _ scope: ObjectScope, _ map: IdentityMap
-  ) -> ManagedObject? {
+  func object(of kind: RowKind, _ statement: OpaquePointer, _ map: IdentityMap) -> ManagedObject? {
+    let scope = kind.scope
     let key = sqlite3_column_int64(statement, 0)
     guard key > 0 else {
       reportUnusableKey(key, scope.plan)
       return nil
     }
     let version = sqlite3_column_int64(statement, 1)
-    if let object = map[key] {
-      if object.scope === scope {
-        if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
+    // A new object is read before the map is asked, which takes a while to answer. Where there is one after all, the
+    // new one has been nobody's; one that is told of its values would have been seen.
+    if map.missedLast, !scope.plan.hasLifecycle {
+      map.prefetch(key)
+      let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
+      object._decode(kind.row)
+      if rowReport.isEmpty {
+        if let known = registered(key, map, scope, kind.row, version) { return known }
+        map.insert(object)
         return object
       }
-      giveUp(object, map)
+      // What is wrong with the row is told of the object that it will be.
+      rowReport.removeAll()
     }
-    let object = makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
-    decode(object, row)
+    if let known = registered(key, map, scope, kind.row, version) { return known }
+    let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
+    decode(object, kind.row)
     map.insert(object)
+    return object
+  }
+
+  /// The object of a row that is in memory already, with the row's values where those are newer.
+  @inline(__always)
+  private func registered(
+    _ key: ObjectKey, _ map: IdentityMap, _ scope: ObjectScope, _ row: RowReader, _ version: Int64
+  ) -> ManagedObject? {
+    guard let object = map[key] else {
+      map.missedLast = true
+      return nil
+    }
+    map.missedLast = false
+    guard object.scope === scope else {
+      giveUp(object, map)
+      return nil
+    }
+    if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
     return object
   }
 
@@ -157,8 +191,7 @@ extension ManagedObjectContext {
       object.report(
         .unreadableFile(reason), slot: column < plan.columns.count ? plan.columns[column].slot : nil)
     }
-    rowReport.columns.removeAll()
-    rowReport.unreadable.removeAll()
+    rowReport.removeAll()
   }
 
   /// Reads the row of an object that is a fault. Its flag has been cleared.
@@ -246,8 +279,7 @@ extension ManagedObjectContext {
     }
     guard try statement.step() else { return nil }
     sweepIfDue(map)
-    let row = RowReader(statement: statement.handle, map: nil, report: rowReport)
-    return object(from: row, statement.handle, scopes[plan.index], map)
+    return object(of: rowKind(of: plan, statement.handle), statement.handle, map)
   }
 
   // MARK: Objects by identifier

@@ -132,7 +132,7 @@ public final class ManagedObjectContext {
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
     rowReport = RowReport(files: coordinator.database.files)
-    seedState = ObjectSeed.State(scope: .detached)
+    seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
     reading.isEnabled = !stores.isInMemory
@@ -263,19 +263,6 @@ public final class ManagedObjectContext {
     guard let map = maps[object.scope.plan.root] else { return }
     sweepIfDue(map)
     map.insert(object)
-  }
-
-  /// Lets go of what nobody uses, where enough has come since it was last done.
-  @inline(__always) func sweepIfDue(_ map: IdentityMap) {
-    guard map.isSweepDue else { return }
-    dropCaches()
-    map.sweep()
-  }
-
-  /// Lets relationships be made of their keys again when they are next asked for.
-  func dropCaches() {
-    for state in cachingStates { state.cache = nil }
-    cachingStates.removeAll()
   }
 
   /// The scope of an identifier's entity; nil where it is of another store or of an entity that the model has

@@ -98,7 +98,8 @@ extension PersistentStoreCoordinator {
   }
 
   /// References that no foreign key guards: to other stores, and those of a delete rule of `noAction`.
-  private func danglingReferences(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func danglingReferences(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  {
     var findings: [StoreFinding] = []
     for entity in plan.entities where stores.home(of: entity) != nil {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {

@@ -38,7 +38,9 @@ extension PersistentStoreCoordinator {
       }
     }
     var saves: [UUID: Set<UUID>] = [:]
-    for store in stores.all { try marks(store) { _, mark in saves[store.storeID, default: []].insert(mark.save) } }
+    for store in stores.all {
+      try marks(store) { _, mark in saves[store.storeID, default: []].insert(mark.save) }
+    }
     var findings: [StoreFinding] = []
     for store in stores.all {
       try marks(store) { id, mark in

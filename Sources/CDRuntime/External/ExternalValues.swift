@@ -110,7 +110,8 @@ struct ExternalValues {
 
   private func list(_ name: String, in store: SQLiteStore) throws {
     let statement = try connection.statement(
-      "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)")
+      "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)"
+    )
     statement.bind(name, at: 1)
     sqlite3_bind_double(statement.handle, 2, Date().timeIntervalSinceReferenceDate)
     try statement.run()

@@ -82,8 +82,7 @@ struct FetchedColumns {
     guard !report.isEmpty else { return }
     for column in report.columns { observe(.wrongType, column) }
     for (column, reason) in report.unreadable { observe(.unreadableFile(reason), column) }
-    report.columns.removeAll()
-    report.unreadable.removeAll()
+    report.removeAll()
   }
 
   private func observe(_ reason: ObservedError.Reason, _ column: Int) {

@@ -158,18 +158,18 @@ extension ManagedObjectContext {
     let owner = statement.columnCount - 2
     var rows: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
     while try statement.step() {
-      var scope = scopes[plan.index]
+      var entity = plan
       var columns: [Int32]?
       if let entityColumn = select.entityColumn {
         // A row of an entity that this model has not is nobody's to read.
-        guard let kind = model.entity(statement.string(entityColumn) ?? ""),
-          let places = select.maps[kind.index]
+        guard let found = model.entity(statement.string(entityColumn) ?? ""),
+          let places = select.maps[found.index]
         else { continue }
-        scope = scopes[kind.index]
+        entity = found
         columns = places
       }
-      let row = RowReader(statement: statement.handle, map: columns, report: rowReport)
-      guard let object = object(from: row, statement.handle, scope, map) else { continue }
+      let kind = rowKind(of: entity, statement.handle, columns)
+      guard let object = object(of: kind, statement.handle, map) else { continue }
       rows.append(
         (
           statement.int64(owner), statement.isNull(owner + 1) ? nil : statement.int64(owner + 1), object

@@ -117,7 +117,8 @@ extension ManagedObjectContext {
   private func makeMatch<Object: EntityClass, Value>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>
   ) -> ValueMatch? {
-    guard let entity = model.entity(Object.entityName), stores.home(of: entity) != nil, entity.objectType == Object.self,
+    guard let entity = model.entity(Object.entityName), stores.home(of: entity) != nil,
+      entity.objectType == Object.self,
       let match = ValueMatch(path: path, keys: Fields()[keyPath: path].keys, entity: entity, model: model)
     else { return nil }
     if valueMatches.count >= 200 { valueMatches.removeAll() }

@@ -7,17 +7,26 @@
   let state: State
 
   final class State {
-    var scope: ObjectScope
-    var key: ObjectKey = 0
-    var version: Int64 = 0
-    var flags: ObjectFlags = []
+    // Checks of exclusive access and counting of references would cost more than all else here. Nothing is called
+    // while a property is set, and a scope is its context's, or `ownScope`.
+    @exclusivity(unchecked) unowned(unsafe) var scope: ObjectScope
+    @exclusivity(unchecked) var key: ObjectKey = 0
+    @exclusivity(unchecked) var version: Int64 = 0
+    @exclusivity(unchecked) var flags: ObjectFlags = []
     /// Whether the object registers itself with its context; where it does not, its maker does so.
-    var isInsertion = false
+    @exclusivity(unchecked) var isInsertion = false
+    /// A scope that is no context's.
+    private let ownScope: ObjectScope
 
-    init(scope: ObjectScope) { self.scope = scope }
+    init(ownScope: ObjectScope) {
+      self.ownScope = ownScope
+      scope = ownScope
+    }
   }
 
   /// The seed of an object whose maker registers it.
+  ///
+  /// - Parameter scope: One of the context whose state it is.
   init(_ state: State, scope: ObjectScope, key: ObjectKey, version: Int64, flags: ObjectFlags) {
     state.scope = scope
     state.key = key
@@ -29,7 +38,7 @@
 
   /// The seed of an object that belongs to no context.
   init(detached scope: ObjectScope) {
-    self.init(State(scope: scope), scope: scope, key: 0, version: 0, flags: .inaccessible)
+    self.init(State(ownScope: scope), scope: scope, key: 0, version: 0, flags: .inaccessible)
   }
 
   /// The seed of a new object.

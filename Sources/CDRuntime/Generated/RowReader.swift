@@ -52,7 +52,7 @@ import CSQLite
   }
 
   func wrongType(_ column: Int) {
-    report?.columns.append(column)
+    report?.noteWrongType(column)
   }
 }
 
@@ -77,16 +77,32 @@ final class ValueRow {
 /// What was found wrong in a row, by its columns.
 final class RowReport {
   /// Columns with values of a wrong type.
-  var columns: [Int] = []
+  private(set) var columns: [Int] = []
   /// Columns whose files could not be read.
-  var unreadable: [(column: Int, reason: String)] = []
+  private(set) var unreadable: [(column: Int, reason: String)] = []
+  /// Whether nothing was found. It is asked for each row, and so is not what a look at the lists would give.
+  @exclusivity(unchecked) private(set) var isEmpty = true
   /// Where the values are that are too large for a row, by the place of the store; nil for one that has no such
   /// place.
   private let files: [ExternalFiles?]
 
-  var isEmpty: Bool { columns.isEmpty && unreadable.isEmpty }
-
   init(files: [ExternalFiles?]) { self.files = files }
+
+  func noteWrongType(_ column: Int) {
+    columns.append(column)
+    isEmpty = false
+  }
+
+  func noteUnreadableFile(_ column: Int, _ reason: String) {
+    unreadable.append((column, reason))
+    isEmpty = false
+  }
+
+  func removeAll() {
+    columns.removeAll()
+    unreadable.removeAll()
+    isEmpty = true
+  }
 
   /// The value of a file. Its name is no other's, in whichever store's folder.
   func read(_ name: String) throws -> Data? {
@@ -202,7 +218,7 @@ extension RowReader {
       wrongType(column)
       return EmptyValue.data
     } catch {
-      report?.unreadable.append((column, "\(error)"))
+      report?.noteUnreadableFile(column, "\(error)")
       return EmptyValue.data
     }
   }

@@ -60,7 +60,8 @@ extension ManagedObjectModel {
 extension PersistentStoreCoordinator {
   /// The identifier that an object has now, by one of any time before a migration.
   func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
-    guard let name = managedObjectModel.currentName(ofEntity: id.entityName), database.stores[id.storeID] != nil
+    guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
+      database.stores[id.storeID] != nil
     else { return nil }
     let text = try? database.writer.use { connection -> String? in
       let stores = database.stores

@@ -34,7 +34,8 @@ struct SQLiteSchema {
 
   /// `CREATE TEMP TABLE` for each table that none of these stores has.
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
-    let places = Set(model.entities.map(\.home)).filter { place in place.map { !stores.contains($0) } ?? true }
+    let places = Set(model.entities.map(\.home)).filter { place in place.map { !stores.contains($0) } ?? true
+    }
     return places.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
   }
 

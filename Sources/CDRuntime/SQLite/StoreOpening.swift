@@ -81,7 +81,8 @@ struct StoreOpening {
     let graph = EntityGraph(version)
     let names = Set(version.configurations.map(\.name))
     // A configuration that the version has not says nothing of it.
-    let stores = [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
+    let stores =
+      [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
     guard let assignment = try? StoreAssignment(graph, stores) else { return }
     let tables = Set(
       try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })

@@ -85,9 +85,10 @@ final class DiaryStores {
   }
 
   static func texts(_ format: String, _ context: ManagedObjectContext) throws -> [String] {
-    try context.objects(forEntityNamed: "Note", format: format).map { try $0.value(forKey: "text") }.compactMap {
-      if case .attribute(.string(let text)) = $0 { return text }
-      return nil
-    }
+    try context.objects(forEntityNamed: "Note", format: format).map { try $0.value(forKey: "text") }
+      .compactMap {
+        if case .attribute(.string(let text)) = $0 { return text }
+        return nil
+      }
   }
 }

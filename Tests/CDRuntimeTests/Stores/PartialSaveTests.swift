@@ -34,19 +34,25 @@ import Testing
     let finding = StoreFinding.incompleteSave(
       id: 1, store: grace.objectID.storeID, missing: [note.objectID.storeID])
     #expect(try coordinator.verify() == [finding])
-    #expect("\(finding)" == "save 1 of the store \(grace.objectID.storeID) has not reached the stores \(note.objectID.storeID)")
+    #expect(
+      "\(finding)"
+        == "save 1 of the store \(grace.objectID.storeID) has not reached the stores \(note.objectID.storeID)"
+    )
     let other = try stores.freshContext(descriptions)
-    #expect(try other.existingObject(with: grace.objectID).value(forKey: "name") == .attribute(.string("Grace")))
+    #expect(
+      try other.existingObject(with: grace.objectID).value(forKey: "name") == .attribute(.string("Grace")))
     #expect(try DiaryStores.texts("text != ''", other).isEmpty)
 
     try context.save()
     #expect(!context.hasChanges)
-    #expect(try DiaryStores.texts("author.name == 'Grace'", stores.freshContext(descriptions)) == ["Compile it"])
+    #expect(
+      try DiaryStores.texts("author.name == 'Grace'", stores.freshContext(descriptions)) == ["Compile it"])
     #expect(try coordinator.verify() == [])
     try grace.setValue("Grace H.", forKey: "name")
     try note.setValue("Link it", forKey: "text")
     try context.save()
-    #expect(try DiaryStores.texts("author.name == 'Grace H.'", stores.freshContext(descriptions)) == ["Link it"])
+    #expect(
+      try DiaryStores.texts("author.name == 'Grace H.'", stores.freshContext(descriptions)) == ["Link it"])
   }
 
   @Test func whatStaysCanBeRolledBack() throws {
@@ -69,7 +75,8 @@ import Testing
     #expect(try note.value(forKey: "text") == .attribute(.string("Compile it")))
     try grace.setValue("Ada L.", forKey: "name")
     try context.save()
-    #expect(try DiaryStores.texts("author.name == 'Ada L.'", stores.freshContext(descriptions)) == ["Compile it"])
+    #expect(
+      try DiaryStores.texts("author.name == 'Ada L.'", stores.freshContext(descriptions)) == ["Compile it"])
   }
 
   /// As after a power failure, or where one file has been restored from a backup.

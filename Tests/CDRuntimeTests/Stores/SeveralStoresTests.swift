@@ -92,7 +92,8 @@ import Testing
     #expect(try tables(notes) == ["Note", "Note.markedBy"])
     let ids = coordinator.storeIDs
     // A save to both says so.
-    let first = try PlainSQL.rows("SELECT changes ->> '$._save.id' FROM _cdgen_history WHERE id = 1", at: people)
+    let first = try PlainSQL.rows(
+      "SELECT changes ->> '$._save.id' FROM _cdgen_history WHERE id = 1", at: people)
     let mark = #""_save":{"id":"\#(first[0])","stores":["\#(ids[0])","\#(ids[1])"]}"#
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: people) == [
@@ -211,7 +212,8 @@ import Testing
     let second = DiaryStores.version(
       2, adding: [AttributeDescription(name: "mood", type: .string, isOptional: true)])
     let model = ManagedObjectModel(
-      name: Self.model.name, id: Self.model.id, versions: Self.model.versions + [second], currentVersionNumber: 2)
+      name: Self.model.name, id: Self.model.id, versions: Self.model.versions + [second],
+      currentVersionNumber: 2)
     func open(_ configuration: String, _ url: URL) throws -> Int {
       let store = PersistentStoreDescription(.sqlite(url), configuration: configuration)
       return try PersistentStoreCoordinator(model: model, stores: [store]).storeIDs.count

@@ -22,7 +22,9 @@ import Testing
     #expect(context.recentErrors.map(\.reason) == [.storeRemoved])
     #expect(context.recentErrors.map(\.entity) == ["Note"])
     #expect(try grace.value(forKey: "notes") == .objects([]))
-    #expect(throws: FetchError.unknownObject(note.objectID)) { try context.existingObject(with: note.objectID) }
+    #expect(throws: FetchError.unknownObject(note.objectID)) {
+      try context.existingObject(with: note.objectID)
+    }
     #expect(throws: StoreError.noStore(entity: "Note")) { try context.insert(entityNamed: "Note") }
 
     try grace.setValue("Grace H.", forKey: "name")
@@ -109,7 +111,10 @@ import Testing
     for _ in 0..<1000 where !note.isInaccessible { await Task.yield() }
     #expect(note.isInaccessible)
     try PersistentStoreCoordinator.destroyPersistentStore(at: stores.notes)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: stores.folder.path).allSatisfy { $0.hasPrefix("people") })
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: stores.folder.path).allSatisfy {
+        $0.hasPrefix("people")
+      })
     let ada = try container.viewContext.insert(entityNamed: "Person")
     try ada.setValue("Ada", forKey: "name")
     try container.viewContext.save()
@@ -187,7 +192,9 @@ import Testing
       }
       group.addTask {
         let context = container.newContext()
-        while try context.count(for: FetchRequest<ManagedObject>(entityName: "Note")) < 20 { await Task.yield() }
+        while try context.count(for: FetchRequest<ManagedObject>(entityName: "Note")) < 20 {
+          await Task.yield()
+        }
         try coordinator.removePersistentStore(withID: notes)
         return (0, 0)
       }

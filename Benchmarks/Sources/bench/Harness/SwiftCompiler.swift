@@ -66,12 +66,10 @@ struct SwiftCompiler {
     return seconds
   }
 
-  /// The maps of the C modules that CDRuntime's dependencies import.
+  /// The map of the C module that CDRuntime imports. Its module does not say where that is.
   private var moduleMaps: [String] {
-    let checkouts = modules.deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-      .appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap")
-    guard FileManager.default.fileExists(atPath: checkouts.path) else { return [] }
-    return ["-Xcc", "-fmodule-map-file=\(checkouts.path)"]
+    var checkout = URL(filePath: #filePath)
+    for _ in 0..<5 { checkout.deleteLastPathComponent() }
+    return ["-Xcc", "-fmodule-map-file=\(checkout.appending(path: "Sources/CSQLite/module.modulemap").path)"]
   }
 }

@@ -13,7 +13,8 @@ enum Workloads {
     let maker = GraphBenchMaker()
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
       + [
-        MemoryWorkload(), OpenWorkload(), MillionWorkload(), WritersWorkload(), ParseWorkload(), RequestWorkload(),
+        MemoryWorkload(), OpenWorkload(), MillionWorkload(), WritersWorkload(), ParseWorkload(),
+        RequestWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]
   }

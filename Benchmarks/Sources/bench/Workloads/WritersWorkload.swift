@@ -66,7 +66,9 @@ struct TwoWriters {
     }
     guard seen == conflicts else { throw BenchError("a conflict without a change of the other's") }
     // Without a refresh: what a read begins with is what others have saved.
-    while try Todo.count(where: \.uuid != own && \.title != "writer", in: context) < count + 1 { usleep(1000) }
+    while try Todo.count(where: \.uuid != own && \.title != "writer", in: context) < count + 1 {
+      usleep(1000)
+    }
     print("\(conflicts) conflicts")
   }
 
