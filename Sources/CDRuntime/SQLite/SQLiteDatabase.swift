@@ -153,9 +153,10 @@ final class SQLiteDatabase: Sendable {
 
   /// Reserves keys for new objects: never any that was reserved before, by whichever process.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
+    guard stores.home(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     return try writer.use { connection in
-      // With the writer in hand: the store may have been removed a moment ago.
+      // With the writer in hand: the store may have been removed since.
       let stores = stores
       guard let store = stores.home(of: root) else { throw StoreError.noStore(entity: root.name) }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
