@@ -2,7 +2,9 @@
 struct StoreSource: Sendable {
   let model: ManagedObjectModel
   let version: ModelVersion
-  let hashes: ModelHashes
+  fileprivate let versionHashes: VersionHashes
+
+  var hashes: ModelHashes { versionHashes.value }
 }
 
 /// A model's current version with everything resolved that objects and stores need. Immutable and shared.
@@ -15,7 +17,7 @@ final class ModelPlan: Sendable {
   let joins: [JoinPlan]
   /// How the rows of each entity are selected.
   let selects: [EntitySelect]
-  let hashes: ModelHashes
+  private let versionHashes: VersionHashes
   /// The current versions of a merged model's parts.
   private let parts: [StoreSource]
   /// Which store holds which entities.
@@ -43,9 +45,11 @@ final class ModelPlan: Sendable {
     self.model = model
     self.version = version
     graph = EntityGraph(version)
-    hashes = ModelHashes(graph)
+    versionHashes = VersionHashes(graph)
     parts = model.parts.compactMap { part in
-      part.currentVersion.map { StoreSource(model: part, version: $0, hashes: ModelHashes($0)) }
+      part.currentVersion.map {
+        StoreSource(model: part, version: $0, versionHashes: VersionHashes(EntityGraph($0)))
+      }
     }
     assignment = stores.isEmpty ? .single(graph) : try StoreAssignment(graph, stores)
     var builder = ModelPlanBuilder(graph: graph, classes: classes, assignment: assignment)
@@ -71,11 +75,14 @@ final class ModelPlan: Sendable {
     return names.count == hashes.entities.count ? hashes.data : hashes.data(of: names)
   }
 
+  /// Whether a store has all entities of the model.
+  func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.home == place } }
+
   /// What a store is a store of, by which it is known again.
   func source(ofStore place: Int) -> StoreSource {
     let names = Set(entities.filter { $0.home == place }.map(\.name))
     return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }
-      ?? StoreSource(model: model, version: version, hashes: hashes)
+      ?? StoreSource(model: model, version: version, versionHashes: versionHashes)
   }
 
   func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }

@@ -50,7 +50,9 @@ struct StoreOpening {
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
-    let wanted = StoreMetadata(model, storeID: found.storeID, store: place)
+    // What was written with this very version says the same of itself as would be written now.
+    let isSame = model.isWhole(store: place) && found.version == source.version.canonicalJSON
+    let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
       throw StoreError.needsMigration(
