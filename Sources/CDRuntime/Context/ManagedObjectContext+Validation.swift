@@ -13,7 +13,12 @@ extension ManagedObjectContext {
     var errors: [ValidationError] = []
     if pending.contains(where: { $0.flags.contains(.deleted) }) { clearDeleted() }
     for object in pending {
-      if object.flags.contains(.deleted) {
+      if isOfRemovedStore(object) {
+        guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
+        errors.append(
+          ValidationError(
+            reason: .storeRemoved, entity: object.scope.plan.name, property: nil, objectID: object.objectID))
+      } else if object.flags.contains(.deleted) {
         guard !object.flags.contains(.inserted) else { continue }
         checkDenials(of: object, &errors)
         errors += refusals(of: object)

@@ -122,10 +122,15 @@ public final class PersistentContainer: Sendable {
       // Runs in the next turn.
       Task { @MainActor in self?.context.endReading() }
     }
+    coordinator.database.tellOfRemovals(self) { [weak self] in
+      Task { @MainActor in self?.context.noticeRemovalsNow() }
+    }
     return context
   }()
 
   nonisolated init(_ coordinator: PersistentStoreCoordinator) {
     self.coordinator = coordinator
   }
+
+  deinit { coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self)) }
 }

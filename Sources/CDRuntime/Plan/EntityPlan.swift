@@ -121,6 +121,16 @@ final class EntityPlan: Sendable {
 
   func slot(_ key: String) -> SlotPlan? { slotNumbers[key].map { slots[$0] } }
 
+  /// The columns of a property, or of a field given as `composite.field`; none for what is not stored.
+  func columnNumbers(_ key: String) -> [Int] {
+    if let slot = slot(key) { return Array(slot.columns) }
+    let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let slot = slot(parts[0]), case .composite(_, let fields) = slot.kind,
+      let place = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
+    else { return [] }
+    return [slot.columns.lowerBound + place]
+  }
+
   func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
 
   /// A plan for an object that a wrong name was given for: it has no properties and no table.

@@ -18,9 +18,6 @@ final class SQLiteStore: Sendable {
   /// The migration that opening took; nil where none was needed.
   let migration: MigrationResult?
 
-  /// The name by which the database's connections know the store.
-  var schema: String { place == 0 ? "main" : "store\(place)" }
-
   /// Opens a store, and makes it where there is none.
   ///
   /// - Parameter connection: Set to the connection that the store was opened by. One in memory goes when its last
@@ -57,7 +54,8 @@ final class SQLiteStore: Sendable {
         self.path = path
         connection = own
         storeID = try StoreOpening(
-          connection: own, url: url, model: model, place: place, isReadOnly: true
+          connection: own, url: url, model: model, place: place, isReadOnly: true,
+          descriptions: (description, others)
         ).open()
         migration = nil
       } else {
@@ -65,7 +63,9 @@ final class SQLiteStore: Sendable {
         var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
         var migration: MigrationResult?
         do {
-          storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+          storeID = try StoreOpening(
+            connection: own, url: url, model: model, place: place, descriptions: (description, others)
+          ).open()
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
           // The migration needs the file for itself: this connection is to be gone.
           own = try SQLiteConnection(path: ":memory:", of: [])

@@ -81,7 +81,8 @@ final class DestinationStore {
         ])
       }
       var run = try SaveRun(context: context, connection: connection, plan: plan)
-      try run.write()
+      // Nothing is left half done where there is one file.
+      _ = try run.write()
     } catch {
       failure = error
       throw error
