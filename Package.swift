@@ -89,7 +89,10 @@ let package = Package(
     .testTarget(
       name: "CDMigrationTestingTests", dependencies: ["CDMigrationTesting", "CDRuntime"],
       swiftSettings: settings),
-    .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite"], swiftSettings: settings),
+    // Files of SQLite's that fail when a test wants it: SQLite's interface for that is C's.
+    .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
+    .testTarget(
+      name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS"], swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"],
       swiftSettings: settings),

@@ -29,6 +29,7 @@
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
+/// - ``migrations``
 /// - ``managedObjectModel``
 ///
 /// ### Care
@@ -54,6 +55,9 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// The UUIDs of the stores, which they keep for good.
   public var storeIDs: [UUID] { database.stores.map(\.storeID) }
+
+  /// The migrations that opening the stores took, of each store one at most; none where all were current.
+  public var migrations: [MigrationResult] { database.stores.compactMap(\.migration) }
 
   /// Opens a store for a model of generated code.
   ///

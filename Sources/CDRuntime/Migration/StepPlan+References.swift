@@ -33,7 +33,8 @@ extension StepPlan {
     return takers.first { kinds.contains($0.destination.index) }.map { source.entities[$0.source.root] }
   }
 
-  private func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
+  /// The pairs of a relationship of the source.
+  func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
     let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
     let sql: String

@@ -29,7 +29,7 @@ final class CustomWork {
   /// The first key that is no mapping's, by the place of the destination's root.
   private let firstFreeKeys: [Int: ObjectKey]
   private var items: [Item] = []
-  private var makers: [String: MappingMaker] = [:]
+  private(set) var makers: [String: MappingMaker] = [:]
 
   /// Set by the policy that is running.
   var isCancelled = false
@@ -39,8 +39,8 @@ final class CustomWork {
   private var mistake: MigrationError?
 
   /// The source object whose turn it is, its mapping, and what has been made of it.
-  private var current: ManagedObject?
-  private var currentNumber = -1
+  private(set) var current: ManagedObject?
+  private(set) var currentNumber = -1
   private var made: [ManagedObject] = []
   /// Keys that were taken before the turn of their source objects, by mapping.
   private var early: [Int: Set<ObjectKey>] = [:]
@@ -246,7 +246,14 @@ final class CustomWork {
     made.removeAll(keepingCapacity: true)
     do {
       try item.policy.createDestinationInstances(for: object, in: item.maker.mapping, manager: manager)
-    } catch { throw failed(error, item.maker, object.key) }
+    } catch {
+      let error = failed(error, item.maker, object.key)
+      guard let log = session.log, let mistake = error as? MigrationError,
+        log.take(mistake, of: object.entity.name)
+      else { throw error }
+      // A rehearsal goes on without what was made, to find all such objects.
+      for object in made { destination.delete(object) }
+    }
     try check()
     return object.key
   }
@@ -415,80 +422,5 @@ final class CustomWork {
     guard let taker = item.maker.taker else { return true }
     guard taker.source.hasEntityColumn else { return true }
     return try source.fetchObject(object.key - taker.offset, taker.source)?.scope.plan === taker.source
-  }
-
-  // MARK: Which became which
-
-  func destinations(of sources: [ManagedObject], in name: String?) throws -> [ManagedObject] {
-    var result: [ManagedObject] = []
-    for source in sources {
-      for (number, mapping) in plan.mapping.entityMappings.enumerated()
-      where name == nil || mapping.name == name {
-        if let taker = plan.takers.first(where: { $0.mapping.name == mapping.name }),
-          taker.source === source.scope.plan, let object = try destination(of: source, taker)
-        {
-          result.append(object)
-        }
-        guard mapping.kind == .custom else { continue }
-        for further in try associations.destinations(of: source, in: number) {
-          let entity = destination.model.entities[further.entity]
-          let object =
-            try destination.registered(further.key, root: entity.root)
-            ?? destination.fetchObject(further.key, entity)
-          if let object, !object.isDeleted { result.append(object) }
-        }
-      }
-    }
-    return result
-  }
-
-  private func destination(of source: ManagedObject, _ taker: StepPlan.Taker) throws -> ManagedObject? {
-    let key = source.key + taker.offset
-    if let object = destination.registered(key, root: taker.destination.root) {
-      return object.scope.plan === taker.destination && !object.isDeleted && !object.isInaccessible
-        ? object : nil
-    }
-    if taker.isUnrestricted { return destination.makeFault(key, taker.destination) }
-    // The object whose turn it is has none but what is in memory.
-    if source === current, taker.isCustom,
-      taker.mapping.name == plan.mapping.entityMappings[currentNumber].name
-    {
-      return nil
-    }
-    let object = try destination.fetchObject(key, taker.destination)
-    return object?.scope.plan === taker.destination ? object : nil
-  }
-
-  func sources(of objects: [ManagedObject], in name: String?) throws -> [ManagedObject] {
-    var result: [ManagedObject] = []
-    for object in objects {
-      for taker in plan.takers
-      where (name == nil || taker.mapping.name == name) && taker.destination === object.scope.plan
-        && object.key > taker.offset
-      {
-        let key = object.key - taker.offset
-        let found =
-          try source.registered(key, root: taker.source.root) ?? source.fetchObject(key, taker.source)
-        if let found, found.scope.plan === taker.source { result.append(found) }
-      }
-      for other in try associations.sources(of: object)
-      where name == nil || plan.mapping.entityMappings[other.mapping].name == name {
-        let found =
-          try source.registered(other.key, root: other.root)
-          ?? source.fetchObject(other.key, source.model.entities[other.root])
-        if let found { result.append(found) }
-      }
-    }
-    return result
-  }
-
-  /// The key of the row that an object was made of; nil where it was made of none.
-  private func sourceKey(_ object: ManagedObject) -> ObjectKey? {
-    for maker in makers.values {
-      guard let taker = maker.taker, taker.destination === object.scope.plan else { continue }
-      let key = object.key - taker.offset
-      if key > 0, key < plan.nextSourceKeys[taker.source.root] ?? 0 { return key }
-    }
-    return (try? associations.sources(of: object))?.first?.key
   }
 }

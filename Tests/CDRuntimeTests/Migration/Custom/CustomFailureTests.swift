@@ -121,7 +121,8 @@ import Testing
     let fixture = try MigrationFixture()
     let points = Log()
     let error = #expect(throws: MigrationError.self) {
-      try MigrationFaults.$hook.withValue({ points.add($0) }) {
+      let hook: @Sendable (String) throws -> Void = { points.add($0) }
+      try MigrationFaults.$hook.withValue(hook) {
         try Notes.migrate(Notes.version(1), Notes.version(2), Self.custom, [:], in: fixture)
       }
     }

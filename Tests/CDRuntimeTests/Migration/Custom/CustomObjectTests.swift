@@ -178,11 +178,13 @@ import Testing
         try note.setValue("m", forKey: "mark")
       })
     }
-    try fixture.using(model, { $0.migrationPolicies = policies }) { context in
-      let note = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Note")).first)
-      for (key, value) in values { #expect(try note.value(forKey: key).attribute == value) }
-      #expect(try note.text("mark") == "m")
-    }
+    try fixture.using(
+      model, { $0.migrationPolicies = policies },
+      body: { context in
+        let note = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Note")).first)
+        for (key, value) in values { #expect(try note.value(forKey: key).attribute == value) }
+        #expect(try note.text("mark") == "m")
+      })
     try fixture.verify(model)
     #expect(!fixture.files.contains { $0.hasSuffix("-migrating-files") })
   }
