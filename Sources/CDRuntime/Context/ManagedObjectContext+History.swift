@@ -6,6 +6,8 @@ extension ManagedObjectContext {
   ///
   /// Called when a snapshot begins, and before a fetch where none is held.
   func catchUp(_ connection: SQLiteConnection) throws {
+    // Nobody else writes to a store that is being made.
+    if making != nil { return }
     for store in stores.all {
       let newest = try connection.statement(
         "SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")

@@ -21,11 +21,16 @@ extension ManagedObjectContext {
     noticeRemovalsNow()
     guard hasChanges else { return forgetPending() }
     try prepareForSave()
-    try deriveAttributes()
+    // A migration derives when all objects are there.
+    if making == nil { try deriveAttributes() }
     try validate()
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endReading()
+    if let making {
+      try making.write(plan, of: self)
+      return finish(plan)
+    }
     var partial: PartialSave?
     try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)

@@ -122,8 +122,12 @@ public final class ManagedObjectContext {
   var lookupScope: ObjectScope?
   /// The scope of the last new object: the next one is mostly of the same entity.
   var insertionScope: ObjectScope?
+  /// The store that a migration is making, where the context works on one.
+  let making: DestinationStore?
 
-  init(_ coordinator: PersistentStoreCoordinator) {
+  init(_ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil) {
+    self.making = making
+    connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     database = coordinator.database
@@ -135,7 +139,7 @@ public final class ManagedObjectContext {
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !stores.isInMemory
+    reading.isEnabled = !stores.isInMemory && making == nil
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
@@ -145,7 +149,7 @@ public final class ManagedObjectContext {
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if let connection { database.giveBack(connection, of: stores) }
+    if making == nil, let connection { database.giveBack(connection, of: stores) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -228,6 +232,11 @@ public final class ManagedObjectContext {
 
   /// A key for a new object; 0 where none can be reserved, which the next save throws.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
+    if let making {
+      let key = making.nextKey(for: plan)
+      if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
+      return key
+    }
     if let key = keys[plan.root].first {
       keys[plan.root] = key + 1..<keys[plan.root].upperBound
       return key
@@ -250,6 +259,7 @@ public final class ManagedObjectContext {
       object.flags = .inaccessible
       return
     }
+    making?.prepare(object)
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)

@@ -56,7 +56,7 @@ struct SaveRun {
     }
     external =
       context.model.hasExternalSlots
-      ? try ExternalValues(of: plan, stores: stores, connection: connection) : nil
+      ? try ExternalValues(of: plan, stores: stores, connection: connection, making: context.making?.files) : nil
   }
 
   /// Writes everything.
@@ -74,7 +74,7 @@ struct SaveRun {
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
-      try writeHistory()
+      if context.making == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
         external?.discard(exceptIn: Set(partial.written.map(\.place)))

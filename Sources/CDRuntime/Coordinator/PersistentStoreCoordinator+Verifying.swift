@@ -87,7 +87,7 @@ extension PersistentStoreCoordinator {
     for root in plan.entities where root.root == root.index {
       guard let home = stores.home(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
-      findings += try verifyRows(of: root)
+      try verifyRows(of: root) { findings.append($0) }
       let next = try connection.scalar(
         "SELECT max((SELECT next FROM \(stores.schema(of: home)).\"_cdgen_keys\" "
           + "WHERE entity = \(SQLite.literal(root.name))), 0) <= coalesce(max(_pk), 0) "
@@ -137,8 +137,8 @@ extension PersistentStoreCoordinator {
 
   private static let batchSize = 1000
 
-  private func verifyRows(of root: EntityPlan) throws -> [StoreFinding] {
-    var findings: [StoreFinding] = []
+  /// Calls a body with what is wrong with each row of a table.
+  func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
     var last: ObjectKey = 0
     while true {
       // A context of its own for each batch: nothing of the ones before is kept.
@@ -150,7 +150,7 @@ extension PersistentStoreCoordinator {
       let ends = try connection.rows(
         "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _pk > \(last) "
           + "ORDER BY _pk LIMIT \(Self.batchSize))")
-      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return findings }
+      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return }
       let statement = try connection.statement(
         select.sql + " WHERE t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
       statement.bind(last, at: 1)
@@ -158,9 +158,9 @@ extension PersistentStoreCoordinator {
       last = end
       let objects = try context.objects(from: statement, select, of: root)
       for object in objects {
-        findings += context.ruleErrors(of: object).map { .invalid($0) }
+        for error in context.ruleErrors(of: object) { body(.invalid(error)) }
       }
-      findings += context.recentErrors.map { .unreadable($0) }
+      for error in context.recentErrors { body(.unreadable(error)) }
     }
   }
 }

@@ -20,6 +20,8 @@
 /// - ``init(for:stores:)-3w0hq``
 /// - ``init(model:at:)``
 /// - ``init(model:stores:)``
+/// - ``init(for:migrations:at:)``
+/// - ``init(for:migrations:stores:)``
 /// - ``StoreLocation``
 ///
 /// ### What stores say of themselves
@@ -27,6 +29,7 @@
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
+/// - ``migrations``
 /// - ``managedObjectModel``
 ///
 /// ### Care
@@ -53,6 +56,9 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// The UUIDs of the stores, which they keep for good.
   public var storeIDs: [UUID] { database.stores.all.map(\.storeID) }
+
+  /// The migrations that opening the stores took, of each store one at most; none where all were current.
+  public var migrations: [MigrationResult] { database.stores.all.compactMap(\.migration) }
 
   /// Opens a store for a model of generated code.
   ///
@@ -85,20 +91,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
-    var parsed: [ManagedObjectModel] = []
-    var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
-    for model in models {
-      let definition = model._definition
-      do {
-        parsed.append(try ManagedObjectModel(canonicalJSON: definition.canonicalJSON))
-      } catch {
-        throw ModelError.unreadable(model: "\(model)", reason: "\(error)")
-      }
-      // Two of one name are an error of the merge.
-      classes.merge(definition.classes) { first, _ in first }
-    }
-    let merged = try ManagedObjectModel(merging: parsed)
-    try self.init(plan: ModelPlan(merged, classes: classes, stores: stores), stores: stores)
+    try self.init(for: models.map { ModelWithMigrations($0) }, stores: stores)
   }
 
   /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.
@@ -118,6 +111,12 @@ public final class PersistentStoreCoordinator: Sendable {
   init(plan: ModelPlan, stores: [PersistentStoreDescription]) throws {
     self.plan = plan
     database = try SQLiteDatabase(stores, model: plan)
+  }
+
+  /// A coordinator for a store that is being made: nobody but the context that makes it reads or writes it.
+  init(plan: ModelPlan, making store: SQLiteStore) throws {
+    self.plan = plan
+    database = try SQLiteDatabase(making: store, model: plan)
   }
 
   /// Lets go of one of the stores, while the others go on. Its file is left as it is;

@@ -35,7 +35,11 @@ struct ExternalValues {
   }
 
   /// Writes the files of all objects that a save inserts or updates.
-  init(of plan: SavePlan, stores: StoreSet, connection: SQLiteConnection) throws {
+  ///
+  /// - Parameter making: Who keeps account of the files that a migration writes.
+  init(
+    of plan: SavePlan, stores: StoreSet, connection: SQLiteConnection, making: NewExternalFiles? = nil
+  ) throws {
     self.stores = stores
     self.connection = connection
     var values: [(file: File, value: Data)] = []
@@ -55,6 +59,7 @@ struct ExternalValues {
     }
     guard !values.isEmpty else { return }
     do {
+      try making?.willWrite(values.map(\.file.name))
       try connection.write { for value in values { try list(value.file.name, in: value.file.store) } }
       for value in values { try value.file.files.write(value.value, name: value.file.name) }
       let folders = Dictionary(values.map { ($0.file.store.place, $0.file.files) }) { first, _ in first }

@@ -76,8 +76,12 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError`` where there is no store that this release can read.
   public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
+    try metadata(forStoreAt: url, rollsBack: true)
+  }
+
+  static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
     try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
-    let (connection, _) = try SQLiteStore.openToRead(url)
+    let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack)
     guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
       throw StoreError.foreignDatabase(url)
     }

@@ -70,6 +70,15 @@ final class SQLiteDatabase: Sendable {
     withExtendedLifetime(kept) {}
   }
 
+  /// A store that is being made by a connection of its own. What others would read and write here is empty.
+  init(making store: SQLiteStore, model: ModelPlan) throws {
+    self.model = model
+    current = Mutex(StoreSet([store], isAlone: true, of: model))
+    files = [store.files]
+    busyTimeout = 0
+    writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
+  }
+
   // MARK: Connections
 
   private static func connect(to set: StoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {

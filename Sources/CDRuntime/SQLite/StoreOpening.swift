@@ -130,6 +130,22 @@ struct StoreOpening {
     return steps.contains { !$0.changesNoData }
   }
 
+  /// What a unique index that cannot be made is to say: the objects were equal before their values had to differ.
+  private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
+    guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
+    let table = SQLite.quoted(entity.table)
+    let columns = entity.columnNames(of: properties).map(SQLite.quoted)
+    let conditions = model.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
+    let key = try connection.scalar(
+      "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
+        + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1")
+    let found = try StoreMetadata(connection, url: url).versionNumber
+    return MigrationError(
+      url, .duplicate(properties: properties),
+      step: MigrationError.Step(source: found, destination: version), entity: entity.name,
+      objectKey: key.flatMap { Int64($0) })
+  }
+
   /// Makes the indexes those of the model, and lets the metadata say so.
   private func update(to metadata: StoreMetadata) throws {
     let schema = SQLiteSchema(model, store: place)
@@ -144,7 +160,11 @@ struct StoreOpening {
       }
     }
     for index in schema.indexes where !present.contains(index.name) {
-      try connection.execute(index.sql)
+      do {
+        try connection.execute(index.sql)
+      } catch let error as StoreError where error.isUniquenessViolation {
+        throw try duplicate(index.name, metadata.versionNumber) ?? error
+      }
     }
     var metadata = metadata
     metadata.createdBy = try StoreMetadata(connection, url: url).createdBy

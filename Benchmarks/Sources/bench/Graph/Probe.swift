@@ -19,6 +19,10 @@ enum Probe {
     if parts.count == 2, parts[0] == "writers", let count = Int(parts[1]) {
       return try TwoWriters(store: store, count: count).write()
     }
+    if parts.count == 2, parts[0] == "migrate", let kind = MigrationKind(rawValue: parts[1]) {
+      try MigrationModel.migrate(store, kind)
+      return print(peakMebibytes())
+    }
     guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
       throw BenchError("there is no probe '\(probe)'")
     }
