@@ -56,7 +56,8 @@ struct SaveRun {
     }
     external =
       context.model.hasExternalSlots
-      ? try ExternalValues(of: plan, stores: stores, connection: connection, making: context.making?.files) : nil
+      ? try ExternalValues(
+        of: plan, stores: stores, connection: connection, making: context.making?.files) : nil
   }
 
   /// Writes everything.

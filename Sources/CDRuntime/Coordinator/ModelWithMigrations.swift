@@ -28,7 +28,7 @@ public struct ModelWithMigrations: Sendable {
 
   /// A model that needs some.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration.
+  /// The app's own code is made anew for each migration.
   public init<Model: CustomMigratingModel>(
     _ model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations
   ) {

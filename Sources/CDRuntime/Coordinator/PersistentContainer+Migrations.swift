@@ -8,7 +8,8 @@
 extension PersistentContainer {
   /// Opens the store of a model with custom steps, and makes it where there is none.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration.
+  /// The app's own code is made anew for each migration.
+  ///
   /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, at url: URL
@@ -19,7 +20,8 @@ extension PersistentContainer {
 
   /// Opens the store of a model with custom steps where the platform keeps an app's data: see ``init(for:app:)``.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration.
+  /// The app's own code is made anew for each migration.
+  ///
   /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, app: String? = nil
@@ -29,8 +31,9 @@ extension PersistentContainer {
 
   /// Opens several stores of a model with custom steps, each for a configuration.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration. A store's own
-  ///   ``PersistentStoreDescription/migrationPolicies`` come first.
+  /// The app's own code is made anew for each migration. A store's own
+  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  ///
   /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,

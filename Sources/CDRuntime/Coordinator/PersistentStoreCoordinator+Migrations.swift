@@ -8,7 +8,8 @@
 extension PersistentStoreCoordinator {
   /// Opens a store for a model with custom steps.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration.
+  /// The app's own code is made anew for each migration.
+  ///
   /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
@@ -19,8 +20,9 @@ extension PersistentStoreCoordinator {
 
   /// Opens several stores for a model with custom steps, each for a configuration.
   ///
-  /// - Parameter migrations: Makes the app's own code, anew for each migration. A store's own
-  ///   ``PersistentStoreDescription/migrationPolicies`` come first.
+  /// The app's own code is made anew for each migration. A store's own
+  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  ///
   /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,

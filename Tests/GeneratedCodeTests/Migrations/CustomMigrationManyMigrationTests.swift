@@ -8,7 +8,8 @@ import Testing
 
 @Suite struct CustomMigrationManyMigrationTests {
   @Test func version1BecomesVersion3() throws {
-    let old = try VersionedStore(of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
+    let old = try VersionedStore(
+      of: CustomMigrationManyModel.self, version: 1, migrations: { CustomMigrationManyMigrations() })
     // An object of each entity, with a value for every attribute. Add those that matter to your app:
     // try old.insert("…", ["…": …])
     try old.insertSamples()
@@ -26,7 +27,8 @@ import Testing
   }
 
   @Test func version2BecomesVersion3() throws {
-    let old = try VersionedStore(of: CustomMigrationManyModel.self, version: 2, migrations: { CustomMigrationManyMigrations() })
+    let old = try VersionedStore(
+      of: CustomMigrationManyModel.self, version: 2, migrations: { CustomMigrationManyMigrations() })
     // An object of each entity, with a value for every attribute. Add those that matter to your app:
     // try old.insert("…", ["…": …])
     try old.insertSamples()

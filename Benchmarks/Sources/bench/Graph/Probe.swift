@@ -16,12 +16,12 @@ enum Probe {
     if parts.count == 2, parts[0] == "loop", let task = GraphTask(rawValue: parts[1]) {
       return try loop(task, store: store)
     }
-    if parts.count == 2, parts[0] == "writers", let count = Int(parts[1]) {
-      return try TwoWriters(store: store, count: count).write()
-    }
     if parts.count == 2, parts[0] == "migrate", let kind = MigrationKind(rawValue: parts[1]) {
       try MigrationModel.migrate(store, kind)
       return print(peakMebibytes())
+    }
+    if parts.count == 2, parts[0] == "writers", let count = Int(parts[1]) {
+      return try TwoWriters(store: store, count: count).write()
     }
     guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
       throw BenchError("there is no probe '\(probe)'")

@@ -81,6 +81,7 @@ final class DestinationStore {
         ])
       }
       var run = try SaveRun(context: context, connection: connection, plan: plan)
+      // Nothing is left half done where there is one file.
       _ = try run.write()
     } catch {
       failure = error

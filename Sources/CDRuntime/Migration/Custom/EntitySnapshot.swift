@@ -68,7 +68,8 @@ extension MigrationManager {
   /// }
   /// ```
   ///
-  /// - Parameter mappingName: The name of the entity mapping that made it; nil for any.
+  /// Where a name is given, only what the entity mapping of that name made counts.
+  ///
   /// - Throws: ``StoreError`` where the new store cannot be read.
   public func destination<New: MigratedEntity>(
     _ type: New.Type = New.self, of source: some EntitySnapshot, in mappingName: String? = nil
@@ -79,7 +80,8 @@ extension MigrationManager {
 
   /// The objects of a kind that were made of source objects, in their order.
   ///
-  /// - Parameter mappingName: The name of the entity mapping that made them; nil for any.
+  /// Where a name is given, only what the entity mapping of that name made counts.
+  ///
   /// - Throws: ``StoreError`` where the new store cannot be read.
   public func destinations<New: MigratedEntity>(
     _ type: New.Type = New.self, of sources: [some EntitySnapshot], in mappingName: String? = nil

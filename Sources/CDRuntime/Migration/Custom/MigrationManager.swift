@@ -98,7 +98,8 @@ public final class MigrationManager {
   ///
   /// While objects are being made, those of mappings whose turn is yet to come are not there.
   ///
-  /// - Parameter mappingName: The name of the entity mapping that made them; nil for any.
+  /// Where a name is given, only what the entity mapping of that name made counts.
+  ///
   /// - Throws: ``StoreError`` where the new store cannot be read.
   public func destinationInstances(
     for sources: [ManagedObject], in mappingName: String? = nil
@@ -108,7 +109,8 @@ public final class MigrationManager {
 
   /// The source objects that objects were made of, in their order.
   ///
-  /// - Parameter mappingName: The name of the entity mapping that made them; nil for any.
+  /// Where a name is given, only what the entity mapping of that name made counts.
+  ///
   /// - Throws: ``StoreError`` where the old store cannot be read.
   public func sourceInstances(
     for destinations: [ManagedObject], in mappingName: String? = nil

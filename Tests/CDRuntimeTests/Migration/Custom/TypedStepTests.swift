@@ -7,51 +7,51 @@ import Testing
 @Suite struct TypedStepTests {
   struct OldNote: EntitySnapshot {
     static let entityName = "Note"
-    let object: ManagedObject
-    init(_object: ManagedObject) { object = _object }
+    let _object: ManagedObject
+    init(_object: ManagedObject) { self._object = _object }
 
-    var text: String { object._string(0) }
-    var rank: Int64 { object._int64(1) }
-    var category: OldCategory? { object._related(2).map(OldCategory.init(_object:)) }
+    var text: String { _object._string(0) }
+    var rank: Int64 { _object._int64(1) }
+    var category: OldCategory? { _object._related(2).map(OldCategory.init(_object:)) }
   }
 
   struct OldCategory: EntitySnapshot {
     static let entityName = "Category"
-    let object: ManagedObject
-    init(_object: ManagedObject) { object = _object }
+    let _object: ManagedObject
+    init(_object: ManagedObject) { self._object = _object }
 
-    var notes: [OldNote] { object._toMany(1).map(OldNote.init(_object:)) }
+    var notes: [OldNote] { _object._toMany(1).map(OldNote.init(_object:)) }
   }
 
   struct NewNote: MigratedEntity {
     static let entityName = "Note"
-    let object: ManagedObject
-    init(_object: ManagedObject) { object = _object }
+    let _object: ManagedObject
+    init(_object: ManagedObject) { self._object = _object }
 
     init(from source: OldNote, mark: String, in manager: MigrationManager) throws {
-      object = try manager._make(from: source.object, mapping: "Note")
-      object._set(mark, 2)
+      _object = try manager._make(from: source._object, mapping: "Note")
+      _object._set(mark, 2)
     }
 
     init(inserting text: String, mark: String, in manager: MigrationManager) throws {
-      object = try manager._insert("Note")
-      object._set(text, 0)
-      object._set(0 as Int64, 1)
-      object._set(mark, 2)
+      _object = try manager._insert("Note")
+      _object._set(text, 0)
+      _object._set(0 as Int64, 1)
+      _object._set(mark, 2)
     }
 
-    var text: String { object._string(0) }
+    var text: String { _object._string(0) }
     var category: NewCategory? {
-      get { object._related(3).map(NewCategory.init(_object:)) }
-      nonmutating set { object._setToOne(newValue?.object, 3) }
+      get { _object._related(3).map(NewCategory.init(_object:)) }
+      nonmutating set { _object._setToOne(newValue?._object, 3) }
     }
   }
 
   struct NewCategory: MigratedEntity {
     static let entityName = "Category"
-    let object: ManagedObject
-    init(_object: ManagedObject) { object = _object }
-    var name: String { object._string(0) }
+    let _object: ManagedObject
+    init(_object: ManagedObject) { self._object = _object }
+    var name: String { _object._string(0) }
   }
 
   protocol Migrations {

@@ -607,7 +607,7 @@ nonisolated extension CustomMigrationModel {
         self.slug = slug
         self.spot = spot
         self.home = home
-        self.owner = owner
+        if let owner { self.owner = owner }
       }
       /// Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends.
       public init(name: Swift.String, due: Foundation.Date, minutes: Swift.Int32, slug: Swift.String, home: CustomMigrationModel.Version2.Stop, settings: Foundation.Data, list: CustomMigrationModel.NewVersion2.ErrandList?, owner: CustomMigrationModel.NewVersion2.ErrandOwner?, in manager: CDRuntime.MigrationManager) throws {
@@ -618,8 +618,8 @@ nonisolated extension CustomMigrationModel {
         self.slug = slug
         self.home = home
         self.settings = settings
-        self.list = list
-        self.owner = owner
+        if let list { self.list = list }
+        if let owner { self.owner = owner }
       }
       public var name: Swift.String { get { _object._string(0) } nonmutating set { _object._set(newValue, 0) } }
       public var due: Foundation.Date { get { _object._date(1) } nonmutating set { _object._set(newValue, 1) } }
