@@ -50,10 +50,10 @@ struct StoreOpening {
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
-    // What was written with this very version says the same of itself as would be written now, unless it was made for
-    // some of the entities alone.
+    // What was written with this very version, for the same entities, says of itself what would be written now.
     let isSame =
-      try model.isWhole(store: place) && found.version == source.version.canonicalJSON && hasAllTables()
+      try model.isWhole(store: place) && found.version == source.version.canonicalJSON
+      && model.entities.map(\.table).allSatisfy(tables().contains)
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
@@ -88,7 +88,7 @@ struct StoreOpening {
     let stores =
       [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
     guard let assignment = try? StoreAssignment(graph, stores) else { return }
-    let tables = try presentTables()
+    let tables = try tables()
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
     let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }
@@ -97,13 +97,7 @@ struct StoreOpening {
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
   }
 
-  /// Whether the tables of all entities of the model are there.
-  private func hasAllTables() throws -> Bool {
-    let tables = try presentTables()
-    return model.entities.allSatisfy { $0.root != $0.index || tables.contains($0.table) }
-  }
-
-  private func presentTables() throws -> Set<String> {
+  private func tables() throws -> Set<String> {
     Set(try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
   }
 
