@@ -10,7 +10,9 @@ extension SaveRun {
       }
       try park(left.map(\.object))
       // To the last one, for a conflict behind it is to be reported too.
-      for entry in try self.blocked(among: left.map(\.object)) { noteRefusal(of: entry.object, entry.error) }
+      for entry in try self.blocked(among: left.map(\.object)) {
+        try noteRefusal(of: entry.object, entry.error)
+      }
       return
     }
   }
@@ -73,15 +75,48 @@ extension SaveRun {
   // MARK: Refusals
 
   /// Notes that a unique index refuses the row of an object.
-  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) {
+  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
     let plan = object.scope.plan
     let properties = refusedProperties(plan, error)
-    if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
-      conflicts.append(
-        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
-    } else if notUnique == nil {
-      notUnique = .notUnique(entity: plan.name, properties: properties, objectID: object.objectID)
+    let isPartner = properties.count == 1 && plan.slot(properties[0])?.relationship?.isOneToOne == true
+    // Only a policy wants to know which row it is.
+    let other = context.mergePolicy.isError ? nil : try holder(of: properties, of: object)
+    let conflict = SaveConflict(
+      reason: isPartner ? .partnerTaken : .notUnique, objectID: object.objectID, keys: properties,
+      otherID: other)
+    if isPartner { conflicts.append(conflict) } else { refusals.append(conflict) }
+  }
+
+  /// The object whose row has the values of an index that an object was to have.
+  private func holder(of properties: [String], of object: ManagedObject) throws -> ManagedObjectID? {
+    let plan = object.scope.plan
+    var columns: [(name: String, value: AttributeValue)] = []
+    for property in properties {
+      guard let slot = plan.slot(String(property.prefix { $0 != "." })) else { return nil }
+      let parts = ManagedObject.parts(of: object.storedValue(slot.number), slot)
+      for (column, value) in zip(slot.columns, parts)
+      where slot.columns.count == 1 || plan.columns[column].name == property {
+        columns.append((plan.columns[column].name, value))
+      }
     }
+    guard !columns.isEmpty else { return nil }
+    let declaring = plan.lineage.map { model.entities[$0] }.first { entity in
+      entity.description.uniquenessConstraints.contains { Set($0) == Set(properties) }
+    }
+    let statement = try connection.statement(
+      "SELECT \"_pk\"\(plan.hasEntityColumn ? ", \"_entity\"" : "") FROM \(SQLite.quoted(plan.table)) WHERE "
+        + columns.map { "\(SQLite.quoted($0.name)) = ?" }.joined(separator: " AND ") + " AND \"_pk\" <> ?")
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    for column in columns { writer.value(column.value) }
+    statement.bind(object.key, at: writer.nextParameter)
+    while try statement.step() {
+      let key = statement.int64(0)
+      let name = plan.hasEntityColumn ? statement.string(1) ?? "" : plan.name
+      guard let entity = model.entity(name), declaring.map(entity.isKind) ?? true else { continue }
+      return ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+    }
+    return nil
   }
 
   /// The properties of the index that refuses a row, as far as SQLite's message names its columns.

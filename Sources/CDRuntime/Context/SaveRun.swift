@@ -13,8 +13,8 @@ struct SaveRun {
   /// The history's rows of this save.
   var saves: [(store: SQLiteStore, id: Int64)] = []
   var conflicts: [SaveConflict] = []
-  /// The first row that a `unique:` list refuses; thrown where there are no conflicts.
-  var notUnique: SaveError?
+  /// The rows that `unique:` lists refuse; the first is thrown where there are no conflicts.
+  var refusals: [SaveConflict] = []
   /// The positions that have been written, for their relationships to know once they are there to stay.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
@@ -47,11 +47,9 @@ struct SaveRun {
     do {
       for object in plan.deleted { try delete(object) }
       try update()
-      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
-      if let notUnique { throw notUnique }
+      try throwConflicts()
       for object in plan.inserted { try insert(object) }
-      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
-      if let notUnique { throw notUnique }
+      try throwConflicts()
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
@@ -66,6 +64,13 @@ struct SaveRun {
       external?.discard()
       throw error
     }
+  }
+
+  private func throwConflicts() throws {
+    guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
+    guard let first = refusals.first else { return }
+    throw SaveError.notUnique(
+      entity: first.objectID.entityName, properties: first.keys, objectID: first.objectID)
   }
 
   private func commit() throws {
