@@ -42,6 +42,7 @@ extension ManagedObjectContext {
   private func resolveRow(of object: ManagedObject) throws {
     let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
     let isDeleting = object.flags.contains(.deleted)
+    let pairs = knownPairs(of: object)
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
@@ -51,9 +52,9 @@ extension ManagedObjectContext {
         of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
       {
       case .storeWins, .rollback: acceptDeletion(of: object)
-      case .objectWins, .overwrite: reviveRow(of: object)
+      case .objectWins, .overwrite: reviveRow(of: object, pairs)
       case .values(let values):
-        reviveRow(of: object)
+        reviveRow(of: object, pairs)
         try take(values, object)
       }
       return
@@ -206,9 +207,37 @@ extension ManagedObjectContext {
     return try !statement.step()
   }
 
-  /// Lets the save insert the row of an object again that somebody else has deleted.
-  private func reviveRow(of object: ManagedObject) {
+  /// The members of the relationships with rows of their own that have been loaded.
+  private func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
+    (object.extras?.toMany ?? []).compactMap { slot, state in
+      guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage,
+        let keys = state.keys?.keys
+      else { return nil }
+      return (slot, keys)
+    }
+  }
+
+  /// Lets the save insert the row of an object again that somebody else has deleted, and the pairs that are known.
+  private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
     becomeNew(object)
+    for (slot, keys) in pairs {
+      let state = object.toManyState(slot)
+      guard let relationship = object.scope.plan.relationships[slot] else { continue }
+      let kept = keys.filter { (try? isGone($0, relationship)) != true }
+      (state.keys, state.added, state.cache) = (KeyList(kept), KeyList(kept), nil)
+      // The side that writes the pairs is the other one.
+      guard case .join(_, isSource: false) = relationship.storage, let inverse = relationship.inverseSlot
+      else {
+        continue
+      }
+      for key in kept {
+        guard let member = self.object(key, relationship) else { continue }
+        let other = member.toManyState(inverse)
+        other.add(object.key)
+        if !other.added.contains(object.key) { other.added.append(object.key) }
+        member.noteTouch(inverse)
+      }
+    }
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, relationship.description.isOptional else { continue }
       let key = object.referenceKey(relationship.slot)

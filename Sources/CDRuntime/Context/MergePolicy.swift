@@ -20,7 +20,8 @@
 /// the deletion of that object back, and those of the object carry it out. What others have deleted and the context
 /// deletes too is no conflict. A reference to a row that others have deleted is set to nil under every policy but
 /// ``error``; where it is mandatory the save throws. Pairs of a many-to-many relationship are added and removed one
-/// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays.
+/// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays. A
+/// row that is written anew has the pairs that the context had read.
 ///
 /// A new object that becomes an existing one is gone after the save, like a deleted one, and what was related to it
 /// is related to the existing object, which ``ManagedObjectContext/survivor(of:)`` gives. Its identifier is never
