@@ -13,7 +13,7 @@ extension ManagedObjectContext {
         switch error {
         case .conflict, .notUnique: try resolve(conflicts, error)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
-        case .validation, .unsettled: throw error
+        case .validation, .unsettled, .partlySaved: throw error
         }
       }
       pending.removeAll { $0.flags.contains(.gone) }

@@ -75,7 +75,7 @@ public struct MergePolicy: Sendable {
   }
 
   /// Conflicts are errors: the save throws ``SaveError/conflict(_:)`` or
-  /// ``SaveError/notUnique(entity:properties:objectID:)``.
+  /// ``SaveError/notUnique(_:)``.
   public static let error = MergePolicy(.error)
   /// Property by property, what others have changed in the store wins.
   public static let mergeByPropertyStoreTrump = MergePolicy(.resolution(.storeWins))

@@ -32,7 +32,7 @@ extension SaveRun {
       conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
       return
     }
-    let report = RowReport(files: context.database.stores.map(\.files))
+    let report = RowReport(files: context.database.files)
     let row = RowReader(statement: statement.handle, map: nil, report: report)
     var store: [Int: AttributeValue] = [:]
     for slot in plan.storedSlots { store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot]) }
@@ -108,7 +108,7 @@ extension SaveRun {
     return statement
   }
 
-  @inline(__always) private func encode(_ object: ManagedObject, _ slots: [Int]) {
+  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int]) {
     if let external, !object.scope.plan.externalSlots.isEmpty {
       for slot in slots {
         if let name = external.name(object, slot) {

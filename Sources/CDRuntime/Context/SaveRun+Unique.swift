@@ -1,4 +1,4 @@
-// Updates whose unique values stand in each other's way, and rows that unique indexes refuse.
+// Updates whose unique values stand in each other's way.
 extension SaveRun {
   mutating func update() throws {
     var blocked = try blocked(among: plan.updated)
@@ -69,74 +69,6 @@ extension SaveRun {
       } catch let error as StoreError where error.isUniquenessViolation && attempt < 12 {
         continue
       }
-    }
-  }
-
-  // MARK: Refusals
-
-  /// Notes that a unique index refuses the row of an object.
-  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
-    let plan = object.scope.plan
-    let properties = refusedProperties(plan, error)
-    let isPartner = properties.count == 1 && plan.slot(properties[0])?.relationship?.isOneToOne == true
-    // Only a policy wants to know which row it is.
-    let other = context.mergePolicy.isError ? nil : try holder(of: properties, of: object)
-    let conflict = SaveConflict(
-      reason: isPartner ? .partnerTaken : .notUnique, objectID: object.objectID, keys: properties,
-      otherID: other)
-    if isPartner { conflicts.append(conflict) } else { refusals.append(conflict) }
-  }
-
-  /// The object whose row has the values of an index that an object was to have.
-  private func holder(of properties: [String], of object: ManagedObject) throws -> ManagedObjectID? {
-    let plan = object.scope.plan
-    var columns: [(name: String, value: AttributeValue)] = []
-    for property in properties {
-      guard let slot = plan.slot(String(property.prefix { $0 != "." })) else { return nil }
-      let parts = ManagedObject.parts(of: object.storedValue(slot.number), slot)
-      for (column, value) in zip(slot.columns, parts)
-      where slot.columns.count == 1 || plan.columns[column].name == property {
-        columns.append((plan.columns[column].name, value))
-      }
-    }
-    guard !columns.isEmpty else { return nil }
-    let declaring = plan.lineage.map { model.entities[$0] }.first { entity in
-      entity.description.uniquenessConstraints.contains { Set($0) == Set(properties) }
-    }
-    let statement = try connection.statement(
-      "SELECT \"_pk\"\(plan.hasEntityColumn ? ", \"_entity\"" : "") FROM \(SQLite.quoted(plan.table)) WHERE "
-        + columns.map { "\(SQLite.quoted($0.name)) = ?" }.joined(separator: " AND ") + " AND \"_pk\" <> ?")
-    defer { statement.reset() }
-    writer.start(statement.handle)
-    for column in columns { writer.value(column.value) }
-    statement.bind(object.key, at: writer.nextParameter)
-    while try statement.step() {
-      let key = statement.int64(0)
-      let name = plan.hasEntityColumn ? statement.string(1) ?? "" : plan.name
-      guard let entity = model.entity(name), declaring.map(entity.isKind) ?? true else { continue }
-      return ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
-    }
-    return nil
-  }
-
-  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
-    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
-      return []
-    }
-    let rest = message[message.index(after: colon)...]
-    if rest.hasPrefix(" index '") {
-      let name = rest.dropFirst(" index '".count).dropLast()
-      return name.split(separator: ".").dropFirst(2).map(String.init)
-    }
-    let table = plan.table + "."
-    return rest.split(separator: ",").map { part in
-      let column = part.drop { $0 == " " }
-      let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
-      // A column shared with a sibling's name has the entity's before it.
-      guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
-      let slot = plan.slots[found.slot]
-      return slot.columns.count == 1 ? slot.name : name
     }
   }
 }

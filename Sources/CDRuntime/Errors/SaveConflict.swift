@@ -30,7 +30,7 @@ public struct SaveConflict: Error, Hashable, Sendable {
     /// relationship is set to nil, the save succeeds; or else another object is to be chosen.
     case partnerTaken
     /// Another object has the same values of a `unique:` list. Merge policies are asked about it; without one the
-    /// save throws ``SaveError/notUnique(entity:properties:objectID:)``.
+    /// save throws ``SaveError/notUnique(_:)``.
     case notUnique
   }
 

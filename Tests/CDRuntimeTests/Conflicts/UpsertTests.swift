@@ -109,7 +109,9 @@ import Testing
     for policy in [MergePolicy.error, .mergeByPropertyObjectTrump, .overwrite] {
       context.mergePolicy = policy
       #expect(
-        throws: SaveError.notUnique(entity: "Tag", properties: ["name"], objectID: two.objectID)
+        throws: SaveError.notUnique([
+          UniquenessConflict(entity: "Tag", properties: ["name"], objectIDs: [two.objectID, one.objectID])
+        ])
       ) { try context.save() }
     }
     context.mergePolicy = .mergeByPropertyStoreTrump
