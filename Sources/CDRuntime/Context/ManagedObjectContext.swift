@@ -39,6 +39,11 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Conflicts
+/// - ``mergePolicy``
+/// - ``MergePolicy``
+/// - ``survivor(of:)``
+///
 /// ### Fetching
 /// - ``fetch(_:)``
 /// - ``lazyFetch(_:)``
@@ -76,6 +81,9 @@ public final class ManagedObjectContext {
 
   /// A name that the history keeps with each save of the context.
   public var transactionAuthor: String?
+
+  /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
+  public var mergePolicy = MergePolicy.error
 
   let model: ModelPlan
   let database: SQLiteDatabase

@@ -18,8 +18,12 @@ extension SaveRun {
     let plan = object.scope.plan
     let properties = refusedProperties(plan, error)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
+      let other = try holder(of: properties, model.entities[plan.root], as: object).map { key, name in
+        ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+      }
       conflicts.append(
-        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
+        SaveConflict(
+          reason: .partnerTaken, objectID: object.objectID, keys: properties, otherID: other))
     }
     let obstacles = try obstacles(of: object)
     for found in obstacles {
@@ -33,6 +37,16 @@ extension SaveRun {
       self.obstacles.append(
         UniqueObstacle(
           entity: plan.name, properties: properties, key: 0, objectID: nil, refused: [object.objectID]))
+    }
+  }
+
+  /// What was noted, as merge policies are asked about it.
+  var refusals: [SaveConflict] {
+    obstacles.flatMap { obstacle in
+      obstacle.refused.map {
+        SaveConflict(
+          reason: .notUnique, objectID: $0, keys: obstacle.properties, otherID: obstacle.objectID)
+      }
     }
   }
 
