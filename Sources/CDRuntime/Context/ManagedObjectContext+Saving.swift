@@ -31,8 +31,11 @@ extension ManagedObjectContext {
       for save in run.saves { noteOwnSave(save.id, in: save.store) }
     }
     let saved = savedObjects(plan)
+    let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
     for object in saved { object.didSave() }
+    database.watch.announce()
+    if let changes { changeObservers?.tell(changes) }
   }
 
   private func finish(_ plan: SavePlan) {

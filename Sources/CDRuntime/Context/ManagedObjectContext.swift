@@ -33,6 +33,15 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Batches
+/// - ``execute(_:)-(BatchInsertRequest<Object>)``
+/// - ``execute(_:)-(BatchUpdateRequest<Object>)``
+/// - ``execute(_:)-(BatchDeleteRequest<Object>)``
+///
+/// ### What changes
+/// - ``changes``
+/// - ``mergeChanges(from:)``
+///
 /// ### Fetching
 /// - ``fetch(_:)``
 /// - ``lazyFetch(_:)``
@@ -89,7 +98,11 @@ public final class ManagedObjectContext {
   private var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
   private var connection: SQLiteConnection?
+  /// Whether the connection is somebody else's.
+  private var isGuest = false
   private let observers = ErrorObservers()
+  /// Who wants to know what changes; nil until somebody does.
+  var changeObservers: ChangeObservers?
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
@@ -128,13 +141,21 @@ public final class ManagedObjectContext {
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
+  /// A context that reads by a connection of somebody else's, in whatever transaction that is.
+  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy connection: SQLiteConnection) {
+    self.init(coordinator)
+    self.connection = connection
+    isGuest = true
+    reading.isEnabled = false
+  }
+
   deinit {
     for scope in scopes { scope.context = nil }
     // Statements go before their connection does.
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if let connection { database.giveBack(connection) }
+    if let connection, !isGuest { database.giveBack(connection) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }

@@ -75,7 +75,7 @@ extension SaveRun {
   /// Notes that a unique index refuses the row of an object.
   mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) {
     let plan = object.scope.plan
-    let properties = refusedProperties(plan, error)
+    let properties = error.refusedProperties(of: plan)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
       conflicts.append(
         SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
@@ -83,10 +83,12 @@ extension SaveRun {
       notUnique = .notUnique(entity: plan.name, properties: properties, objectID: object.objectID)
     }
   }
+}
 
+extension StoreError {
   /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
-    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
+  func refusedProperties(of plan: EntityPlan) -> [String] {
+    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
       return []
     }
     let rest = message[message.index(after: colon)...]

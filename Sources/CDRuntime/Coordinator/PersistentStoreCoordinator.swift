@@ -33,6 +33,13 @@
 /// - ``verify()``
 /// - ``destroyPersistentStore(at:)``
 ///
+/// ### What is saved
+/// - ``changes(after:)``
+/// - ``history(after:author:limit:)``
+/// - ``currentHistoryToken()``
+/// - ``purgeHistory(before:)``
+/// - ``purgeHistory(upTo:)``
+///
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {

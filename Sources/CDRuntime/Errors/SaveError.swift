@@ -137,28 +137,33 @@ public struct SaveConflict: Error, Hashable, Sendable {
 extension ValidationError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    let rule =
-      switch reason {
-      case .missingValue: "is mandatory and has no value"
-      case .outOfRange: "is below its minimum or above its maximum"
-      case .wrongLength: "is shorter or longer than allowed"
-      case .patternMismatch: "does not match its pattern"
-      case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
-      case .patternTooCostly:
-        "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
-      case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
-      case .notANumber: "is not a number"
-      case .unknownCase: "has a raw value that no case has"
-      case .notEncodable: "cannot be encoded"
-      case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
-      case .foreignObject:
-        "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
-      case .deleteDenied: "denies the deletion while it has objects"
-      case .inaccessible: "has changes but no row any more; refresh or roll back"
-      case .refused(let text): "was refused: \(text)"
-      case .notDerivable(let text): "cannot be derived: \(text)"
-      }
-    return "\(subject) of \(objectID) \(rule)"
+    return "\(subject) of \(objectID) \(reason.rule)"
+  }
+}
+
+extension ValidationError.Reason {
+  /// The rule, in words that follow what breaks it.
+  var rule: String {
+    switch self {
+    case .missingValue: "is mandatory and has no value"
+    case .outOfRange: "is below its minimum or above its maximum"
+    case .wrongLength: "is shorter or longer than allowed"
+    case .patternMismatch: "does not match its pattern"
+    case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+    case .patternTooCostly:
+      "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
+    case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
+    case .notANumber: "is not a number"
+    case .unknownCase: "has a raw value that no case has"
+    case .notEncodable: "cannot be encoded"
+    case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
+    case .foreignObject:
+      "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
+    case .deleteDenied: "denies the deletion while it has objects"
+    case .inaccessible: "has changes but no row any more; refresh or roll back"
+    case .refused(let text): "was refused: \(text)"
+    case .notDerivable(let text): "cannot be derived: \(text)"
+    }
   }
 }
 
