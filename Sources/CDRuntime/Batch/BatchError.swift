@@ -61,7 +61,7 @@ extension BatchMistake: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
     let place = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
-    return "\(subject) of \(place) \(reason.rule)"
+    return "\(subject) of \(place) \(reason)"
   }
 }
 

@@ -18,7 +18,7 @@ extension BatchRun {
     try checkMissing(properties)
     let statement = try insertStatement(properties, uniqueness)
     let writer = RowWriter()
-    let stores = Dictionary(context.database.stores.map { ($0.place, $0.storeID) }) { first, _ in first }
+    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
     var row = BatchRowWriter(
       properties, of: entity, in: model, storeIDs: stores, statement.handle, writer)
     let first = try firstKey()
@@ -111,18 +111,18 @@ extension BatchRun {
 
   /// The first key that no object has had or will have.
   private func firstKey() throws -> ObjectKey {
-    guard let store = context.database.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    guard let store = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     let statement = try connection.statement(
-      "SELECT \"next\" FROM \(store.schema).\"_cdgen_keys\" WHERE \"entity\" = ?1")
+      "SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1")
     defer { statement.reset() }
     statement.bind(model.entities[entity.root].name, at: 1)
     return try statement.step() ? max(1, statement.int64(0)) : 1
   }
 
   private func reserve(upTo key: ObjectKey) throws {
-    guard let store = context.database.home(of: entity) else { return }
+    guard let store = stores.home(of: entity) else { return }
     try execute(
-      "INSERT INTO \(store.schema).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
+      "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
         + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = ?2",
       [.string(model.entities[entity.root].name), .int(key)])
   }

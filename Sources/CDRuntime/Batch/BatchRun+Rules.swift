@@ -94,11 +94,11 @@ extension BatchRun {
 
   /// Lists the files that rows refer to, for a later collection.
   func listFiles(_ slots: [SlotPlan], of entity: EntityPlan, _ rows: RowChoice) throws {
-    guard let store = context.database.home(of: entity), store.files != nil else { return }
+    guard let store = stores.home(of: entity), store.files != nil else { return }
     for slot in slots where slot.attribute?.storesExternally == true {
       for column in slot.columns.map({ SQLite.quoted(entity.columns[$0].name) }) {
         try execute(
-          "INSERT OR REPLACE INTO \(store.schema).\"_cdgen_files\" (\"name\", \"time\") "
+          "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
             + "SELECT t0.\(column), \(now.timeIntervalSinceReferenceDate) FROM \(SQLite.quoted(entity.table)) AS t0 "
             + "WHERE typeof(t0.\(column)) = 'text' AND \(rows.sql)", rows.bindings)
       }

@@ -84,7 +84,7 @@ extension BatchRun {
     var found: [BatchMistake] = []
     let name = entity.name
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = context.database.home(of: model.entities[relationship.destination])
+      let home = stores.home(of: model.entities[relationship.destination])
       if home?.storeID != id.storeID {
         found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
       }

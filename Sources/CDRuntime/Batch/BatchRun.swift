@@ -11,6 +11,8 @@ final class BatchRun {
   let context: ManagedObjectContext
   let connection: SQLiteConnection
   let entity: EntityPlan
+  /// The stores that the connection has open.
+  let stores: StoreSet
   /// What was changed, by the place of the entity.
   private(set) var inserted: [Int: [ClosedRange<ObjectKey>]] = [:]
   private(set) var updated: [Int: [ObjectKey]] = [:]
@@ -28,13 +30,14 @@ final class BatchRun {
     self.context = context
     self.connection = connection
     self.entity = entity
+    stores = context.database.stores
   }
 
   /// Runs a batch: all of it or, where it throws, nothing.
   ///
   /// - Parameter body: Gives how many objects the request was for.
   func run(_ body: () throws -> Int) throws -> BatchResult {
-    guard let home = context.database.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    guard let home = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(home)
     var count = 0
     do {
@@ -96,12 +99,14 @@ final class BatchRun {
 
   private func writeHistory() throws {
     let changes = changes
-    for store in context.database.stores {
-      guard let text = HistoryText.text(changes, of: store.storeID) else { continue }
+    let touched = stores.all.filter { HistoryText.text(changes, of: $0.storeID) != nil }
+    let mark = touched.count > 1 ? HistoryText.Mark(save: UUID(), stores: touched.map(\.storeID)) : nil
+    for store in touched {
+      guard let text = HistoryText.text(changes, of: store.storeID, mark) else { continue }
       // A delete rule may have led to another store.
       try check(store)
       let statement = try connection.statement(
-        "INSERT INTO \(store.schema).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
+        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
           + "VALUES (?, ?, ?, ?)")
       let writer = RowWriter()
       writer.start(statement.handle)

@@ -17,26 +17,27 @@ struct HistoryReader {
   /// What a connection of its own is used for.
   struct Session {
     let connection: SQLiteConnection
-    let database: SQLiteDatabase
+    let stores: StoreSet
+    let origin: String
     let model: ModelPlan
   }
 
   func read<Result>(_ body: (Session) throws -> Result) throws -> Result {
-    let connection = try database.takeReader()
-    defer { database.giveBack(connection) }
-    return try body(Session(connection: connection, database: database, model: model))
+    let (connection, stores) = try database.takeReader()
+    defer { database.giveBack(connection, of: stores) }
+    return try body(Session(connection: connection, stores: stores, origin: database.origin, model: model))
   }
 }
 
 extension HistoryReader.Session {
   func currentToken() throws -> HistoryToken {
     var saves: [String: Int64] = [:]
-    for store in database.stores { saves[store.storeID.uuidString] = try newest(store) }
+    for store in stores.all { saves[store.storeID.uuidString] = try newest(store) }
     return HistoryToken(saves: saves)
   }
 
   private func newest(_ store: SQLiteStore) throws -> Int64 {
-    let statement = try connection.statement("SELECT max(\"id\") FROM \(store.schema).\"_cdgen_history\"")
+    let statement = try connection.statement("SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
     defer { statement.reset() }
     return try statement.step() ? statement.int64(0) : 0
   }
@@ -46,11 +47,11 @@ extension HistoryReader.Session {
   ) throws -> [HistoryTransaction] {
     var result: [HistoryTransaction] = []
     var reached = token ?? HistoryToken(saves: [:])
-    for store in database.stores {
+    for store in stores.all {
       let id = store.storeID.uuidString
       let seen = token?.saves[id] ?? 0
       let statement = try connection.statement(
-        "SELECT \"id\", \"time\", \"origin\", \"author\", \"changes\" FROM \(store.schema).\"_cdgen_history\" "
+        "SELECT \"id\", \"time\", \"origin\", \"author\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" "
           + "WHERE \"id\" > ?1 ORDER BY \"id\"")
       defer { statement.reset() }
       statement.bind(seen, at: 1)
@@ -70,7 +71,7 @@ extension HistoryReader.Session {
           HistoryTransaction(
             date: row.date(0), author: writer, storeID: store.storeID,
             changes: changes(statement.string(4) ?? "", of: store),
-            isOwn: statement.string(2) == database.origin, token: reached))
+            isOwn: statement.string(2) == origin, token: reached))
       }
     }
     return result

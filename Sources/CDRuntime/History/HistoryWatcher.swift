@@ -58,7 +58,7 @@ actor HistoryWatcher {
   private var gone: Set<UUID> = []
   private var polling: Task<Void, Never>?
   /// A connection that is kept, since its `data_version` is what tells of other connections' writing.
-  private var connection: SQLiteConnection?
+  private var connection: (connection: SQLiteConnection, stores: StoreSet)?
   private var lastVersions: [String] = []
 
   init(_ coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
@@ -72,7 +72,7 @@ actor HistoryWatcher {
     if gone.remove(id) != nil { return }
     listeners[id] = Listener(continuation: continuation, token: token)
     tell()
-    guard polling == nil, !coordinator.database.isInMemory else { return }
+    guard polling == nil, !coordinator.database.stores.isInMemory else { return }
     polling = Task { [weak self] in
       while !Task.isCancelled {
         try? await Task.sleep(for: Self.interval)
@@ -94,10 +94,12 @@ actor HistoryWatcher {
   private func poll() {
     guard !listeners.isEmpty else { return }
     do {
-      let connection = try connection ?? coordinator.database.takeReader()
-      self.connection = connection
-      let versions = try coordinator.database.stores.map {
-        try connection.scalar("PRAGMA \($0.schema).data_version") ?? ""
+      // A store that is removed is to be let go of.
+      if connection?.stores.removals != coordinator.database.stores.removals { connection = nil }
+      let (connection, stores) = try connection ?? coordinator.database.takeReader()
+      self.connection = (connection, stores)
+      let versions = try stores.all.map {
+        try connection.scalar("PRAGMA \(stores.schema(of: $0)).data_version") ?? ""
       }
       guard versions != lastVersions else { return }
       lastVersions = versions

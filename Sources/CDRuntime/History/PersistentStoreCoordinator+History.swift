@@ -48,9 +48,10 @@ extension PersistentStoreCoordinator {
 
   private func purge(_ condition: String, _ isMeant: (SQLiteStore) -> Bool) throws {
     try database.writer.use { connection in
-      for store in database.stores where !store.isReadOnly && isMeant(store) {
+      let stores = database.stores
+      for store in stores.all where !store.isReadOnly && isMeant(store) {
         try store.checkIdentity()
-        let table = "\(store.schema).\"_cdgen_history\""
+        let table = "\(stores.schema(of: store)).\"_cdgen_history\""
         try connection.execute(
           "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
       }
