@@ -66,7 +66,9 @@ struct BatchProperty {
   /// Whether a row without the value is the schema's: what it has then.
   var defaultValue: FetchedValue {
     if case .reference = kind { return .object(nil) }
-    return .attribute(slot.columns.count > columns.count ? .null : slot.attribute?.defaultValue.map(EvaluationClock.value) ?? .null)
+    return .attribute(
+      slot.columns.count > columns.count
+        ? .null : slot.attribute?.defaultValue.map(EvaluationClock.value) ?? .null)
   }
 
   /// What a value is kept as, a value a column.

@@ -64,7 +64,9 @@ extension BatchRun {
       for case let relationship? in entity.relationships {
         let rule = relationship.description.deleteRule
         if rule == .noAction { continue }
-        if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil { continue }
+        if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil {
+          continue
+        }
         let others = try related(relationship, of: keys).filter(stays)
         guard !others.isEmpty else { continue }
         if rule == .deny { throw try denial(relationship, keys, stays) }

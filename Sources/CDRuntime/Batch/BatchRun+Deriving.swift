@@ -78,7 +78,9 @@ extension BatchRun {
     var assignments: [String] = []
     var values: [AttributeValue] = []
     for slot in object.scope.plan.derivedSlots {
-      guard let value = try reading.derivedValue(of: object, object.scope.plan.slots[slot], evaluator) else { continue }
+      guard let value = try reading.derivedValue(of: object, object.scope.plan.slots[slot], evaluator) else {
+        continue
+      }
       let column = object.scope.plan.columns[object.scope.plan.slots[slot].columns.lowerBound]
       assignments.append("\(SQLite.quoted(column.name)) = ?")
       values.append(value.stored)

@@ -36,7 +36,11 @@ extension BatchRun {
           try statement.run()
           key += 1
         } else if let written = try writtenKey(statement) {
-          if written == key { key += 1 } else { replaced.append(FetchedKey(key: written, entity: entity.index)) }
+          if written == key {
+            key += 1
+          } else {
+            replaced.append(FetchedKey(key: written, entity: entity.index))
+          }
         }
       } catch let error as StoreError where error.isUniquenessViolation {
         throw BatchError.notUnique(
@@ -89,7 +93,9 @@ extension BatchRun {
     for slot in entity.slots where slot.isStored && !slots.contains(slot.number) {
       switch slot.kind {
       case .attribute(let attribute, _), .composite(let attribute, _):
-        if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil { note(slot.name) }
+        if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil {
+          note(slot.name)
+        }
       case .relationship(let relationship):
         if !relationship.description.isOptional { note(slot.name) }
       }
@@ -102,7 +108,8 @@ extension BatchRun {
     let fields = Set(given.map(\.name))
     for slot in entity.slots where slots.contains(slot.number) {
       guard case .composite(_, let all) = slot.kind, !fields.contains(slot.name) else { continue }
-      for field in all where !field.description.isOptional && !fields.contains("\(slot.name).\(field.description.name)") {
+      for field in all
+      where !field.description.isOptional && !fields.contains("\(slot.name).\(field.description.name)") {
         note("\(slot.name).\(field.description.name)")
       }
     }
@@ -153,7 +160,11 @@ extension BatchRun {
       case .uuid: values.append("randomblob(16)")
       case .now, .value:
         values.append("?\(given.count + constants.count + 2)")
-        if case .value(let value) = value { constants.append(value.stored) } else { constants.append(AttributeValue.date(now).stored) }
+        if case .value(let value) = value {
+          constants.append(value.stored)
+        } else {
+          constants.append(AttributeValue.date(now).stored)
+        }
       }
     }
     let sql =

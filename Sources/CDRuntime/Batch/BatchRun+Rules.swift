@@ -74,7 +74,8 @@ extension BatchRun {
     }
     let statement = try connection.statement(
       "SELECT t0._pk, (\(count)) AS n FROM \(SQLite.quoted(owner.table)) AS t0 "
-        + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT n BETWEEN ? AND ? LIMIT \(BatchRowWriter.mostMistakes)")
+        + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT n BETWEEN ? AND ? LIMIT \(BatchRowWriter.mostMistakes)"
+    )
     defer { statement.reset() }
     statement.bind([Self.list(keys), .int(Int64(least)), .int(Int64(most))])
     var mistakes: [BatchMistake] = []

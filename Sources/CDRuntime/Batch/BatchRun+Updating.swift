@@ -234,9 +234,12 @@ extension CellType {
   /// Whether every value that SQL calculates is one of the column's.
   fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
     switch (self, kind) {
-    case (.int16, .int(let range)): Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
-    case (.int32, .int(let range)): Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
-    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid), (.data, .data),
+    case (.int16, .int(let range)):
+      Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
+    case (.int32, .int(let range)):
+      Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
+    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid),
+      (.data, .data),
       (.url, .url), (.decimal, .decimal), (.float, .float):
       true
     default: false

@@ -141,7 +141,8 @@ enum HistoryText {
     }
     guard !entities.isEmpty else { return nil }
     // There may be a range for every other row of a table: no tree is built of them.
-    var text = "{" + (mark.map { JSONValue.string(Mark.key).canonicalText + ":" + $0.json.canonicalText } ?? "")
+    var text =
+      "{" + (mark.map { JSONValue.string(Mark.key).canonicalText + ":" + $0.json.canonicalText } ?? "")
     for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
       text += (text.utf8.count > 1 ? "," : "") + JSONValue.string(name).canonicalText + ":{"
       for (number, kind) in kinds.enumerated() {

@@ -54,6 +54,7 @@
 /// - ``objectIDs(for:)``
 /// - ``dictionaries(for:)``
 /// - ``count(for:)``
+/// - ``aggregates(for:)``
 ///
 /// ### By the entity's name
 /// - ``objects(forEntityNamed:matching:using:)``

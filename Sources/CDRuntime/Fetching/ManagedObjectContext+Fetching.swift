@@ -91,7 +91,7 @@ extension ManagedObjectContext {
   }
 
   /// Learns what others have saved, where no snapshot is held.
-  private func catchUpForFetch() throws {
+  func catchUpForFetch() throws {
     let connection = try reader()
     if !reading.isOpen { try catchUp(connection) }
   }

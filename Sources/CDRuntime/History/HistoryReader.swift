@@ -37,7 +37,8 @@ extension HistoryReader.Session {
   }
 
   private func newest(_ store: SQLiteStore) throws -> Int64 {
-    let statement = try connection.statement("SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
+    let statement = try connection.statement(
+      "SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
     defer { statement.reset() }
     return try statement.step() ? statement.int64(0) : 0
   }

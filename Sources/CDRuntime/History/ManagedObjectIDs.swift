@@ -33,7 +33,8 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   /// Some identifiers.
   public init(_ ids: some Sequence<ManagedObjectID>) {
-    self.init(ranges: ids.map { Group(storeID: $0.storeID, entityName: $0.entityName, keys: $0.key...$0.key) })
+    self.init(
+      ranges: ids.map { Group(storeID: $0.storeID, entityName: $0.entityName, keys: $0.key...$0.key) })
   }
 
   /// Ranges in any order, which may touch or overlap. What a file says may be of any length: what no index reaches is

@@ -85,7 +85,9 @@ public struct FetchedResultsDiff: Hashable, Sendable {
 
     var oldPlaces: [ManagedObjectID: FetchedIndex] = [:]
     for (section, content) in old.enumerated() {
-      for (item, id) in content.ids.enumerated() { oldPlaces[id] = FetchedIndex(section: section, item: item) }
+      for (item, id) in content.ids.enumerated() {
+        oldPlaces[id] = FetchedIndex(section: section, item: item)
+      }
     }
     var insertions: [FetchedIndex] = []
     var moves: [Move] = []

@@ -42,7 +42,8 @@ import Testing
     // The book and its reviews.
     #expect(result.changes.deleted.count == 4 && result.changes.deleted.contains(books[0].objectID))
     // The sequel, whose reference was to it, and the tag.
-    #expect(result.changes.updated.contains(books[1].objectID) && result.changes.updated.contains(tag.objectID))
+    #expect(
+      result.changes.updated.contains(books[1].objectID) && result.changes.updated.contains(tag.objectID))
     #expect(try Review.count(in: context) == 9)
     #expect(books[0].isInaccessible)
     #expect(books[1].prequel == nil && tag.books == [] && shelf.favourite == nil)

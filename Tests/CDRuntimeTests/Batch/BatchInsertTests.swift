@@ -66,7 +66,9 @@ import Testing
     } catch BatchError.invalid(let found) {
       mistakes = found
     }
-    #expect(mistakes.map(\.row) == [1, 3] && mistakes.allSatisfy { $0.property == "stars" && $0.reason == .outOfRange })
+    #expect(
+      mistakes.map(\.row) == [1, 3]
+        && mistakes.allSatisfy { $0.property == "stars" && $0.reason == .outOfRange })
     #expect(try Review.count(in: context) == 0)
     #expect(throws: BatchError.self) {
       try context.execute(BatchInsertRequest<Book>(["a"], columns: [.set(\.title) { $0 }]))
@@ -105,10 +107,12 @@ import Testing
     #expect(books.map(\.price) == [Decimal(string: "9.99"), 5])
     #expect(books.map(\.shippedTo) == [nil, Address(street: "Main")])
     #expect(throws: PropertyError.unknownKey(entity: "Tag", key: "nam")) {
-      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "nam": "b"]]))
+      try context.execute(
+        BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "nam": "b"]]))
     }
     #expect(throws: BatchError.notWritable(entity: "Tag", key: "books")) {
-      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "books": nil]]))
+      try context.execute(
+        BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "books": nil]]))
     }
     #expect(throws: FetchError.abstractEntity("Publication")) {
       try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Publication", rows: []))
@@ -141,12 +145,14 @@ import Testing
     context.rollback()
     #expect(throws: BatchError.danglingReferences(entity: "Review")) {
       try context.execute(
-        BatchInsertRequest<Review>([1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in gone }]))
+        BatchInsertRequest<Review>(
+          [1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in gone }]))
     }
     let wrong = author.objectID
     #expect(throws: PropertyError.self) {
       try context.execute(
-        BatchInsertRequest<Review>([1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in wrong }]))
+        BatchInsertRequest<Review>(
+          [1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in wrong }]))
     }
     #expect(try Review.count(in: context) == 0)
   }

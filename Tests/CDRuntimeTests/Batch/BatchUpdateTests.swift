@@ -25,7 +25,8 @@ import Testing
 
   @Test func valuesAreSetAndAnnouncedAndVersionsRise() throws {
     let result = try context.execute(
-      BatchUpdateRequest<Book>(where: \.salesRank < 3, set: [.set(\.price, to: 1), .set(\.priority, to: .high)]))
+      BatchUpdateRequest<Book>(
+        where: \.salesRank < 3, set: [.set(\.price, to: 1), .set(\.priority, to: .high)]))
     #expect(result.count == 3)
     #expect(result.changes == ObjectChanges(updated: ManagedObjectIDs(books[0..<3].map(\.objectID))))
     #expect(try Book.fetch(where: \.price == 1, in: context) == Array(books[0..<3]))
@@ -38,7 +39,11 @@ import Testing
   @Test func anObjectWithChangesConflictsAtItsSave() throws {
     books[0].title = "Mine"
     try context.execute(BatchUpdateRequest<Book>(set: [.set(\.price, to: 1)]))
-    #expect(throws: SaveError.conflict([SaveConflict(reason: .changed, objectID: books[0].objectID, keys: ["price"])])) {
+    #expect(
+      throws: SaveError.conflict([
+        SaveConflict(reason: .changed, objectID: books[0].objectID, keys: ["price"])
+      ])
+    ) {
       try context.save()
     }
   }
@@ -47,14 +52,19 @@ import Testing
     try context.execute(
       BatchUpdateRequest<Book>(
         where: { $0.salesRank != nil },
-        set: [.set("title", to: try ValueExpression(format: "title + '!'")), .set(\.salesRank, to: { $0.salesRank * 2 })]))
+        set: [
+          .set("title", to: try ValueExpression(format: "title + '!'")),
+          .set(\.salesRank, to: { $0.salesRank * 2 }),
+        ]))
     #expect(books.map(\.title).prefix(6) == ["T0!", "T1!", "T2!", "T3!", "T4!", "T5"])
     #expect(books.map(\.salesRank).prefix(6) == [0, 2, 4, 6, 8, nil])
     // Over the objects of others, of which some are in the batch.
     try context.execute(
       BatchUpdateRequest<Book>(
         FetchRequest(entityName: "Book"),
-        set: [.set("salesRank", to: try ValueExpression(format: "author.publications.@count + (salesRank ?? 0)"))]))
+        set: [
+          .set("salesRank", to: try ValueExpression(format: "author.publications.@count + (salesRank ?? 0)"))
+        ]))
     #expect(books.map(\.salesRank).prefix(6) == [10, 12, 14, 16, 18, 10])
   }
 
@@ -67,7 +77,8 @@ import Testing
     do {
       try context.execute(
         BatchUpdateRequest<Book>(
-          FetchRequest(entityName: "Book"), set: [.set("price", to: try ValueExpression(format: "salesRank - 2"))]))
+          FetchRequest(entityName: "Book"),
+          set: [.set("price", to: try ValueExpression(format: "salesRank - 2"))]))
       Issue.record("prices below 0 are refused")
     } catch BatchError.invalid(let mistakes) {
       #expect(mistakes.first?.objectID == books[0].objectID && mistakes.first?.reason == .outOfRange)
@@ -85,14 +96,18 @@ import Testing
     let target = books[1].objectID
     let result = try context.execute(
       BatchUpdateRequest<Review>(where: \.stars <= 2, set: [.set(\.book, to: target)]))
-    #expect(result.count == 2 && result.changes.updated.contains(books[0].objectID) && result.changes.updated.contains(target))
+    #expect(
+      result.count == 2 && result.changes.updated.contains(books[0].objectID)
+        && result.changes.updated.contains(target))
     #expect(books[0].reviews.map(\.stars) == [3, 4] && books[1].reviews.map(\.stars) == [5, 1, 2])
     #expect(books[0].reviewCount == 2 && books[1].reviewCount == 3)
   }
 
   @Test func aConditionBeyondSQLChoosesTheSameObjects() throws {
     let odd = try FetchPredicate(format: "title MATCHES 'T[13579]' AND title.length == 2")
-    #expect(try context.execute(BatchUpdateRequest<Book>(FetchRequest(where: odd), set: [.set(\.price, to: 2)])).count == 5)
+    #expect(
+      try context.execute(BatchUpdateRequest<Book>(FetchRequest(where: odd), set: [.set(\.price, to: 2)]))
+        .count == 5)
     #expect(try Book.fetch(where: \.price == 2, in: context).map(\.isbn) == ["1", "3", "5", "7", "9"])
     var two = FetchRequest<Book>()
     two.sortKeys = [SortKey("title", ascending: false)]

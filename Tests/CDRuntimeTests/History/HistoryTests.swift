@@ -13,7 +13,9 @@ import Testing
     container = try store.container()
   }
 
-  private func saveTag(_ name: String, author: String? = nil, in container: PersistentContainer) throws -> ManagedObjectID {
+  private func saveTag(_ name: String, author: String? = nil, in container: PersistentContainer) throws
+    -> ManagedObjectID
+  {
     let context = container.newContext()
     context.transactionAuthor = author
     let tag = Tag(name: name, in: context)

@@ -21,9 +21,13 @@ import Testing
   }
 
   /// What a list does with a diff.
-  private func apply(_ diff: FetchedResultsDiff, to old: [[ManagedObjectID]], _ new: [[ManagedObjectID]]) -> [[ManagedObjectID]] {
+  private func apply(_ diff: FetchedResultsDiff, to old: [[ManagedObjectID]], _ new: [[ManagedObjectID]])
+    -> [[ManagedObjectID]]
+  {
     var list = old
-    for index in (diff.deletions + diff.moves.map(\.from)).sorted(by: >) { list[index.section].remove(at: index.item) }
+    for index in (diff.deletions + diff.moves.map(\.from)).sorted(by: >) {
+      list[index.section].remove(at: index.item)
+    }
     for section in diff.deletedSections.sorted(by: >) {
       #expect(list[section].isEmpty)
       list.remove(at: section)
@@ -50,7 +54,9 @@ import Testing
     try other.save()
     _ = try Author.objects(in: context)
     #expect(results.fetchedObjects == [a, c])
-    #expect(results.object(at: FetchedIndex(section: 0, item: 1)) == c && results.object(at: FetchedIndex(section: 1, item: 0)) == nil)
+    #expect(
+      results.object(at: FetchedIndex(section: 0, item: 1)) == c
+        && results.object(at: FetchedIndex(section: 1, item: 0)) == nil)
     var told: [FetchedResultsDiff] = []
     for await diff in diffs {
       told.append(diff)
@@ -82,7 +88,7 @@ import Testing
 
   @Test(arguments: 1...6)
   func afterAnyChangeTheResultsAreThoseOfAFetch(seed: UInt64) throws {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     let author = Author(name: "Thoreau", in: context)
     try context.save()
     var request = FetchRequest<Book>(where: { $0.salesRank != 3 })
@@ -114,14 +120,15 @@ import Testing
       let fetched = try context.fetch(sorted)
       #expect(results.fetchedObjects == fetched)
       for section in results.sections {
-        #expect(section.objects.allSatisfy { section.value == .value($0.priority) } && !section.objects.isEmpty)
+        #expect(
+          section.objects.allSatisfy { section.value == .value($0.priority) } && !section.objects.isEmpty)
       }
     }
   }
 
   @Test(arguments: 1...20)
   func everyDiffLeadsToTheNewResults(seed: UInt64) throws {
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     let author = Author(name: "Thoreau", in: context)
     let books = (0..<12).map { Book(title: "\($0)", isbn: "\($0)", author: author, in: context) }
     try context.save()
@@ -139,18 +146,5 @@ import Testing
       let new = results.sections.map { $0.objects.map(\.objectID) }
       #expect(apply(diff, to: old, new) == new)
     }
-  }
-}
-
-/// A small generator of numbers, so that a failure can be had again.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
   }
 }
