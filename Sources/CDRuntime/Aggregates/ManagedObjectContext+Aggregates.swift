@@ -24,7 +24,7 @@ extension ManagedObjectContext {
     guard let having = request.having else { return groups }
     let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0) })
     return try groups.filter { group in
-      do {
+      do throws(EvaluationError) {
         return try evaluator.matches(having, Self.subject(group))
       } catch {
         throw FetchError(error)

@@ -4,17 +4,12 @@
 /// goes to which attribute is said once, by a column each:
 ///
 /// ```swift
-/// struct Record { var title: String, isbn: String, rank: Int64 }
-/// let records = (1...100_000).lazy.map { Record(title: "Volume \($0)", isbn: "\($0)", rank: $0) }
-/// let publisherID = publisher.objectID
-/// let request = BatchInsertRequest<Publisher>(
-///   records,
-///   columns: [
-///     .set(\.name) { $0.title },
-///     .set(\.founded) { _ in now },
-///   ])
+/// struct Record { var name: String, born: Date? }
+/// let records = (1...100_000).lazy.map { Record(name: "Author \($0)", born: $0 % 2 == 0 ? now : nil) }
+/// let request = BatchInsertRequest<Author>(
+///   records, columns: [.set(\.name) { $0.name }, .set(\.born) { $0.born }])
 /// let result = try context.execute(request)
-/// print(result.count, result.changes.inserted.first ?? publisherID)
+/// print(result.count, result.changes.inserted.first ?? author.objectID)
 /// ```
 ///
 /// Dictionaries, of the form that ``ManagedObjectContext/dictionaries(for:)`` gives, do where there is no class:
@@ -85,7 +80,7 @@ public enum BatchUniqueness: Hashable, Sendable {
 /// What a batch insert takes from each of its rows for an attribute or a to-one relationship.
 ///
 /// ```swift
-/// let columns: [BatchColumn<Book, (title: String, rank: Int64?, publisher: ManagedObjectID)>] = [
+/// let columns: [BatchColumn<Book, (title: String, rank: Int32?, publisher: ManagedObjectID)>] = [
 ///   .set(\.title) { $0.title },
 ///   .set(\.salesRank) { $0.rank },
 ///   .set(\.publisher) { $0.publisher },
