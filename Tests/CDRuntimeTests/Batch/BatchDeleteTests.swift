@@ -15,7 +15,7 @@ import Testing
     let author = Author(name: "Thoreau", in: context)
     books = (0..<4).map { number in
       let book = Book(title: "T\(number)", isbn: "\(number)", author: author, in: context)
-      book.addToReviews((1...3).map { Review(stars: $0, in: context) })
+      for stars in 1...3 { book.addToReviews(Review(stars: Int16(stars), in: context)) }
       return book
     }
     books[0].sequel = books[1]

@@ -8,7 +8,17 @@ import Testing
   private let context: ManagedObjectContext
   private let author: Author
 
-  private typealias Record = (title: String, isbn: String, rank: Int64?)
+  private struct Record {
+    let title: String
+    let isbn: String
+    let rank: Int64?
+
+    init(_ title: String, _ isbn: String, _ rank: Int64?) {
+      self.title = title
+      self.isbn = isbn
+      self.rank = rank
+    }
+  }
 
   init() throws {
     store = try TemporaryStore()
@@ -18,7 +28,7 @@ import Testing
   }
 
   private func request(
-    _ records: some Sequence<(title: String, isbn: String, rank: Int64?)>
+    _ records: some Sequence<Record>
   ) -> BatchInsertRequest<Book> {
     let id = author.objectID
     return BatchInsertRequest(
@@ -32,14 +42,16 @@ import Testing
 
   @Test func rowsHaveTheirValuesDefaultsAndReferences() throws {
     let result = try context.execute(
-      request((1...1000).lazy.map { ("Volume \($0)", "\($0)", $0 % 2 == 0 ? nil : Int64($0)) }))
+      request((1...1000).lazy.map { Record("Volume \($0)", "\($0)", $0 % 2 == 0 ? nil : Int64($0)) }))
     #expect(result.count == 1000 && result.changes.inserted.count == 1000)
     #expect(result.changes.updated.isEmpty && result.changes.deleted.isEmpty)
     let other = try store.freshContext()
     let books = try Book.objects(in: other)
     #expect(books.map(\.objectID) == Array(result.changes.inserted))
     #expect(books.map(\.title) == (1...1000).map { "Volume \($0)" })
-    #expect(books.map(\.salesRank) == (1...1000).map { $0 % 2 == 0 ? nil : Int64($0) })
+    for (number, book) in books.enumerated() {
+      #expect(book.salesRank == (number % 2 == 0 ? Int64(number + 1) : nil))
+    }
     #expect(books.allSatisfy { $0.price == Decimal(string: "9.99") && $0.priority == .normal })
     #expect(books.allSatisfy { abs($0.added.timeIntervalSinceNow) < 60 && $0.reviewCount == 0 })
     #expect(try Author.objects(in: other)[0].publications.count == 1000)
@@ -76,17 +88,17 @@ import Testing
   }
 
   @Test func aRowWithTakenUniqueValuesIsRefusedKeptOrUpdatesTheOther() throws {
-    try context.execute(request([("A", "1", 1)]))
+    try context.execute(request([Record("A", "1", 1)]))
     #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: 1)) {
-      try context.execute(request([("B", "2", 2), ("C", "1", 3)]))
+      try context.execute(request([Record("B", "2", 2), Record("C", "1", 3)]))
     }
     #expect(try Book.count(in: context) == 1)
-    var keeping = request([("B", "2", 2), ("C", "1", 3)])
+    var keeping = request([Record("B", "2", 2), Record("C", "1", 3)])
     keeping.uniqueness = .keep
     let kept = try context.execute(keeping)
     #expect(kept.count == 1 && kept.changes.inserted.count == 1)
     #expect(try Book.objects(in: context).map(\.title) == ["A", "B"])
-    var updating = request([("D", "1", nil), ("E", "3", 3)])
+    var updating = request([Record("D", "1", nil), Record("E", "3", 3)])
     updating.uniqueness = .update
     let updated = try context.execute(updating)
     #expect(updated.count == 2 && updated.changes.inserted.count == 1 && updated.changes.updated.count == 1)
@@ -120,7 +132,7 @@ import Testing
   }
 
   @Test func rowsGoBehindTheOthersOfAnOrderedRelationshipAndCountInDerivedAttributes() throws {
-    try context.execute(request([("A", "1", nil)]))
+    try context.execute(request([Record("A", "1", nil)]))
     let book = try #require(try Book.objects(in: context).first)
     let first = Review(stars: 1, in: context)
     book.addToReviews(first)
