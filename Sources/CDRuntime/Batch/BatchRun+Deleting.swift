@@ -71,6 +71,7 @@ extension BatchRun {
         guard !others.isEmpty else { continue }
         if rule == .deny { throw try denial(relationship, keys, stays) }
         guard let inverse = inverse(of: relationship) else { continue }
+        readers += try others + self.readers(of: others, [inverse.name])
         if Self.hasCountRule(inverse) { counted.append((inverse, others.map(\.key))) }
         switch relationship.storage {
         case .reference:

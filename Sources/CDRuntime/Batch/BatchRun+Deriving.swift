@@ -8,7 +8,22 @@ extension BatchRun {
     guard model.hasDerivedSlots else { return }
     let new = keys.map { FetchedKey(key: $0, entity: entity.index) }
     let names = Set(names)
-    try derive(own: new + replaced, others: try readers(of: new, nil) + readers(of: replaced, names))
+    let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
+    let related = try self.touched(by: references, of: new + replaced)
+    try derive(own: new + replaced, others: try readers(of: new, nil) + readers(of: replaced, names) + related)
+  }
+
+  /// The objects at the other side of references that change, whose relationships change with them, and those that read
+  /// these.
+  func touched(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
+    guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
+    var result: [FetchedKey] = []
+    for relationship in references {
+      guard let inverse = inverse(of: relationship) else { continue }
+      let others = try related(relationship, of: keys.map(\.key))
+      result += try others + readers(of: others, [inverse.name])
+    }
+    return result
   }
 
   /// The objects with derived attributes that read what has changed of some objects.

@@ -49,7 +49,7 @@ extension BatchRun {
     } else {
       keys = try run.keys()
       let rows = RowChoice.list(keys.map(\.key))
-      readers = try self.readers(of: keys, names)
+      readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
       for relationship in references {
         if let inverse = inverse(of: relationship) {
           counted.append((inverse, try self.counted(behind: relationship, rows)))
@@ -71,7 +71,8 @@ extension BatchRun {
       }
     }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
-    try derive(own: keys, others: readers + self.readers(of: keys, names))
+    try derive(
+      own: keys, others: readers + self.readers(of: keys, names) + touched(by: references, of: keys))
     return keys.count
   }
 

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Inserts rows, without an object for each, in one transaction.
   ///
-  /// The store alone counts: unsaved changes of contexts have no part in it. Contexts learn of the rows when they next
-  /// read.
+  /// The store alone counts: unsaved changes of contexts have no part in it. This context learns of the rows at once,
+  /// others when they next read.
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
   ///   or ``StoreError``; nothing has been written then.
@@ -18,7 +18,8 @@ extension ManagedObjectContext {
   /// Sets values of all objects that meet a condition, without an object for each, in one transaction.
   ///
   /// The store alone counts: unsaved changes of contexts have no part in it. The rows' versions are raised, so that the
-  /// save of an object with unsaved changes finds a conflict; contexts learn of the others when they next read.
+  /// save of an object with unsaved changes finds a conflict. Objects of this context without any are read again, those of
+  /// other contexts when these next read.
   ///
   /// - Throws: ``FetchError``, ``PropertyError``, ``BatchError`` or ``StoreError``; nothing has been written then.
   @discardableResult
@@ -47,7 +48,8 @@ extension ManagedObjectContext {
       return try run.run { try body(run) }
     }
     database.watch.announce()
-    if changeObservers != nil { try learnOfSaves() }
+    // What this context has in memory follows at once.
+    if connection != nil || !seenSaves.isEmpty { try learnOfSaves() }
     return result
   }
 }
