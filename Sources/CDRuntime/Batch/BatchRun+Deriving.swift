@@ -10,7 +10,8 @@ extension BatchRun {
     let names = Set(names)
     let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
     let related = try self.touched(by: references, of: new + replaced)
-    try derive(own: new + replaced, others: try readers(of: new, nil) + readers(of: replaced, names) + related)
+    try derive(
+      own: new + replaced, others: try readers(of: new, nil) + readers(of: replaced, names) + related)
   }
 
   /// The objects at the other side of references that change, whose relationships change with them, and those that read
