@@ -38,6 +38,7 @@
 ///
 /// ### Contexts
 /// - ``viewContext``
+/// - ``automaticallyMergesChangesFromParent``
 /// - ``newContext()``
 /// - ``performBackgroundTask(_:)``
 public final class PersistentContainer: Sendable {
@@ -46,6 +47,19 @@ public final class PersistentContainer: Sendable {
 
   /// The context of the main actor. It reads one state of the store during a turn of the main actor.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
+
+  /// Whether ``viewContext`` learns of what others have saved when they do it: other contexts at once, other processes
+  /// within a quarter of a second. Otherwise it does so when it next reads, which a screen that shows what it has read
+  /// does not. False unless set.
+  ///
+  /// ```swift
+  /// container.automaticallyMergesChangesFromParent = true
+  /// for await changes in container.viewContext.changes { print(changes.refreshed) }
+  /// ```
+  @MainActor public var automaticallyMergesChangesFromParent: Bool {
+    get { view.merging != nil }
+    set { view.merge(newValue) }
+  }
 
   private let view: ViewContext
 
@@ -132,5 +146,30 @@ public final class PersistentContainer: Sendable {
     self.coordinator = coordinator
   }
 
-  deinit { coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self)) }
+  /// What merges others' saves while that is wanted.
+  private(set) var merging: Task<Void, Never>?
+
+  func merge(_ isWanted: Bool) {
+    guard isWanted != (merging != nil) else { return }
+    merging?.cancel()
+    merging = nil
+    guard isWanted else { return }
+    // Where the store cannot be read, the next fetch says why.
+    guard let changes = try? coordinator.changes() else { return }
+    merging = Task { @MainActor [weak self] in
+      do {
+        for try await _ in changes {
+          guard let self else { return }
+          try self.context.learnOfSaves()
+        }
+      } catch {
+        self?.merging = nil
+      }
+    }
+  }
+
+  deinit {
+    merging?.cancel()
+    coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self))
+  }
 }

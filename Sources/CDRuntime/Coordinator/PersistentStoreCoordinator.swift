@@ -37,6 +37,13 @@
 /// - ``removePersistentStore(withID:)``
 /// - ``destroyPersistentStore(at:)``
 ///
+/// ### What is saved
+/// - ``changes(after:)``
+/// - ``history(after:author:limit:)``
+/// - ``currentHistoryToken()``
+/// - ``purgeHistory(before:)``
+/// - ``purgeHistory(upTo:)``
+///
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {

@@ -24,6 +24,8 @@ final class SQLiteDatabase: Sendable {
   private let readers = ReaderPool()
   /// How many seconds to wait for others who write: as long as any of the stores would.
   private let busyTimeout: Double
+  /// Who is told of what is saved.
+  let watch = HistoryWatch()
   /// Tells the saves of this coordinator from those of others in the history.
   let origin = UUID().uuidString
   /// Keys that contexts have given back, by the place of the root entity.
