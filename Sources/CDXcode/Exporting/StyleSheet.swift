@@ -29,7 +29,7 @@ struct StyleSheet {
 
   func finished(_ draft: DraftElement) -> MarkupElement {
     var element = draft.element
-    element.children = draft.children.map(finished)
+    element.children += draft.children.map(finished)
     guard let key = draft.key else { return element }
     let names =
       (Self.styled[element.name] ?? []).union(element.name == "attribute" ? Self.styledByType : []).sorted()
