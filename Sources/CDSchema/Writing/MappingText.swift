@@ -47,7 +47,8 @@ public struct MappingText {
     if rule.isCustom { pairs.add("policy", "custom") }
     pairs.add("where", rule.filter?.canonicalText)
     pairs.add("attributes", rule.attributes.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)
-    pairs.add("relationships", rule.relationships.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)
+    pairs.add(
+      "relationships", rule.relationships.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)
     pairs.add("drop", rule.drops.isEmpty ? nil : .list(rule.drops.map { .text($0) }))
     return .mapping(pairs.list, .short)
   }

@@ -68,5 +68,7 @@ extension VersionText {
   }
 
   /// A number without a fraction that says nothing.
-  private static func number(_ text: String) -> String { text.hasSuffix(".0") ? String(text.dropLast(2)) : text }
+  private static func number(_ text: String) -> String {
+    text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
 }

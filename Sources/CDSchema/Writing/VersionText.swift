@@ -58,7 +58,8 @@ public struct VersionText {
   private func enumeration(_ description: EnumDescription) -> YAMLValue {
     var pairs = PairList()
     pairs.add("type", description.rawType.schemaName)
-    let isNamed = description.rawType == .string && description.cases.allSatisfy { $0.rawValue == .string($0.name) }
+    let isNamed =
+      description.rawType == .string && description.cases.allSatisfy { $0.rawValue == .string($0.name) }
     pairs.add(
       "cases",
       isNamed

@@ -10,7 +10,8 @@ enum YAMLScalar {
 
   /// The lines of a folded block; nil for a text that no such block holds, or that is no sentence.
   static func folded(_ text: String, width: Int) -> [String]? {
-    guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last, first != " ", last != " ",
+    guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last, first != " ",
+      last != " ",
       !text.unicodeScalars.contains(where: { needsEscape($0) }), text.contains(" ")
     else { return nil }
     var lines: [String] = []
@@ -44,7 +45,8 @@ enum YAMLScalar {
 
   private static func isPlain(_ text: String, isInFlow: Bool) -> Bool {
     let scalars = Array(text.unicodeScalars)
-    guard let first = scalars.first, let last = scalars.last, last != ":", last != " ", text != "<<", text != "="
+    guard let first = scalars.first, let last = scalars.last, last != ":", last != " ", text != "<<",
+      text != "="
     else { return false }
     if "?:,[]{}#&*!|>'\"%@` ".unicodeScalars.contains(first) { return false }
     if first == "-" {

@@ -42,7 +42,9 @@ struct VersionOrder {
     let stems = Set(keyed.filter { !$0.1.numbers.isEmpty }.map(\.1.stem))
     guard stems.count == 1, let stem = stems.first else { return nil }
     let unnumbered = keyed.filter { $0.1.numbers.isEmpty }
-    guard unnumbered.count <= 1, unnumbered.allSatisfy({ $0.1.stem == stem || $0.0 == bundle }) else { return nil }
+    guard unnumbered.count <= 1, unnumbered.allSatisfy({ $0.1.stem == stem || $0.0 == bundle }) else {
+      return nil
+    }
     guard Set(keyed.map(\.1.numbers)).count == names.count else { return nil }
     entries = keyed.sorted { $0.1.numbers.lexicographicallyPrecedes($1.1.numbers) }.map { Entry(name: $0.0) }
   }
@@ -64,7 +66,8 @@ struct VersionOrder {
     if !numbers.isEmpty {
       for word in ["version", "v"] where stem.lowercased().hasSuffix(word) {
         let rest = stem.dropLast(word.count)
-        guard rest.last.map({ !$0.isLetter || $0.isLowercase != stem[rest.endIndex].isLowercase }) ?? true else { continue }
+        guard rest.last.map({ !$0.isLetter || $0.isLowercase != stem[rest.endIndex].isLowercase }) ?? true
+        else { continue }
         stem = rest
         trim()
         break

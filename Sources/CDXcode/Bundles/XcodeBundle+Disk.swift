@@ -26,7 +26,9 @@ extension XcodeBundle {
     if name.hasSuffix(".xcdatamodel") {
       let stem = String(name.dropLast(".xcdatamodel".count))
       let file = path + "/contents"
-      if !FileManager.default.fileExists(atPath: file), FileManager.default.fileExists(atPath: path + "/elements") {
+      if !FileManager.default.fileExists(atPath: file),
+        FileManager.default.fileExists(atPath: path + "/elements")
+      {
         self.init(name: stem, path: path, versions: [], binaryNames: [stem])
       } else {
         let version = Version(name: stem, path: file, contents: try Self.bytes(file))
@@ -36,11 +38,13 @@ extension XcodeBundle {
     }
     guard name.hasSuffix(".xcdatamodeld") else {
       throw XcodeBundleError(
-        path: path, message: "a model of Xcode is a folder NAME.xcdatamodeld or NAME.xcdatamodel, and this is '\(name)'")
+        path: path,
+        message: "a model of Xcode is a folder NAME.xcdatamodeld or NAME.xcdatamodel, and this is '\(name)'")
     }
     var versions: [Version] = []
     var binary: [String] = []
-    for entry in Self.names(in: path) where entry.hasSuffix(".xcdatamodel") && Self.isFolder(path + "/" + entry) {
+    for entry in Self.names(in: path)
+    where entry.hasSuffix(".xcdatamodel") && Self.isFolder(path + "/" + entry) {
       let stem = String(entry.dropLast(".xcdatamodel".count))
       let file = "\(path)/\(entry)/contents"
       if FileManager.default.fileExists(atPath: file) {
@@ -56,9 +60,11 @@ extension XcodeBundle {
     }
     let current = path + "/.xccurrentversion"
     let currentName =
-      FileManager.default.fileExists(atPath: current) ? CurrentVersionFile.name(in: try Self.bytes(current)) : nil
+      FileManager.default.fileExists(atPath: current)
+      ? CurrentVersionFile.name(in: try Self.bytes(current)) : nil
     self.init(
-      name: String(name.dropLast(".xcdatamodeld".count)), path: path, versions: versions, currentName: currentName,
+      name: String(name.dropLast(".xcdatamodeld".count)), path: path, versions: versions,
+      currentName: currentName,
       binaryNames: binary)
   }
 
@@ -97,7 +103,9 @@ extension XcodeBundle {
 enum CurrentVersionFile {
   /// The current version's name without its extension; nil where the file does not say.
   static func name(in bytes: [UInt8]) -> String? {
-    guard let root = try? MarkupReader.read(bytes), let values = root.children("dict").first?.children else { return nil }
+    guard let root = try? MarkupReader.read(bytes), let values = root.children("dict").first?.children else {
+      return nil
+    }
     for (key, value) in zip(values, values.dropFirst())
     where key.name == "key" && key.text == "_XCCurrentVersionName" && value.name == "string" {
       let suffix = ".xcdatamodel"

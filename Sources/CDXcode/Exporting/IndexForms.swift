@@ -40,7 +40,10 @@ struct IndexForms {
       let elements = index.elements.map { key in
         MarkupElement(
           "fetchIndexElement",
-          [("property", key.keyPath), ("type", "Binary"), ("order", key.isAscending ? "ascending" : "descending")])
+          [
+            ("property", key.keyPath), ("type", "Binary"),
+            ("order", key.isAscending ? "ascending" : "descending"),
+          ])
       }
       result.append(MarkupElement("fetchIndex", [("name", form)], children: elements))
     }

@@ -23,7 +23,8 @@ struct RenamingIdentifiers {
       guard graph.entity(old) != nil else { continue }
       set(entity.name, identifiers.entities[old] ?? old)
       let owned: [(String, String?)] =
-        entity.attributes.map { ($0.name, $0.renamedFrom) } + entity.relationships.map { ($0.name, $0.renamedFrom) }
+        entity.attributes.map { ($0.name, $0.renamedFrom) }
+        + entity.relationships.map { ($0.name, $0.renamedFrom) }
       for (name, renamedFrom) in owned {
         // `Entity.name` speaks of another entity: Core Data sees only the name.
         let oldName = renamedFrom?.split(separator: ".").last.map(String.init) ?? name
@@ -40,7 +41,9 @@ struct RenamingIdentifiers {
 
   func entity(_ entity: EntityDescription) -> String? { entities[entity.name] }
 
-  func property(_ name: String, of entity: EntityDescription) -> String? { properties["\(entity.name).\(name)"] }
+  func property(_ name: String, of entity: EntityDescription) -> String? {
+    properties["\(entity.name).\(name)"]
+  }
 
   /// Takes what is kept for single elements, which counts for the versions that follow.
   mutating func apply(infoOf version: ModelVersion) {
@@ -48,7 +51,8 @@ struct RenamingIdentifiers {
       if let kept = entity.info["xcode.elementID"] {
         entities[entity.name] = kept == XcodeInfo.absent ? nil : kept
       }
-      let owned = entity.attributes.map { ($0.name, $0.info) } + entity.relationships.map { ($0.name, $0.info) }
+      let owned =
+        entity.attributes.map { ($0.name, $0.info) } + entity.relationships.map { ($0.name, $0.info) }
       for (name, info) in owned {
         guard let kept = info["xcode.elementID"] else { continue }
         properties["\(entity.name).\(name)"] = kept == XcodeInfo.absent ? nil : kept

@@ -52,8 +52,32 @@ struct StyleSheet {
         element[name] = value == XcodeInfo.absent ? nil : value
       }
     }
+    // What was put in stands where Xcode would have it.
+    element.attributes = element.attributes.enumerated()
+      .sorted { (Self.rank($0.element.name), $0.offset) < (Self.rank($1.element.name), $1.offset) }.map(
+        \.element)
     return element
   }
+
+  private static let order = [
+    "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+    "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData", "userDefinedModelVersionIdentifier",
+    "representedClassName", "isAbstract", "parentEntity", "optional", "transient", "toMany", "minCount",
+    "maxCount",
+    "deletionRule", "ordered", "destinationEntity", "inverseName", "inverseEntity", "attributeType",
+    "minValueString",
+    "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "defaultDateTimeInterval",
+    "defaultValueString",
+    "usesScalarValueType", "valueTransformerName", "customClassName", "composite",
+    "allowsExternalBinaryDataStorage",
+    "spotlightIndexingEnabled", "derived", "derivationExpression", "regularExpressionString", "indexed",
+    "elementID",
+    "versionHashModifier", "syncable", "codeGenerationType",
+  ]
+  private static let ranks = Dictionary(
+    order.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+
+  private static func rank(_ name: String) -> Int { ranks[name] ?? order.count }
 
   private func className(of key: ElementKey) -> String {
     if case .entity(let place) = key { return version.entities[place].swiftName }

@@ -27,7 +27,8 @@ extension VersionExporter {
       element["maxValueString"] = attribute.maximum.flatMap { ValueText.text(of: $0, type) }
     }
     if case .value(let value)? = attribute.defaultValue {
-      element[type == .date ? "defaultDateTimeInterval" : "defaultValueString"] = ValueText.text(of: value, type)
+      element[type == .date ? "defaultDateTimeInterval" : "defaultValueString"] = ValueText.text(
+        of: value, type)
     }
     switch type {
     case .int16, .int32, .int64, .float, .double, .bool: element["usesScalarValueType"] = "YES"
@@ -60,7 +61,8 @@ extension VersionExporter {
 /// What Xcode calls the types.
 enum AttributeTypeNames {
   private static let names: [(String, AttributeType)] = [
-    ("Integer 16", .int16), ("Integer 32", .int32), ("Integer 64", .int64), ("Boolean", .bool), ("Float", .float),
+    ("Integer 16", .int16), ("Integer 32", .int32), ("Integer 64", .int64), ("Boolean", .bool),
+    ("Float", .float),
     ("Double", .double), ("Decimal", .decimal), ("String", .string), ("Date", .date), ("Binary", .data),
     ("UUID", .uuid), ("URI", .url),
   ]
@@ -84,7 +86,8 @@ enum ValueText {
     case .bool(let flag): flag ? "YES" : "NO"
     case .int(let number): String(number)
     case .double(let number): type == .float ? Float(number).description : number.description
-    case .decimal(let number): number.description.contains(".") ? number.description : number.description + ".0"
+    case .decimal(let number):
+      number.description.contains(".") ? number.description : number.description + ".0"
     case .string(let text): text
     case .date(let date):
       date.timeIntervalSinceReferenceDate.description.hasSuffix(".0")

@@ -45,7 +45,8 @@ struct VersionExporter {
               "fetchRequest",
               [
                 ("name", template.name), ("entity", entity.name),
-                ("predicateString", template.predicate?.canonicalText), ("fetchLimit", template.limit.map(String.init)),
+                ("predicateString", template.predicate?.canonicalText),
+                ("fetchLimit", template.limit.map(String.init)),
               ])))
       }
     }
@@ -67,7 +68,8 @@ struct VersionExporter {
     let element = MarkupElement(
       "entity",
       [
-        ("name", entity.name), ("representedClassName", entity.swiftName), ("isAbstract", Self.yes(entity.isAbstract)),
+        ("name", entity.name), ("representedClassName", entity.swiftName),
+        ("isAbstract", Self.yes(entity.isAbstract)),
         ("parentEntity", entity.parent), ("elementID", identifiers.entity(entity)),
         ("versionHashModifier", entity.hashModifier), ("syncable", "YES"), ("codeGenerationType", "class"),
       ])
@@ -88,11 +90,13 @@ struct VersionExporter {
         "fetchRequest",
         [
           ("name", "fetchedPropertyFetchRequest"), ("entity", property.entity),
-          ("predicateString", property.predicate?.canonicalText), ("fetchLimit", property.limit.map(String.init)),
+          ("predicateString", property.predicate?.canonicalText),
+          ("fetchLimit", property.limit.map(String.init)),
         ])
       children.append(
         DraftElement(
-          .fetched(place, number), MarkupElement("fetchedProperty", [("name", property.name), ("optional", "YES")]),
+          .fetched(place, number),
+          MarkupElement("fetchedProperty", [("name", property.name), ("optional", "YES")]),
           [DraftElement(.fetchedRequest(place, number), request)] + userInfo(property.info)))
     }
     children += forms.elements.map { DraftElement(nil, $0) }
@@ -114,7 +118,9 @@ struct VersionExporter {
     return [DraftElement(nil, MarkupElement("userInfo", children: entries))]
   }
 
-  private func relationship(_ relationship: RelationshipDescription, of entity: EntityDescription) -> MarkupElement {
+  private func relationship(_ relationship: RelationshipDescription, of entity: EntityDescription)
+    -> MarkupElement
+  {
     let rule =
       switch relationship.deleteRule {
       case .nullify: "Nullify"

@@ -28,7 +28,9 @@ enum DefaultText {
       guard finite(text) != nil, let number = Decimal(string: text), !number.isNaN else { return nil }
       return Reading(value: .decimal(number))
     case .date:
-      guard let interval = finite(text), (-63_113_904_000..<252_423_993_600).contains(interval) else { return nil }
+      guard let interval = finite(text), (-63_113_904_000..<252_423_993_600).contains(interval) else {
+        return nil
+      }
       return Reading(value: .date(Date(timeIntervalSinceReferenceDate: interval)))
     case .uuid: return UUID(uuidString: text).map { Reading(value: .uuid($0)) }
     case .url:
@@ -41,7 +43,9 @@ enum DefaultText {
   private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> Reading? {
     if let number = Int64(text) { return range.contains(number) ? Reading(value: .int(number)) : nil }
     if let flag = word(text) { return Reading(value: .int(Int64(flag)), isOdd: true) }
-    guard let number = finite(text), let exact = Int64(exactly: number), range.contains(exact) else { return nil }
+    guard let number = finite(text), let exact = Int64(exactly: number), range.contains(exact) else {
+      return nil
+    }
     return Reading(value: .int(exact), isOdd: true)
   }
 
@@ -59,7 +63,8 @@ enum DefaultText {
   }
 
   private static func finite(_ text: String) -> Double? {
-    guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let number = Double(text), number.isFinite
+    guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let number = Double(text),
+      number.isFinite
     else { return nil }
     return number
   }
@@ -81,7 +86,8 @@ enum DefaultText {
     guard case .string(let text) = value else { return nil }
     if let least = attribute.minimumLength, text.count < least { return "is shorter than the least length" }
     if let most = attribute.maximumLength, text.count > most { return "is longer than the greatest length" }
-    if let pattern = attribute.pattern, let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z"),
+    if let pattern = attribute.pattern,
+      let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z"),
       expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) == nil
     {
       return "does not match the pattern"

@@ -8,7 +8,8 @@ struct HistoryImporter {
   private let bases: [[Int]]
 
   init(
-    entries: [VersionOrder.Entry], roots: [String: MarkupElement], modelName: String, options: XcodeImportOptions
+    entries: [VersionOrder.Entry], roots: [String: MarkupElement], modelName: String,
+    options: XcodeImportOptions
   ) {
     let found = entries.compactMap { entry in roots[entry.name].map { (entry, $0) } }
     let codables = CodableTypes.all(in: found.map(\.1))
@@ -20,7 +21,8 @@ struct HistoryImporter {
     }
     let names = found.map(\.0.name)
     bases = found.enumerated().map { place, pair in
-      pair.0.bases?.compactMap { base in names.firstIndex(of: base).map { $0 + 1 } } ?? (place == 0 ? [] : [place])
+      pair.0.bases?.compactMap { base in names.firstIndex(of: base).map { $0 + 1 } }
+        ?? (place == 0 ? [] : [place])
     }
   }
 
@@ -52,7 +54,9 @@ enum CodableTypes {
       for entity in root.children("entity") {
         guard let owner = entity["name"] else { continue }
         for attribute in entity.children("attribute") where attribute["attributeType"] == "Transformable" {
-          guard let name = attribute["name"], let text = attribute["customClassName"], !text.isEmpty else { continue }
+          guard let name = attribute["name"], let text = attribute["customClassName"], !text.isEmpty else {
+            continue
+          }
           result["\(names.entity(owner)).\(names.property(name, of: owner))"] = type(text)
         }
       }
@@ -61,7 +65,8 @@ enum CodableTypes {
   }
 
   private static let plain: Set<String> = [
-    "String", "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Float",
+    "String", "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64",
+    "Float",
     "Double", "Decimal", "Date", "Data", "UUID", "URL",
   ]
 
@@ -71,7 +76,11 @@ enum CodableTypes {
     guard text.hasPrefix("[") || text.hasPrefix("Set<") else { return nil }
     var words: [String] = [""]
     for character in text {
-      if character.isLetter || character.isNumber { words[words.count - 1].append(character) } else { words.append("") }
+      if character.isLetter || character.isNumber {
+        words[words.count - 1].append(character)
+      } else {
+        words.append("")
+      }
       if !(character.isLetter || character.isNumber || "[]:<> ".contains(character)) { return nil }
     }
     let names = words.filter { !$0.isEmpty }

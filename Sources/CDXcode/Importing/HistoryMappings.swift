@@ -14,23 +14,24 @@ struct HistoryMappings {
   ///   - rules: Those of Xcode's mapping models.
   ///   - notes: What is remarked at the top of their files, by the files' names.
   init(model: ManagedObjectModel, rules: [MappingRules], notes: [String: String]) {
-    let line = VersionLine(model)
-    _ = line
     for version in model.versions {
       for base in version.basedOn {
         guard let old = model.version(base) else { continue }
         let given = rules.first { $0.source == base && $0.destination == version.number }
-        add(from: old, to: version, given: given, note: notes[MappingFile.name(from: base, to: version.number)])
+        add(
+          from: old, to: version, given: given, note: notes[MappingFile.name(from: base, to: version.number)])
       }
     }
-    for rule in rules where !self.rules.contains(where: { $0.source == rule.source && $0.destination == rule.destination }) {
+    for rule in rules
+    where !self.rules.contains(where: { $0.source == rule.source && $0.destination == rule.destination }) {
       self.rules.append(rule)
       let name = MappingFile.name(from: rule.source, to: rule.destination)
       files[name] = MappingText(rule, head: notes[name]).text
     }
   }
 
-  private mutating func add(from old: ModelVersion, to new: ModelVersion, given: MappingRules?, note: String?) {
+  private mutating func add(from old: ModelVersion, to new: ModelVersion, given: MappingRules?, note: String?)
+  {
     var rules = given ?? MappingRules(source: old.number, destination: new.number)
     var questions: [ModelChange] = []
     // What is confirmed may bring up what was hidden behind it.
@@ -60,7 +61,8 @@ struct HistoryMappings {
   ) -> String {
     var lines = note.map { [$0] } ?? []
     if rules != given ?? MappingRules(source: rules.source, destination: rules.destination) {
-      lines.append("What is dropped is gone from the newer version in Xcode too, where Core Data let go of it.")
+      lines.append(
+        "What is dropped is gone from the newer version in Xcode too, where Core Data let go of it.")
     }
     if !questions.isEmpty {
       lines.append("Open questions, which Xcode's model does not answer:")
@@ -77,7 +79,8 @@ struct HistoryMappings {
     guard change.verdict == .losesData else { return true }
     switch change.kind {
     case .entityRemoved: return hasNewEntity
-    case .attributeRemoved(let name), .relationshipRemoved(let name): return isLike(name.name, change.candidates)
+    case .attributeRemoved(let name), .relationshipRemoved(let name):
+      return isLike(name.name, change.candidates)
     case .attributeTypeChanged: return true
     default: return false
     }

@@ -22,7 +22,8 @@ struct NameTable {
       guard let entity = element["name"], properties[entity] == nil else { continue }
       properties[entity] = [:]
       let root = Self.root(of: entity, parents)
-      for property in element.children where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
+      for property in element.children
+      where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
         guard let name = property["name"] else { continue }
         var new = Self.valid(name)
         if property.name == "relationship", new == "none" { new = "none_" }
@@ -40,7 +41,9 @@ struct NameTable {
   private static func root(of entity: String, _ parents: [String: String?]) -> String {
     var name = entity
     var seen: Set<String> = [name]
-    while let parent = parents[name] ?? nil, parents[parent] != nil, seen.insert(parent).inserted { name = parent }
+    while let parent = parents[name] ?? nil, parents[parent] != nil, seen.insert(parent).inserted {
+      name = parent
+    }
     return name
   }
 
@@ -58,7 +61,9 @@ struct NameTable {
       let isAllowed = character == "_" || character.properties.isXIDContinue
       result.unicodeScalars.append(isAllowed ? character : "_")
     }
-    while result.hasPrefix("_") { result = String(result.dropFirst()) + "_" == result ? "x" : String(result.dropFirst()) }
+    while result.hasPrefix("_") {
+      result = String(result.dropFirst()) + "_" == result ? "x" : String(result.dropFirst())
+    }
     if result.lowercased().hasPrefix("sqlite_") { result = "x" + result }
     if NameRules.problem(with: result) != nil { result = "x" + result }
     return NameRules.problem(with: result) == nil ? result : "unnamed"

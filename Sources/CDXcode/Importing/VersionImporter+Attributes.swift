@@ -15,7 +15,8 @@ extension VersionImporter {
     if element.flag("allowsExternalBinaryDataStorage") {
       switch result.type {
       case .data where !result.isTransient, .codable where !result.isTransient: result.storesExternally = true
-      default: remark(subject, "only stored data can be external; Xcode's mark is kept under 'info'", at: element)
+      default:
+        remark(subject, "only stored data can be external; Xcode's mark is kept under 'info'", at: element)
       }
     }
     readBounds(element, into: &result, subject)
@@ -49,7 +50,8 @@ extension VersionImporter {
         at: element)
       return .data
     case "Composite":
-      if let composite = element["composite"], version.composites.contains(where: { $0.name == NameTable.valid(composite) }),
+      if let composite = element["composite"],
+        version.composites.contains(where: { $0.name == NameTable.valid(composite) }),
         owner != ""
       {
         return .composite(NameTable.valid(composite))
@@ -57,10 +59,14 @@ extension VersionImporter {
       remark(subject, "composites do not stand here; it is kept as Data, its type under 'info'", at: element)
       return .data
     case "", "Undefined":
-      remark(subject, "Xcode gives it no type; it is Data here: give it the type that it is used with", at: element)
+      remark(
+        subject, "Xcode gives it no type; it is Data here: give it the type that it is used with", at: element
+      )
       return .data
     default:
-      remark(subject, "its type '\(typeName)' is not known; it is kept as Data, its type under 'info'", at: element)
+      remark(
+        subject, "its type '\(typeName)' is not known; it is kept as Data, its type under 'info'", at: element
+      )
       return .data
     }
   }
@@ -82,7 +88,9 @@ extension VersionImporter {
         let original = field["name"] ?? ""
         let fieldName = NameTable.valid(original)
         let subject = "field '\(fieldName)' of '\(version.composites[place].name)'"
-        guard !version.composites[place].fields.contains(where: { $0.name.lowercased() == fieldName.lowercased() })
+        guard
+          !version.composites[place].fields.contains(where: { $0.name.lowercased() == fieldName.lowercased() }
+          )
         else {
           remark(subject, "it has no name of its own; it is kept under 'info' of the version", at: field)
           keep(field, of: .composite(place))
@@ -104,8 +112,11 @@ extension VersionImporter {
     _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
   ) {
     guard element.flag("derived") || element["derivationExpression"] != nil else { return }
-    guard let text = element["derivationExpression"], let expression = try? ValueExpression(format: text) else {
-      remark(subject, "its derivation cannot be read; it is a plain attribute here, and the text is kept", at: element)
+    guard let text = element["derivationExpression"], let expression = try? ValueExpression(format: text)
+    else {
+      remark(
+        subject, "its derivation cannot be read; it is a plain attribute here, and the text is kept",
+        at: element)
       return
     }
     result.derivation = expression
@@ -116,7 +127,8 @@ extension VersionImporter {
   ) {
     guard let pattern = element["regularExpressionString"], !pattern.isEmpty else { return }
     guard result.type == .string, (try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")) != nil else {
-      remark(subject, "'\(pattern)' is no regular expression for a String; it is kept under 'info'", at: element)
+      remark(
+        subject, "'\(pattern)' is no regular expression for a String; it is kept under 'info'", at: element)
       return
     }
     result.pattern = pattern
@@ -168,7 +180,8 @@ extension VersionImporter {
   private mutating func readDefault(
     _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
   ) {
-    let name = result.type == .date && element["defaultDateTimeInterval"] != nil
+    let name =
+      result.type == .date && element["defaultDateTimeInterval"] != nil
       ? "defaultDateTimeInterval" : "defaultValueString"
     guard let text = element[name] else { return }
     guard let read = DefaultText.value(text, of: result.type) else {
@@ -176,11 +189,15 @@ extension VersionImporter {
       return
     }
     if let problem = DefaultText.problem(with: read.value, for: result) {
-      remark(subject, "its default '\(text)' \(problem), so that it could not be saved; it has none here", at: element)
+      remark(
+        subject, "its default '\(text)' \(problem), so that it could not be saved; it has none here",
+        at: element)
       return
     }
     if read.isOdd {
-      remark(subject, "its default '\(text)' is taken for \(ValueText.text(of: read.value, result.type) ?? "")", at: element)
+      remark(
+        subject, "its default '\(text)' is taken for \(ValueText.text(of: read.value, result.type) ?? "")",
+        at: element)
     }
     result.defaultValue = .value(read.value)
   }

@@ -10,7 +10,9 @@ extension VersionImporter {
     for place in version.entities.indices {
       for number in version.entities[place].attributes.indices {
         let attribute = version.entities[place].attributes[number]
-        guard let derivation = attribute.derivation, let element = origins[.attribute(place, number)] else { continue }
+        guard let derivation = attribute.derivation, let element = origins[.attribute(place, number)] else {
+          continue
+        }
         var problem: String?
         switch attribute.type {
         case .composite, .codable: problem = "it is of a type that no expression gives"
@@ -20,7 +22,9 @@ extension VersionImporter {
             allowsNil: attribute.isOptional)
           problem = checked.diagnostics.first { $0.severity == .error }?.message
           if problem == nil, !checked.variables.isEmpty { problem = "it has variables" }
-          if problem == nil, !checked.isStorable || !checked.isTotal { problem = "it has no value for every object" }
+          if problem == nil, !checked.isStorable || !checked.isTotal {
+            problem = "it has no value for every object"
+          }
         }
         if attribute.isTransient { problem = "it is transient" }
         guard let problem else { continue }
@@ -94,7 +98,8 @@ extension VersionImporter {
     guard let entity = element["entity"].flatMap({ names.entities[$0] }),
       let place = version.entities.firstIndex(where: { $0.name == entity })
     else {
-      remark(subject, "it fetches no entity of the model; it is kept under 'info' of the version", at: element)
+      remark(
+        subject, "it fetches no entity of the model; it is kept under 'info' of the version", at: element)
       return keep(element, of: .model)
     }
     var name = NameTable.valid(original)
@@ -125,9 +130,11 @@ extension VersionImporter {
 
   mutating func readConfigurations() {
     for element in root.children("configuration") {
-      guard let name = element["name"], !name.isEmpty, !version.configurations.contains(where: { $0.name == name })
+      guard let name = element["name"], !name.isEmpty,
+        !version.configurations.contains(where: { $0.name == name })
       else {
-        remark("a configuration", "it has no name of its own; it is kept under 'info' of the version", at: element)
+        remark(
+          "a configuration", "it has no name of its own; it is kept under 'info' of the version", at: element)
         keep(element, of: .model)
         continue
       }

@@ -9,8 +9,11 @@ extension VersionImporter {
     readMarks(of: place, graph, &forms)
     var compounds = MarkupElement("compoundIndexes")
     for child in element.children("compoundIndexes").flatMap({ $0.children }) {
-      let index = IndexDescription(elements: child.children("index").map { SortKey(name($0["value"], of: element, graph)) })
-      if !add(index, form: IndexForms.compound, to: place, child, graph, &forms) { compounds.children.append(child) }
+      let index = IndexDescription(
+        elements: child.children("index").map { SortKey(name($0["value"], of: element, graph)) })
+      if !add(index, form: IndexForms.compound, to: place, child, graph, &forms) {
+        compounds.children.append(child)
+      }
     }
     if !compounds.children.isEmpty { keep(compounds, of: .entity(place)) }
     for child in element.children("fetchIndex") { readFetchIndex(child, element, place, graph, &forms) }
@@ -24,22 +27,29 @@ extension VersionImporter {
     let entity = version.entities[place]
     let keys =
       entity.attributes.indices.map { (entity.attributes[$0].name, ElementKey.attribute(place, $0)) }
-      + entity.relationships.indices.map { (entity.relationships[$0].name, ElementKey.relationship(place, $0)) }
+      + entity.relationships.indices.map {
+        (entity.relationships[$0].name, ElementKey.relationship(place, $0))
+      }
     for (name, key) in keys {
       guard let element = origins[key], element.flag("indexed") else { continue }
       // A to-one relationship is always indexed, and a to-many one has nothing that could be.
       if case .relationship = key { continue }
-      _ = add(IndexDescription(elements: [SortKey(name)]), form: IndexForms.single, to: place, element, graph, &forms)
+      _ = add(
+        IndexDescription(elements: [SortKey(name)]), form: IndexForms.single, to: place, element, graph,
+        &forms)
     }
   }
 
   private mutating func readFetchIndex(
-    _ child: MarkupElement, _ element: MarkupElement, _ place: Int, _ graph: EntityGraph, _ forms: inout [String]
+    _ child: MarkupElement, _ element: MarkupElement, _ place: Int, _ graph: EntityGraph,
+    _ forms: inout [String]
   ) {
     var isPlain = child.attributes.allSatisfy { $0.name == "name" }
     let elements = child.children.map { part -> SortKey in
       if part.name != "fetchIndexElement" || part["type"] ?? "Binary" != "Binary" { isPlain = false }
-      if part.attributes.contains(where: { !["property", "type", "order"].contains($0.name) }) { isPlain = false }
+      if part.attributes.contains(where: { !["property", "type", "order"].contains($0.name) }) {
+        isPlain = false
+      }
       return SortKey(name(part["property"], of: element, graph), ascending: part["order"] != "descending")
     }
     let form = child["name"] ?? ""
@@ -48,7 +58,8 @@ extension VersionImporter {
     guard isPlain else {
       remark(
         "index '\(form)' of '\(version.entities[place].name)'",
-        "it is of a kind, or over an expression, that indexes have not here; it is kept under 'info'", at: child)
+        "it is of a kind, or over an expression, that indexes have not here; it is kept under 'info'",
+        at: child)
       return keep(child, of: .entity(place))
     }
     let index = IndexDescription(elements: elements)
@@ -86,7 +97,10 @@ extension VersionImporter {
       let entity = version.entities[place]
       let properties = constraint.children("constraint").map { name($0["value"], of: element, graph) }
       let isNew = !entity.uniquenessConstraints.contains { Set($0) == Set(properties) }
-      let problem = isNew ? problem(withKey: properties, of: entity.name, graph, noun: "a unique constraint") : "it is there twice"
+      let problem =
+        isNew
+        ? problem(withKey: properties, of: entity.name, graph, noun: "a unique constraint")
+        : "it is there twice"
       guard let problem else {
         version.entities[place].uniquenessConstraints.append(properties)
         continue
@@ -114,7 +128,8 @@ extension VersionImporter {
         case .composite, .codable: return "'\(path)' has a value that \(noun) cannot have"
         default: break
         }
-      case .relationship(let relationship) where relationship.isToMany: return "'\(path)' is to-many and has no column"
+      case .relationship(let relationship) where relationship.isToMany:
+        return "'\(path)' is to-many and has no column"
       case .relationship: break
       case .fetched: return "'\(path)' is a fetched property"
       case nil: return "there is no property '\(path)'"

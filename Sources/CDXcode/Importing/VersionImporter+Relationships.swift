@@ -63,7 +63,9 @@ extension VersionImporter {
   private func isPair(
     _ relationship: RelationshipDescription, _ inverse: String, of entity: String, _ graph: EntityGraph
   ) -> Bool {
-    guard case .relationship(let back)? = graph.property(inverse, of: relationship.destination) else { return false }
+    guard case .relationship(let back)? = graph.property(inverse, of: relationship.destination) else {
+      return false
+    }
     return back.inverse == relationship.name
       && (graph.isKind(entity, of: back.destination) || graph.isKind(back.destination, of: entity))
   }
@@ -80,7 +82,9 @@ extension VersionImporter {
       while let name = ancestor, seen.insert(name).inserted {
         ancestor = version.entities.first { $0.name == name }?.parent
       }
-      guard !known.contains(parent) || ancestor != nil, let element = origins[.entity(place)] else { continue }
+      guard !known.contains(parent) || ancestor != nil, let element = origins[.entity(place)] else {
+        continue
+      }
       remark(
         "entity '\(version.entities[place].name)'",
         known.contains(parent)
@@ -97,7 +101,9 @@ extension VersionImporter {
     for place in version.entities.indices {
       let entity = version.entities[place]
       guard let parent = entity.parent else { continue }
-      let own = entity.attributes.map(\.name) + entity.relationships.map(\.name) + entity.fetchedProperties.map(\.name)
+      let own =
+        entity.attributes.map(\.name) + entity.relationships.map(\.name)
+        + entity.fetchedProperties.map(\.name)
       for name in own where graph.property(name, of: parent) != nil { drop(name, from: place) }
     }
   }
@@ -138,7 +144,9 @@ extension VersionImporter {
       let entity = version.entities[place]
       let isFree = entity.className.map { taken.insert($0).inserted } ?? true
       if isFree, NameRules.isClassName(entity.swiftName, ofModel: modelName) { continue }
-      var name = isFree || !NameRules.isClassName(entity.name, ofModel: modelName) ? entity.name + "Object" : entity.name
+      var name =
+        isFree || !NameRules.isClassName(entity.name, ofModel: modelName)
+        ? entity.name + "Object" : entity.name
       while name != entity.name, !taken.insert(name).inserted { name += "Object" }
       version.entities[place].className = name == entity.name ? nil : name
       guard let element = origins[.entity(place)] else { continue }

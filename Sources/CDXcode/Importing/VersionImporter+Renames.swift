@@ -13,7 +13,9 @@ extension VersionImporter {
       guard let id = identifier(of: .entity(place)), let element = origins[.entity(place)] else { continue }
       let name = version.entities[place].name
       guard let source = sources[id], claimed.insert(source).inserted else {
-        if base.version.entities.contains(where: { $0.name == name }) { remarkOnChange("entity '\(name)'", element) }
+        if base.version.entities.contains(where: { $0.name == name }) {
+          remarkOnChange("entity '\(name)'", element)
+        }
         continue
       }
       let old = base.version.entities[source].name
@@ -24,7 +26,9 @@ extension VersionImporter {
     }
   }
 
-  private mutating func readRenames(of place: Int, from old: String, _ base: VersionImporter, _ graph: EntityGraph) {
+  private mutating func readRenames(
+    of place: Int, from old: String, _ base: VersionImporter, _ graph: EntityGraph
+  ) {
     let lineage = Set(graph.lineage(of: old).map(\.name))
     var attributes: [String: String] = [:]
     var relationships: [String: String] = [:]
@@ -44,7 +48,9 @@ extension VersionImporter {
       let name = entity.attributes[number].name
       guard let id = identifier(of: key), let element = origins[key] else { continue }
       if let source = attributes[id] {
-        if source != name, !own.contains(source) { version.entities[place].attributes[number].renamedFrom = source }
+        if source != name, !own.contains(source) {
+          version.entities[place].attributes[number].renamedFrom = source
+        }
       } else if attributes.values.contains(name) {
         remarkOnChange("attribute '\(name)' of '\(entity.name)'", element)
       }
@@ -54,7 +60,9 @@ extension VersionImporter {
       let name = entity.relationships[number].name
       guard let id = identifier(of: key), let element = origins[key] else { continue }
       if let source = relationships[id] {
-        if source != name, !own.contains(source) { version.entities[place].relationships[number].renamedFrom = source }
+        if source != name, !own.contains(source) {
+          version.entities[place].relationships[number].renamedFrom = source
+        }
       } else if relationships.values.contains(name) {
         remarkOnChange("relationship '\(name)' of '\(entity.name)'", element)
       }

@@ -96,7 +96,8 @@ extension VersionImporter {
 /// What the attributes of Xcode's elements mean.
 enum AttributeMeaning {
   private static let flags: Set<String> = [
-    "optional", "transient", "isAbstract", "toMany", "ordered", "derived", "allowsExternalBinaryDataStorage", "indexed",
+    "optional", "transient", "isAbstract", "toMany", "ordered", "derived", "allowsExternalBinaryDataStorage",
+    "indexed",
   ]
 
   /// Whether two values of an attribute mean the same. Nil is that there is none.
@@ -126,18 +127,23 @@ enum AttributeMeaning {
   /// What is Xcode's alone, or was remarked on where it was read.
   private static let quiet: [String: Set<String>] = [
     "model": [
-      "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion", "sourceLanguage",
+      "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+      "sourceLanguage",
       "userDefinedModelVersionIdentifier", "name", "macOSVersion", "iOSVersion",
     ],
-    "entity": ["name", "representedClassName", "syncable", "codeGenerationType", "parentEntity", "elementID"],
+    "entity": [
+      "name", "representedClassName", "syncable", "codeGenerationType", "parentEntity", "elementID",
+    ],
     "attribute": [
       "name", "attributeType", "usesScalarValueType", "syncable", "optional", "defaultValueString",
-      "defaultDateTimeInterval", "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
+      "defaultDateTimeInterval", "minValueString", "maxValueString", "minDateTimeInterval",
+      "maxDateTimeInterval",
       "elementID", "derived", "derivationExpression", "regularExpressionString", "indexed",
       "allowsExternalBinaryDataStorage", "composite",
     ],
     "relationship": [
-      "name", "syncable", "minCount", "maxCount", "inverseName", "inverseEntity", "elementID", "transient", "indexed",
+      "name", "syncable", "minCount", "maxCount", "inverseName", "inverseEntity", "elementID", "transient",
+      "indexed",
     ],
     "fetchedProperty": ["optional", "name"],
     "fetchRequest": ["name", "fetchLimit"],

@@ -19,7 +19,8 @@ struct VersionImporter {
   var remarks: [ImportRemark] = []
 
   init(
-    _ root: MarkupElement, number: Int, modelName: String, codables: [String: String], options: XcodeImportOptions
+    _ root: MarkupElement, number: Int, modelName: String, codables: [String: String],
+    options: XcodeImportOptions
   ) {
     self.root = root
     self.options = options
@@ -60,9 +61,12 @@ struct VersionImporter {
   // MARK: Entities
 
   private mutating func readEntity(_ element: MarkupElement) {
-    guard let original = element["name"], !version.entities.contains(where: { $0.name == names.entity(original) }) else {
+    guard let original = element["name"],
+      !version.entities.contains(where: { $0.name == names.entity(original) })
+    else {
       remark(
-        "an entity", "it has no name of its own and is left out; its element is kept under 'info' of the version",
+        "an entity",
+        "it has no name of its own and is left out; its element is kept under 'info' of the version",
         at: element)
       return keep(element, of: .model)
     }
@@ -82,7 +86,9 @@ struct VersionImporter {
     for child in element.children {
       switch child.name {
       case "attribute", "relationship", "fetchedProperty":
-        guard let name = child["name"], !name.isEmpty, taken.insert(names.property(name, of: original)).inserted else {
+        guard let name = child["name"], !name.isEmpty,
+          taken.insert(names.property(name, of: original)).inserted
+        else {
           remark(subject, "a \(child.name) has no name of its own; it is kept under 'info'", at: child)
           keep(child, of: .entity(place))
           continue
@@ -94,7 +100,8 @@ struct VersionImporter {
     }
   }
 
-  private mutating func readProperty(_ element: MarkupElement, name: String, original: String, in place: Int) {
+  private mutating func readProperty(_ element: MarkupElement, name: String, original: String, in place: Int)
+  {
     let owner = version.entities[place].name
     let noun = element.name == "fetchedProperty" ? "fetched property" : element.name
     let subject = "\(noun) '\(name)' of '\(owner)'"
@@ -103,7 +110,9 @@ struct VersionImporter {
     }
     let swiftName = swiftName(of: name, owner: owner)
     if let swiftName {
-      remark(subject, "'\(name)' is taken in every generated class, so that it is '\(swiftName)' in Swift", at: element)
+      remark(
+        subject, "'\(name)' is taken in every generated class, so that it is '\(swiftName)' in Swift",
+        at: element)
     }
     switch element.name {
     case "attribute":
@@ -115,7 +124,9 @@ struct VersionImporter {
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
     case "relationship":
       guard var relationship = relationship(element, name: name) else {
-        remark(subject, "it leads to no entity of the model; its element is kept under 'info' of the entity", at: element)
+        remark(
+          subject, "it leads to no entity of the model; its element is kept under 'info' of the entity",
+          at: element)
         return keep(element, of: .entity(place))
       }
       relationship.propertyName = swiftName
@@ -124,13 +135,17 @@ struct VersionImporter {
       origins[key] = element
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
       if element.flag("transient") {
-        remark(subject, "it is transient in Xcode, and stored here: relationships are never transient", at: element)
+        remark(
+          subject, "it is transient in Xcode, and stored here: relationships are never transient", at: element
+        )
       }
     default:
       guard let request = element.children("fetchRequest").first,
         let entity = request["entity"].flatMap({ names.entities[$0] })
       else {
-        remark(subject, "it fetches no entity of the model; its element is kept under 'info' of the entity", at: element)
+        remark(
+          subject, "it fetches no entity of the model; its element is kept under 'info' of the entity",
+          at: element)
         return keep(element, of: .entity(place))
       }
       var property = FetchedPropertyDescription(name: name, entity: entity)
@@ -170,8 +185,10 @@ struct VersionImporter {
       switch key {
       case .entity(let place): version.entities[place].info[name] = value
       case .attribute(let entity, let place): version.entities[entity].attributes[place].info[name] = value
-      case .relationship(let entity, let place): version.entities[entity].relationships[place].info[name] = value
-      case .fetched(let entity, let place): version.entities[entity].fetchedProperties[place].info[name] = value
+      case .relationship(let entity, let place):
+        version.entities[entity].relationships[place].info[name] = value
+      case .fetched(let entity, let place):
+        version.entities[entity].fetchedProperties[place].info[name] = value
       default: others.children.append(entry)
       }
     }
@@ -187,7 +204,8 @@ struct VersionImporter {
   private static let known: [String: Set<String>] = [
     "model": ["entity", "configuration", "fetchRequest", "composite", "elements"],
     "entity": [
-      "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes", "uniquenessConstraints",
+      "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes",
+      "uniquenessConstraints",
       "userInfo",
     ],
     "attribute": ["userInfo"], "relationship": ["userInfo"], "fetchedProperty": ["fetchRequest", "userInfo"],

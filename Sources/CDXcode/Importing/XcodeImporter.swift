@@ -71,7 +71,8 @@ public struct XcodeImporter: Sendable {
       } catch {
         diagnostics.append(
           Diagnostic(
-            .error, at: SourceLocation(path: version.path, line: error.line, column: error.column), error.message))
+            .error, at: SourceLocation(path: version.path, line: error.line, column: error.column),
+            error.message))
       }
     }
     if diagnostics.containsErrors { return XcodeImport(files: [:], diagnostics: diagnostics.sorted()) }
@@ -130,7 +131,8 @@ public struct XcodeImporter: Sendable {
       if bundle.binaryNames.contains(entry.name) {
         report("version '\(entry.name)' is in the binary form of Xcode 3 ('elements'), which is not read")
       } else if !names.contains(entry.name) {
-        report("the bundle has no version '\(entry.name)'", suggestion: closestName(to: entry.name, in: names))
+        report(
+          "the bundle has no version '\(entry.name)'", suggestion: closestName(to: entry.name, in: names))
       }
       for base in entry.bases ?? [] where !seen.contains(base) {
         report("'\(entry.name)' is based on '\(base)', which does not stand before it")
@@ -140,7 +142,8 @@ public struct XcodeImporter: Sendable {
     if entries.isEmpty { report("the file names no version") }
     for name in names + bundle.binaryNames where !seen.contains(name) {
       diagnostics.append(
-        Diagnostic(.warning, at: place, "version '\(name)' of the bundle is not in the order and is left out"))
+        Diagnostic(.warning, at: place, "version '\(name)' of the bundle is not in the order and is left out")
+      )
     }
     return !diagnostics.containsErrors
   }

@@ -57,7 +57,9 @@ struct ArchivedExpression {
       let key = ["NSConstantValue", "NSConstantValueExpression"].first { value[$0] != nil }
       guard case .dictionary(let members) = value else { return nil }
       let known: Set<String> = ["$class", "NSExpressionType", "NSConstantValueClassName"]
-      return text(key.flatMap { value[$0] } ?? members.filter { !known.contains($0.key) }.first?.value, depth: depth + 1)
+      return text(
+        key.flatMap { value[$0] } ?? members.filter { !known.contains($0.key) }.first?.value, depth: depth + 1
+      )
     case "NSFunctionExpression", "NSKeyPathExpression": return call(value, depth)
     default: return nil
     }

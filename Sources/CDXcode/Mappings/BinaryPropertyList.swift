@@ -44,7 +44,8 @@ struct BinaryPropertyList {
     }
     let offsetSize = Int(bytes[trailer + 6])
     referenceSize = Int(bytes[trailer + 7])
-    guard let count = number(trailer + 8, 8), let root = number(trailer + 16, 8), let table = number(trailer + 24, 8),
+    guard let count = number(trailer + 8, 8), let root = number(trailer + 16, 8),
+      let table = number(trailer + 24, 8),
       count <= bytes.count, root < count, table <= bytes.count, (1...8).contains(referenceSize)
     else { return nil }
     var offsets: [Int] = []
@@ -77,7 +78,8 @@ struct BinaryPropertyList {
       let size = 1 << low
       guard size == 4 || size == 8, start + 1 + size <= bytes.count else { return nil }
       let bits = bytes[(start + 1)..<(start + 1 + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      return .real(size == 8 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
+      return .real(
+        size == 8 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
     case 0x4:
       guard let (first, count) = extent(start, low, unit: 1) else { return nil }
       return .data(Array(bytes[first..<(first + count)]))
@@ -93,7 +95,8 @@ struct BinaryPropertyList {
       guard let (first, count) = extent(start, low, unit: referenceSize) else { return nil }
       var values: [PropertyListValue] = []
       for each in 0..<count {
-        guard let next = number(first + each * referenceSize, referenceSize), let value = value(next, depth: depth + 1)
+        guard let next = number(first + each * referenceSize, referenceSize),
+          let value = value(next, depth: depth + 1)
         else { return nil }
         values.append(value)
       }

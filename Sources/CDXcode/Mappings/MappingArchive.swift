@@ -43,7 +43,9 @@ struct MappingArchive {
       let list = object.children.first { $0.name == "relationship" && $0["name"] == name }?["idrefs"] ?? ""
       return list.split(separator: " ").compactMap { objects[String($0)] }
     }
-    guard let model = root.children("object").first(where: { $0["type"] == "XDDEVMAPPINGMODEL" }) else { return nil }
+    guard let model = root.children("object").first(where: { $0["type"] == "XDDEVMAPPINGMODEL" }) else {
+      return nil
+    }
     sourceVersion = Self.versionName(value("sourcemodelpath", of: model) ?? "")
     destinationVersion = Self.versionName(value("destinationmodelpath", of: model) ?? "")
     let mappings = related("entitymappings", of: model).sorted {
@@ -56,7 +58,8 @@ struct MappingArchive {
       let source = text("sourcename")
       let destination = text("destinationname")
       var mapping = EntityMapping(
-        name: text("name") ?? "\(source ?? "")To\(destination ?? "")", source: source, destination: destination)
+        name: text("name") ?? "\(source ?? "")To\(destination ?? "")", source: source,
+        destination: destination)
       mapping.policy = text("migrationpolicyclassname")
       mapping.filter = text("sourcefilterpredicatestring")
       (mapping.line, mapping.column) = (object.line, object.column)
@@ -64,13 +67,16 @@ struct MappingArchive {
         let archive = value("valueexpressiondata", of: object)
         let expression = archive.flatMap { ArchivedExpression.text(base64: $0) }
         return PropertyMapping(
-          name: value("name", of: object) ?? "", value: expression, isUnreadable: archive != nil && expression == nil,
+          name: value("name", of: object) ?? "", value: expression,
+          isUnreadable: archive != nil && expression == nil,
           mappingName: value("sourcemappingname", of: object), keyPath: value("sourcekeypath", of: object),
           isAutomatic: value("autogenerateexpression", of: object) == "1")
       }
       // The file has them in no order.
       mapping.attributes = related("attributemappings", of: object).map(property).sorted { $0.name < $1.name }
-      mapping.relationships = related("relationshipmappings", of: object).map(property).sorted { $0.name < $1.name }
+      mapping.relationships = related("relationshipmappings", of: object).map(property).sorted {
+        $0.name < $1.name
+      }
       entities.append(mapping)
     }
   }

@@ -36,7 +36,8 @@ struct MappingImporter {
   private func add(_ archive: MappingArchive, _ file: XcodeMappingFile, to result: inout Result) {
     let place = SourceLocation(path: file.path, line: 1, column: 1)
     func number(_ name: String) -> Int? { model.versions.first { $0.label == name }?.number }
-    guard let source = number(archive.sourceVersion), let destination = number(archive.destinationVersion) else {
+    guard let source = number(archive.sourceVersion), let destination = number(archive.destinationVersion)
+    else {
       // A folder may hold the mapping models of several models.
       return
     }
@@ -44,7 +45,8 @@ struct MappingImporter {
       !result.rules.contains(where: { $0.source == source && $0.destination == destination })
     else {
       result.diagnostics.append(
-        Diagnostic(.warning, at: place, "there is another mapping model for the same versions; this one is left out"))
+        Diagnostic(
+          .warning, at: place, "there is another mapping model for the same versions; this one is left out"))
       return
     }
     guard let old = model.version(source), let new = model.version(destination) else { return }
@@ -54,7 +56,8 @@ struct MappingImporter {
     translation.translate()
     let name = MappingFile.name(from: source, to: destination)
     result.rules.append(translation.rules)
-    let head = "Imported from Xcode's mapping model for '\(archive.sourceVersion)' to '\(archive.destinationVersion)'."
+    let head =
+      "Imported from Xcode's mapping model for '\(archive.sourceVersion)' to '\(archive.destinationVersion)'."
     result.notes[name] = ([head] + translation.notes).joined(separator: "\n")
     result.diagnostics += translation.diagnostics
   }
@@ -101,10 +104,13 @@ struct MappingTranslation {
     }
   }
 
-  private mutating func add(_ mapping: MappingArchive.EntityMapping, _ source: String, _ destination: String) {
+  private mutating func add(_ mapping: MappingArchive.EntityMapping, _ source: String, _ destination: String)
+  {
     var rule = EntityRule(destination: destination)
     if source != inferredSource(of: destination) { rule.source = source }
-    if mapping.name != "\(source)To\(destination)", NameRules.problem(with: mapping.name) == nil { rule.name = mapping.name }
+    if mapping.name != "\(source)To\(destination)", NameRules.problem(with: mapping.name) == nil {
+      rule.name = mapping.name
+    }
     if let text = mapping.filter {
       if let filter = try? FetchPredicate(format: text),
         !ExpressionChecker(graph: from).check(filter, on: source).hasErrors
@@ -115,7 +121,9 @@ struct MappingTranslation {
       }
     }
     for attribute in mapping.attributes { add(attribute, mapping, source, destination, &rule) }
-    for relationship in mapping.relationships { addRelationship(relationship, mapping, source, destination, &rule) }
+    for relationship in mapping.relationships {
+      addRelationship(relationship, mapping, source, destination, &rule)
+    }
     if let policy = mapping.policy { return custom(rule, policy) }
     if rule != EntityRule(destination: destination) { rules.entities.append(rule) }
   }
@@ -165,11 +173,16 @@ struct MappingTranslation {
       // FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "AToB", $source.path)
       guard text.hasPrefix("FUNCTION($manager, \"destinationInstancesFor"),
         let comma = text.ranges(of: ", $source").last
-      else { return report(mapping, "the expression '\(text)' for relationship '\(property.name)' cannot be taken over") }
+      else {
+        return report(
+          mapping, "the expression '\(text)' for relationship '\(property.name)' cannot be taken over")
+      }
       path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
     }
     guard let text = path else { return }
-    let keys = text == "$source" ? "SELF" : text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
+    let keys =
+      text == "$source"
+      ? "SELF" : text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
     if keys == property.name || keys == relationship.renamedFrom { return }
     guard let expression = try? ValueExpression(format: keys),
       !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")

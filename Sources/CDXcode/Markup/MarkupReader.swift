@@ -37,7 +37,8 @@ struct MarkupReader {
       } else if bytes[offset] == UInt8(ascii: "<"), root == nil {
         root = try element()
       } else {
-        throw error(root == nil ? "this is no XML: it starts with no element" : "something follows the root element")
+        throw error(
+          root == nil ? "this is no XML: it starts with no element" : "something follows the root element")
       }
     }
     guard let root else { throw error("the document has no element") }
@@ -71,7 +72,9 @@ struct MarkupReader {
   }
 
   private mutating func instruction() throws(MarkupError) {
-    guard let end = find("?>", from: offset + 2) else { throw error("the processing instruction does not end") }
+    guard let end = find("?>", from: offset + 2) else {
+      throw error("the processing instruction does not end")
+    }
     offset = end + 2
   }
 
@@ -128,7 +131,8 @@ struct MarkupReader {
           throw error("'</\(name)>' closes nothing", at: start)
         }
         guard element.name == name else {
-          throw error("'</\(name)>' stands where '\(element.name)' of line \(element.line) is to be closed", at: start)
+          throw error(
+            "'</\(name)>' stands where '\(element.name)' of line \(element.line) is to be closed", at: start)
         }
         element.text = String(decoding: run, as: UTF8.self)
         if open.isEmpty { return element }
@@ -179,7 +183,8 @@ struct MarkupReader {
       skipBlanks()
       guard take(UInt8(ascii: "=")) else { throw error("attribute '\(name)' has no value") }
       skipBlanks()
-      guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") || bytes[offset] == UInt8(ascii: "'") else {
+      guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") || bytes[offset] == UInt8(ascii: "'")
+      else {
         throw error("the value of attribute '\(name)' is not quoted")
       }
       let quote = bytes[offset]
@@ -196,7 +201,8 @@ struct MarkupReader {
   // MARK: Characters
 
   /// The characters up to one that ends them, references resolved.
-  private mutating func characters(until ends: [UInt8], isValue: Bool = false) throws(MarkupError) -> [UInt8] {
+  private mutating func characters(until ends: [UInt8], isValue: Bool = false) throws(MarkupError) -> [UInt8]
+  {
     var result: [UInt8] = []
     while offset < bytes.count, !ends.contains(bytes[offset]) {
       let byte = bytes[offset]

@@ -37,7 +37,8 @@ enum MarkupText {
       case "\"": result += "&quot;"
       case "\n", "\r", "\t": result += "&#\(scalar.value);"
       // No XML can hold these, however they are written.
-      case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: result += "\u{FFFD}"
+      case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF:
+        result += "\u{FFFD}"
       default: result.unicodeScalars.append(scalar)
       }
     }

@@ -34,19 +34,22 @@ struct Import: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "A file with the names of the versions, the oldest first, a line each.",
-      discussion: "Needed where the names have no numbers to go by. 'NAME <- BASE' names what a version follows. "
+      discussion:
+        "Needed where the names have no numbers to go by. 'NAME <- BASE' names what a version follows. "
         + "Versions that are not in it are left out.", valueName: "file"), completion: .file())
   var order: String?
 
   @Option(
-    help: ArgumentHelp("A folder in which to look for mapping models, *.xcmappingmodel.", valueName: "folder"),
+    help: ArgumentHelp(
+      "A folder in which to look for mapping models, *.xcmappingmodel.", valueName: "folder"),
     completion: .directory)
   var mappings: String?
 
   @Option(
     help: ArgumentHelp(
       "What becomes of numbers that may be nil and that classes show as plain values.",
-      discussion: "'optional' keeps nil: Int32?. 'default' makes them mandatory, with 0 or false where they have no "
+      discussion:
+        "'optional' keeps nil: Int32?. 'default' makes them mandatory, with 0 or false where they have no "
         + "default."))
   var scalars: XcodeImportOptions.Scalars = .optional
 
