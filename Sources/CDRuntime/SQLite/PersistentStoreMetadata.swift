@@ -76,8 +76,12 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError`` where there is no store that this release can read.
   public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
+    try metadata(forStoreAt: url, rollsBack: true)
+  }
+
+  static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
     try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
-    let (connection, _) = try SQLiteStore.openToRead(url)
+    let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack)
     guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
       throw StoreError.foreignDatabase(url)
     }
@@ -86,9 +90,10 @@ extension PersistentStoreCoordinator {
 
   /// What one of the coordinator's stores says of itself; nil for another store's UUID.
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
-    guard let store = database.stores.first(where: { $0.storeID == id }) else { return nil }
-    return try database.writer.use {
-      try PersistentStoreMetadata($0, schema: store.schema, url: store.url)
+    try database.writer.use { connection in
+      let stores = database.stores
+      guard let store = stores[id] else { return nil }
+      return try PersistentStoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
     }
   }
 
@@ -96,11 +101,14 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``.
   public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
-    guard let store = database.stores.first(where: { $0.storeID == id }) else { return }
-    if store.isReadOnly { throw StoreError.readOnly(store.url) }
-    try store.checkIdentity()
     try database.writer.use { connection in
-      try connection.write { try StoreMetadata.write(values, to: connection, schema: store.schema) }
+      let stores = database.stores
+      guard let store = stores[id] else { return }
+      if store.isReadOnly { throw StoreError.readOnly(store.url) }
+      try store.checkIdentity()
+      try connection.write {
+        try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
+      }
     }
   }
 

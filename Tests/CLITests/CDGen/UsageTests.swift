@@ -35,6 +35,7 @@ import Testing
           compile                 Write a model as one file of canonical JSON.
           add-version             Start a model's next version.
           diff                    Show what a migration does, and what is missing.
+          stub                    Begin the app's own code for custom migration steps.
           lock                    Mark a version as released, so that it never changes again.
           graph                   Draw a version's entities and relationships.
           import                  Make a model of one of Xcode's, with all its versions.
@@ -47,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "init", "check", "generate", "compile", "add-version", "diff", "lock", "graph", "import", "export",
+    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "import", "export",
     "json-schema",
   ])
   func helpShowsAnExample(command: String) throws {
