@@ -1,3 +1,4 @@
+import CDModel
 import CDSchema
 import CDXcode
 import Foundation

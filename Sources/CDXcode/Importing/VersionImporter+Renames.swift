@@ -4,6 +4,7 @@ extension VersionImporter {
   /// Finds what had another name in the version before: elements are the same if their identifiers are.
   mutating func readRenames(from base: VersionImporter) {
     let graph = EntityGraph(base.version)
+    let own = EntityGraph(version)
     var sources: [String: Int] = [:]
     for place in base.version.entities.indices {
       if let id = base.identifier(of: .entity(place)), sources[id] == nil { sources[id] = place }
@@ -22,14 +23,14 @@ extension VersionImporter {
       if old != name, !version.entities.contains(where: { $0.name == old }) {
         version.entities[place].renamedFrom = old
       }
-      readRenames(of: place, from: old, base, graph)
+      readRenames(of: place, own, from: old, base, graph)
     }
   }
 
   private mutating func readRenames(
-    of place: Int, from old: String, _ base: VersionImporter, _ graph: EntityGraph
+    of place: Int, _ graph: EntityGraph, from old: String, _ base: VersionImporter, _ baseGraph: EntityGraph
   ) {
-    let lineage = Set(graph.lineage(of: old).map(\.name))
+    let lineage = Set(baseGraph.lineage(of: old).map(\.name))
     var attributes: [String: String] = [:]
     var relationships: [String: String] = [:]
     for (number, entity) in base.version.entities.enumerated() where lineage.contains(entity.name) {
@@ -41,8 +42,8 @@ extension VersionImporter {
       }
     }
     let entity = version.entities[place]
-    let own = Set(EntityGraph(version).attributes(of: entity.name).map(\.name))
-      .union(EntityGraph(version).relationships(of: entity.name).map(\.name))
+    let own = Set(graph.attributes(of: entity.name).map(\.name))
+      .union(graph.relationships(of: entity.name).map(\.name))
     for number in entity.attributes.indices {
       let key = ElementKey.attribute(place, number)
       let name = entity.attributes[number].name

@@ -67,6 +67,11 @@ public struct XcodeImporter: Sendable {
               "this is no data model: its root is '\(root.name)' and not 'model'"))
           continue
         }
+        if let excess = ModelLimits.excess(in: root) {
+          diagnostics.append(
+            Diagnostic(.error, at: SourceLocation(path: version.path, line: 1, column: 1), excess))
+          continue
+        }
         roots[version.name] = root
       } catch {
         diagnostics.append(

@@ -17,3 +17,19 @@ enum MarkupLimits {
   /// Elements of a document.
   static let elements = 500_000
 }
+
+/// How large a model may be, so that one made to take time takes none.
+enum ModelLimits {
+  static let entities = 5_000
+  static let properties = 5_000
+
+  /// What there is too much of; nil where all is well.
+  static func excess(in root: MarkupElement) -> String? {
+    let entities = root.children("entity")
+    if entities.count > Self.entities {
+      return "the model has \(entities.count) entities, and at most \(Self.entities) are read"
+    }
+    let most = entities.map(\.children.count).max() ?? 0
+    return most > properties ? "an entity has \(most) properties, and at most \(properties) are read" : nil
+  }
+}
