@@ -3,7 +3,9 @@ import Testing
 @testable import CDXcode
 
 struct MarkupReaderTests {
-  private func read(_ text: String) throws(MarkupError) -> MarkupElement { try MarkupReader.read(Array(text.utf8)) }
+  private func read(_ text: String) throws(MarkupError) -> MarkupElement {
+    try MarkupReader.read(Array(text.utf8))
+  }
 
   @Test func elementsAttributesAndTextComeOutWithTheirPlaces() throws {
     let root = try read(
@@ -21,7 +23,8 @@ struct MarkupReaderTests {
   }
 
   @Test(arguments: [
-    ("", "no element"), ("<a>", "cut short"), ("<a></b>", "is to be closed"), ("<a/><b/>", "follows the root"),
+    ("", "no element"), ("<a>", "cut short"), ("<a></b>", "is to be closed"),
+    ("<a/><b/>", "follows the root"),
     ("<a b='1' b='2'/>", "second time"), ("<a b=1/>", "not quoted"), ("<a>&undefined;</a>", "not defined"),
     ("<a>&#0;</a>", "no character"), ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "declarations"),
     ("<a b='<'/>", "does not end"), ("<?xml version='1.0' encoding='UTF-16'?><a/>", "UTF-8"),
@@ -52,7 +55,8 @@ struct MarkupReaderTests {
   }
 
   @Test func whatIsWrittenReadsBack() throws {
-    var element = MarkupElement("a", [("b", "1 < 2 & \"3\"\n\té"), ("c", nil)], children: [MarkupElement("d")])
+    var element = MarkupElement(
+      "a", [("b", "1 < 2 & \"3\"\n\té"), ("c", nil)], children: [MarkupElement("d")])
     element.children[0].text = "x > y & z"
     let back = try read(MarkupText.document(element))
     #expect(back["b"] == "1 < 2 & \"3\"\n\té")

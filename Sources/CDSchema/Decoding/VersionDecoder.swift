@@ -10,7 +10,9 @@ struct DecodedVersion {
 }
 
 extension DecodingContext {
-  private static let versionKeys = ["label", "basedOn", "enums", "composites", "entities", "configurations", "info"]
+  private static let versionKeys = [
+    "label", "basedOn", "enums", "composites", "entities", "configurations", "info",
+  ]
 
   /// Reads a version's file.
   /// - Parameter root: The document; nil for a file without one.

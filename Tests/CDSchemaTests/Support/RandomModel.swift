@@ -147,7 +147,10 @@ struct RandomModel {
     case .float:
       .value(.double(Double(pick([0.1, -0.0, 1e-30, 3.4e38, Float.random(in: -9...9, using: &random)]))))
     case .double:
-      .value(.double(pick([0.1, -0.0, Double.leastNonzeroMagnitude, 1.7e308, Double.random(in: -9...9, using: &random)])))
+      .value(
+        .double(
+          pick([0.1, -0.0, Double.leastNonzeroMagnitude, 1.7e308, Double.random(in: -9...9, using: &random)]))
+      )
     case .decimal:
       Decimal(string: pick(["0", "9.99", "-0.001", "12345678901234567890123456789012345678"])).map {
         .value(.decimal($0))

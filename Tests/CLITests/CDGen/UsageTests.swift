@@ -48,8 +48,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "import", "export",
-    "json-schema",
+    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "import",
+    "export", "json-schema",
   ])
   func helpShowsAnExample(command: String) throws {
     let result = try BuiltTool.cdgen.run(command, "--help", in: folder.url)
