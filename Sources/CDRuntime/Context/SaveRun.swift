@@ -43,7 +43,7 @@ struct SaveRun {
   }
 
   mutating func write() throws {
-    try connection.execute("BEGIN IMMEDIATE")
+    try context.database.begin(connection)
     do {
       for object in plan.deleted { try delete(object) }
       try update()
@@ -70,7 +70,7 @@ struct SaveRun {
 
   private func commit() throws {
     do {
-      try connection.execute("COMMIT")
+      try context.database.commit(connection, changed: touched)
     } catch let error as StoreError where error.isReferenceViolation {
       throw SaveError.danglingReferences(try danglingObjects())
     }

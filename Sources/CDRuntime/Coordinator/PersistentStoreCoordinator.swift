@@ -37,9 +37,19 @@
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
   /// Where a coordinator's objects are.
-  public enum StoreLocation: Hashable, Sendable {
+  ///
+  /// <doc:StoreTypes> says when to take which.
+  public enum StoreLocation: Sendable {
     /// A SQLite file, which is made where there is none.
     case sqlite(URL)
+    /// An XML file, which is made where there is none. It is read whole, and each save writes it whole.
+    case xml(URL)
+    /// A binary file, compact and with checksums, which is made where there is none. It is read whole, and each save
+    /// writes it whole.
+    case binary(URL)
+    /// A file of an app's own format, which is made where there is none. It is read whole, and each save writes it
+    /// whole.
+    case custom(URL, any StoreFormat)
     /// Memory, for as long as the coordinator lives.
     case inMemory
   }

@@ -75,7 +75,17 @@ extension PersistentStoreCoordinator {
   /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
   ///
   /// - Throws: ``StoreError`` where there is no store that this release can read.
-  public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
+  ///
+  /// - Parameter formats: The app's own, where the store may be of one of them.
+  public static func metadata(
+    forStoreAt url: URL, formats: [any StoreFormat] = []
+  ) throws -> PersistentStoreMetadata {
+    if let format = try StoreLocation(recognizing: url, formats: formats).format {
+      let file = try StoreFile(url, format, isReadOnly: true)
+      let connection = try SQLiteConnection(path: ":memory:", of: [url])
+      try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
+      return try PersistentStoreMetadata(connection, url: url)
+    }
     try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
     let (connection, _) = try SQLiteStore.openToRead(url)
     guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
@@ -100,7 +110,9 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly { throw StoreError.readOnly(store.url) }
     try store.checkIdentity()
     try database.writer.use { connection in
-      try connection.write { try StoreMetadata.write(values, to: connection, schema: store.schema) }
+      try database.write(connection, to: store) {
+        try StoreMetadata.write(values, to: connection, schema: store.schema)
+      }
     }
   }
 
@@ -109,10 +121,16 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` for a file that is no store, and
   ///   ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then. Nothing is done where there is
   ///   no file.
-  public static func destroyPersistentStore(at url: URL) throws {
+  public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else { return }
-    _ = try metadata(forStoreAt: url)
+    _ = try metadata(forStoreAt: url, formats: formats)
+    if let format = try StoreLocation(recognizing: url, formats: formats).format {
+      // Nobody else may have it, or get it, until it is gone.
+      let file = try StoreFile(url, format, isReadOnly: false)
+      try withExtendedLifetime(file) { try removeFiles(of: url) }
+      return
+    }
     // This needs the file for itself: it fails while another connection is open, in any process.
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
@@ -122,6 +140,11 @@ extension PersistentStoreCoordinator {
     } catch StoreError.busy {
       throw StoreError.inUse(url)
     }
+    try removeFiles(of: url)
+  }
+
+  private static func removeFiles(of url: URL) throws {
+    let path = url.path(percentEncoded: false)
     do {
       try FileManager.default.removeItem(atPath: path)
       for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {

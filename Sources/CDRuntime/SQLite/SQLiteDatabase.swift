@@ -14,6 +14,7 @@ import Synchronization
 /// not promise where the journal is a WAL.
 final class SQLiteDatabase: Sendable {
   let stores: [SQLiteStore]
+  let model: ModelPlan
   let writer: SQLiteWriter
   private let readers = ReaderPool()
   /// How many seconds to wait for others who write: as long as any of the stores would.
@@ -34,7 +35,7 @@ final class SQLiteDatabase: Sendable {
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, description) in descriptions.enumerated() {
-      if case .sqlite(let url) = description.location, stores.contains(where: { $0.isFile(at: url) }) {
+      if let url = description.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
       var connection: SQLiteConnection?
@@ -46,6 +47,7 @@ final class SQLiteDatabase: Sendable {
       stores.append(store)
     }
     self.stores = stores
+    self.model = model
     busyTimeout = descriptions.map(\.busyTimeout).max() ?? 0
     let first = try kept.first ?? SQLiteConnection(path: ":memory:", of: [])
     first.stores = stores.map(\.url)
