@@ -14,6 +14,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CDRuntime", targets: ["CDRuntime"]),
+    // For the tests of apps: stores of old versions, and what becomes of them.
+    .library(name: "CDMigrationTesting", targets: ["CDMigrationTesting"]),
     // For tools that make Swift of models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
@@ -24,7 +26,7 @@ let package = Package(
   ],
   dependencies: [
     // The command lines of cdgen, cdstore and todo.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
   ],
   targets: [
     .systemLibrary(
@@ -39,6 +41,8 @@ let package = Package(
     // SQLite's own interface: what a library above it offers beyond that would only stand between the statement and
     // the object, and every user's build would compile it.
     .target(name: "CDRuntime", dependencies: ["CDModel", "CSQLite"], swiftSettings: settings),
+    // Bound to no library of tests: it throws and answers, and the test compares.
+    .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
     .executableTarget(
       name: "cdgen",
       dependencies: [
@@ -76,14 +80,22 @@ let package = Package(
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
     .testTarget(
-      name: "GeneratedCodeTests", dependencies: ["CDRuntime", "ShadowedNames"], swiftSettings: settings),
+      name: "GeneratedCodeTests", dependencies: ["CDRuntime", "CDMigrationTesting", "ShadowedNames"],
+      swiftSettings: settings),
     // The one whose types have the names of the runtime's: a module of its own, used by the tests above.
     .target(
       name: "ShadowedNames", dependencies: ["CDRuntime"], path: "Tests/ShadowedNames",
       swiftSettings: settings),
-    .testTarget(name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite"], swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CDMigrationTestingTests", dependencies: ["CDMigrationTesting", "CDRuntime"],
+      swiftSettings: settings),
+    // Files of SQLite's that fail when a test wants it: SQLite's interface for that is C's.
+    .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
+    .testTarget(
+      name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS"], swiftSettings: settings),
+    .testTarget(
+      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"],
+      swiftSettings: settings),
     .testTarget(name: "PluginTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

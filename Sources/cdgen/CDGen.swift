@@ -18,7 +18,8 @@ struct CDGen: ParsableCommand {
       all went well, warnings included, 1 if there were errors, and 64 if the arguments make no sense.
       """,
     subcommands: [
-      Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Lock.self, Graph.self,
+      Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,
+      Graph.self,
       PrintJSONSchema.self,
       MissingModel.self,
     ])

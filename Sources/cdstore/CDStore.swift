@@ -5,17 +5,18 @@ import ArgumentParser
 struct CDStore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cdstore",
-    abstract: "Make, fill, read and check stores.",
+    abstract: "Make, fill, read, migrate and check stores.",
     discussion: """
-      A store carries its model; --model is needed to make one.
+      A store carries its model; --model is needed to make one, and to migrate it.
 
         cdstore create Notes.sqlite --model Notes.cdmodel
         cdstore load Notes.sqlite notes.json
         cdstore fetch Notes.sqlite Note --where "text CONTAINS 'tea'" --sort -written --limit 10
         cdstore info Notes.sqlite
+        cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run
         cdstore verify Notes.sqlite
 
       The exit status is 0 if all went well, 1 if there were errors, and 64 if the arguments make no sense.
       """,
-    subcommands: [Create.self, Load.self, Fetch.self, Filter.self, Info.self, Verify.self])
+    subcommands: [Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Verify.self])
 }

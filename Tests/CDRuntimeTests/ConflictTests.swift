@@ -83,11 +83,45 @@ import Testing
     try context.save()
     #expect(try Tag.objects(in: store.freshContext()).map(\.name) == ["two", "one"])
     let third = Tag(name: "one", in: context)
-    #expect(
-      throws: SaveError.notUnique(entity: "Tag", properties: ["name"], objectID: third.objectID)
-    ) { try context.save() }
+    let conflict = UniquenessConflict(
+      entity: "Tag", properties: ["name"], objectIDs: [third.objectID, two.objectID])
+    #expect(throws: SaveError.notUnique([conflict])) { try context.save() }
     third.name = "three"
     try context.save()
+  }
+
+  @Test func everyObjectOfAUniquenessConflictIsNamed() throws {
+    let stored = Tag(name: "stored", in: context)
+    let changed = Tag(name: "changed", in: context)
+    try context.save()
+    let other = try store.freshContext()
+    let author = Author(name: "A", in: context)
+    let books = (1...2).map { _ in Book(title: "T", isbn: "1", author: author, in: context) }
+    let new = [
+      Tag(name: "stored", in: context), Tag(name: "new", in: context), Tag(name: "new", in: context),
+    ]
+    changed.name = "stored"
+    func conflict(_ entity: String, _ property: String, _ objects: [ManagedObject]) -> UniquenessConflict {
+      UniquenessConflict(entity: entity, properties: [property], objectIDs: objects.map(\.objectID))
+    }
+    let expected = [
+      conflict("Tag", "name", [changed, new[0], stored]), conflict("Book", "isbn", books),
+      conflict("Tag", "name", [new[1], new[2]]),
+    ]
+    do {
+      try context.save()
+      Issue.record("saved")
+    } catch SaveError.notUnique(let conflicts) {
+      #expect(Set(conflicts) == Set(expected) && conflicts.count == 3)
+    }
+    // The row of the store may be one that the context has never seen.
+    _ = Tag(name: "stored", in: other)
+    do {
+      try other.save()
+      Issue.record("saved")
+    } catch SaveError.notUnique(let conflicts) {
+      #expect(conflicts.map { $0.objectIDs.last } == [stored.objectID])
+    }
   }
 
   @Test func everyMistakeIsReported() throws {

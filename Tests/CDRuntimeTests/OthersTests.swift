@@ -16,7 +16,8 @@ import Testing
     return (context, author, book)
   }
 
-  @Test func changedValuesAreReadAgain() throws {
+  // Settled 10: what other processes save is seen.
+  @Test func settled10ChangedValuesAreReadAgain() throws {
     let (context, author, book) = try fill()
     let other = try store.freshContext()
     let same = try #require(try other.perform { try other.existingObject(with: book.objectID) as? Book })

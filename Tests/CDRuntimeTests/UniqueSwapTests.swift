@@ -65,8 +65,31 @@ import Testing
     let conflict = SaveConflict(reason: .changed, objectID: seats[2].objectID, keys: ["name"])
     #expect(throws: SaveError.conflict([conflict])) { try context.save() }
     context.refresh(seats[2], mergeChanges: true)
+    let taken = UniquenessConflict(
+      entity: "Seat", properties: ["number"], objectIDs: [seats[0].objectID, seats[1].objectID])
+    #expect(throws: SaveError.notUnique([taken])) { try context.save() }
+  }
+
+  @Test func everyListThatARowBreaksIsReported() throws {
+    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let context = container.newContext()
+    func seat(_ number: Int, _ weight: Double?, row: Int64) throws -> ManagedObject {
+      let seat = try context.insert(entityNamed: "Seat")
+      try seat.setValue(number, forKey: "number")
+      if let weight { try seat.setValue(weight, forKey: "weight") }
+      try seat.setValue(.attribute(.composite(["row": .int(row)])), forKey: "place")
+      return seat
+    }
+    let seats = try [seat(1, 1.5, row: 1), seat(2, nil, row: 2)]
+    try context.save()
+    let new = try seat(1, nil, row: 2)
     #expect(
-      throws: SaveError.notUnique(entity: "Seat", properties: ["number"], objectID: seats[0].objectID)
+      throws: SaveError.notUnique([
+        UniquenessConflict(
+          entity: "Seat", properties: ["number"], objectIDs: [new.objectID, seats[0].objectID]),
+        UniquenessConflict(
+          entity: "Seat", properties: ["place.row"], objectIDs: [new.objectID, seats[1].objectID]),
+      ])
     ) { try context.save() }
   }
 }

@@ -184,5 +184,22 @@ import Testing
       ])
     try package.write("entities: { Book: { attributes: { pages: 0 } } }\n", to: "\(folder)/2-3.mapping.yaml")
     #expect(try package.buildAndRun().output == "Book [\"title\", \"isbn\", \"pages\"]\n")
+    try aLossHasToBeMeant(package, folder)
+  }
+
+  /// What a locked version stores may go where a mapping says that it is meant: the message has the words.
+  private func aLossHasToBeMeant(_ package: FixturePackage, _ folder: String) throws {
+    try package.replace("      isbn: String?\n", with: "", in: "\(folder)/3.yaml")
+    let lost = try package.build()
+    #expect(lost.status != 0)
+    let path = package.folder.appending(path: folder).path
+    let remedy = "drop: [isbn]"
+    #expect(
+      lost.messages.count == 1 && lost.messages[0].hasPrefix("\(path)/2.yaml:5:7: error: "), "\(lost.output)")
+    #expect(
+      lost.messages[0].contains("its values are lost") && lost.messages[0].contains("'\(remedy)' for 'Book'"))
+    try package.write(
+      "entities: { Book: { attributes: { pages: 0 }, \(remedy) } }\n", to: "\(folder)/2-3.mapping.yaml")
+    #expect(try package.buildAndRun().output == "Book [\"title\", \"pages\"]\n")
   }
 }

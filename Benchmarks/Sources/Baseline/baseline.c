@@ -260,3 +260,41 @@ int64_t base_checksum(const base_list *list) {
   }
   return (int64_t)sum;
 }
+
+int base_execute(const char *path, const char *sql) {
+  sqlite3 *db = NULL;
+  int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+  if (code == SQLITE_OK) code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+  sqlite3_close(db);
+  return code;
+}
+
+int base_number(const char *path, const char *sql, int64_t *result) {
+  sqlite3 *db = NULL;
+  sqlite3_stmt *statement = NULL;
+  int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+  if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+  if (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+    *result = sqlite3_column_int64(statement, 0);
+    code = SQLITE_OK;
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  return code;
+}
+
+int base_rewrite(const char *path) {
+  return base_execute(
+      path,
+      "PRAGMA foreign_keys = OFF; BEGIN;"
+      "CREATE TABLE todo_new (id INTEGER PRIMARY KEY, title TEXT NOT NULL, notes TEXT NOT NULL,"
+      " priority INTEGER NOT NULL, due REAL NOT NULL, done INTEGER NOT NULL, uuid BLOB NOT NULL,"
+      " category INTEGER REFERENCES category (id), rank INTEGER NOT NULL) STRICT;"
+      "INSERT INTO todo_new SELECT id, title, coalesce(notes, ''), priority, due, done, uuid, category,"
+      " priority + 1 FROM todo;"
+      "DROP TABLE todo;"
+      "ALTER TABLE todo_new RENAME TO todo;"
+      "CREATE INDEX todo_title ON todo (title);"
+      "CREATE INDEX todo_category ON todo (category);"
+      "COMMIT;");
+}

@@ -16,16 +16,22 @@ struct ModelDeclaration {
   let imports: [String]
   /// The codable types, as the schema writes them, by the class or composite that uses them.
   let codableTypes: [String: [String]]
+  /// What the app's own migrations are written against; nil where no step of a store needs any.
+  let migrations: MigrationDeclaration?
 
   init(_ model: ManagedObjectModel) throws(GenerationError) {
     guard let version = model.currentVersion else {
       throw GenerationError(problems: [.init(.missingCurrentVersion(model.currentVersionNumber))])
     }
-    var resolver = Resolver(version, modelName: model.name, imports: model.imports)
+    var migrationResolver = MigrationResolver(model)
+    migrations = migrationResolver.declaration()
+    var resolver = Resolver(
+      version, modelName: model.name, imports: model.imports, nestedNames: migrations?.nestedNames ?? [])
     let enums = resolver.enums()
     let composites = resolver.composites()
     let classes = resolver.classes()
-    guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
+    let problems = resolver.problems + migrationResolver.problems
+    guard problems.isEmpty else { throw GenerationError(problems: problems) }
     name = model.name
     typeName = resolver.modelTypeName
     canonicalJSON = model.canonicalJSON

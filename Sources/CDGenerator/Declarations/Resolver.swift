@@ -9,17 +9,28 @@ struct Resolver {
   private(set) var codableTypes: [String: [String]] = [:]
 
   private let imports: [String]
-  /// The Swift names of all properties of the version: what can hide a type within a class.
+  /// What the version's types are nested in, where they are not those of the module.
+  private let namespace: String?
+  /// The Swift names of all properties of the version and of what is nested in the model's type: what can hide a type
+  /// within a class or there.
   private let propertyNames: Set<String>
   private var enumTypes: [String: ValueType] = [:]
   private var compositeTypes: [String: ValueType] = [:]
 
-  init(_ version: ModelVersion, modelName: String, imports: [String]) {
+  /// - Parameters:
+  ///   - namespace: The type that those of the version are nested in, such as `ToDoModel.Version1`; nil for those of
+  ///     the module.
+  ///   - nestedNames: The names of what is nested in the model's type, where the classes are listed.
+  init(
+    _ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil,
+    nestedNames: Set<String> = []
+  ) {
     graph = EntityGraph(version)
-    modelTypeName = SwiftName.capitalized(modelName) + "Model"
+    modelTypeName = Self.typeName(ofModel: modelName)
     self.imports = imports
+    self.namespace = namespace
     // `model` is a static member of what holds the classes.
-    var names: Set<String> = ["model"]
+    var names = nestedNames.union(["model"])
     for entity in version.entities {
       for attribute in entity.attributes { names.insert(attribute.swiftName) }
       for relationship in entity.relationships { names.insert(relationship.swiftName) }
@@ -29,15 +40,15 @@ struct Resolver {
       for field in composite.fields { names.insert(field.swiftName) }
     }
     propertyNames = names
-    checkTypeNames()
+    if namespace == nil { checkTypeNames() } else { checkNestedTypeNames() }
     for each in version.enums where enumTypes[each.name] == nil {
       let raw = ValueType.scalar(each.rawType) ?? .string
       enumTypes[each.name] = ValueType(
-        .enumeration, name: SwiftName.escaped(each.name), expression: expression(of: each.name),
+        .enumeration, name: qualified(each.name), expression: expression(of: each.name),
         storage: raw.name, accessor: raw.accessor, empty: raw.empty)
     }
     for each in version.composites where compositeTypes[each.name] == nil {
-      let name = SwiftName.escaped(each.name)
+      let name = qualified(each.name)
       let expression = expression(of: each.name)
       compositeTypes[each.name] = ValueType(
         .composite, name: name, expression: expression, accessor: "composite", empty: expression + "._empty")
@@ -62,7 +73,20 @@ struct Resolver {
   private func alias(of name: String) -> String { "___" + name }
 
   func expression(of typeName: String) -> String {
-    propertyNames.contains(typeName) ? alias(of: typeName) : SwiftName.escaped(typeName)
+    if namespace != nil { return qualified(typeName) }
+    return propertyNames.contains(typeName) ? alias(of: typeName) : SwiftName.escaped(typeName)
+  }
+
+  private func qualified(_ typeName: String) -> String {
+    (namespace.map { $0 + "." } ?? "") + SwiftName.escaped(typeName)
+  }
+
+  static func typeName(ofModel name: String) -> String { SwiftName.capitalized(name) + "Model" }
+
+  /// A nested type of the model's own name would hide the model, by which all nested types are qualified.
+  private mutating func checkNestedTypeNames() {
+    for name in graph.version.enums.map(\.name) + graph.version.composites.map(\.name)
+    where name == modelTypeName { report(.reservedName(name), type: name) }
   }
 
   private mutating func checkTypeNames() {

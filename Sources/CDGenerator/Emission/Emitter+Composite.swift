@@ -1,5 +1,11 @@
 extension Emitter {
   mutating func composite(_ declaration: CompositeDeclaration) {
+    compositeType(declaration)
+    compositeFields(declaration)
+  }
+
+  /// The struct alone, without what queries know it by.
+  mutating func compositeType(_ declaration: CompositeDeclaration) {
     out.blank()
     out.documentation(declaration.doc)
     out.open("nonisolated ", access, "struct ", declaration.typeName, ": CDRuntime.CompositeAttribute")
@@ -14,7 +20,6 @@ extension Emitter {
     out.line(spi, "static var _empty: Self { Self(", arguments.joined(separator: ", "), ") }")
     out.line(spi, "static var _columnCount: Swift.Int { ", String(declaration.fields.count), " }")
     out.close()
-    compositeFields(declaration)
   }
 
   private mutating func field(_ field: CompositeDeclaration.Field) {

@@ -12,7 +12,9 @@ extension Emitter {
   /// The model: every version as canonical JSON, and the classes.
   mutating func model(_ declaration: ModelDeclaration) {
     out.blank()
-    out.open("nonisolated ", access, "enum ", declaration.typeName, ": CDRuntime.GeneratedModel")
+    out.open(
+      "nonisolated ", access, "enum ", declaration.typeName,
+      declaration.migrations == nil ? ": CDRuntime.GeneratedModel" : ": CDRuntime.CustomMigratingModel")
     out.line(spi, "static let _definition = CDRuntime.ModelDefinition(")
     out.indent()
     // The compiler shows this line when the runtime does not know the format.

@@ -12,6 +12,7 @@ struct FileEmitter {
     types(&emitter)
     for each in declarations.classes { emitter.class(each) }
     emitter.model(declarations)
+    if let migrations = declarations.migrations { emitter.migrations(migrations) }
     warning(&emitter)
     return GeneratedFile(name: declarations.name + "+Generated.swift", contents: emitter.out.text)
   }
@@ -22,6 +23,7 @@ struct FileEmitter {
     header(&rest, classes: [], includesTypes: true)
     types(&rest)
     rest.model(declarations)
+    if let migrations = declarations.migrations { rest.migrations(migrations) }
     warning(&rest)
     let model = GeneratedFile(name: declarations.typeName + "+Generated.swift", contents: rest.out.text)
     return [model]
@@ -47,7 +49,9 @@ struct FileEmitter {
     let composites = includesTypes ? declarations.composites : []
     emitter.header(
       model: declarations.name,
-      imports: ImportList(declarations, classes: classes, composites: composites),
+      imports: ImportList(
+        declarations, classes: classes, composites: composites,
+        migrations: includesTypes ? declarations.migrations : nil),
       aliases: declarations.aliases)
   }
 }

@@ -5,13 +5,16 @@
 struct ImportList {
   private(set) var modules: [String] = []
 
-  init(_ model: ModelDeclaration, classes: [ClassDeclaration], composites: [CompositeDeclaration]) {
+  init(
+    _ model: ModelDeclaration, classes: [ClassDeclaration], composites: [CompositeDeclaration],
+    migrations: MigrationDeclaration?
+  ) {
     let owners = classes.map(\.entityName) + composites.map(\.plainName)
     let codableTypes = owners.flatMap { model.codableTypes[$0] ?? [] }
     let names = codableTypes.map { CodableTypeName($0) }
     let needsFoundation =
       classes.contains(where: \.needsFoundation) || composites.contains(where: \.needsFoundation)
-      || names.contains(where: \.needsFoundation)
+      || names.contains(where: \.needsFoundation) || migrations?.needsFoundation == true
     if needsFoundation { modules.append("Foundation") }
     let qualifiers = names.reduce(into: Set<String>()) { $0.formUnion($1.qualifiers) }
     let hasUnqualified = names.contains(where: \.isUnqualified)

@@ -1,8 +1,55 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The `changes` of a save in `_cdgen_history`: JSON, entity name → kind of change → ranges of keys.
 ///
 /// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
+///
+/// A save to several stores has a mark beside the entities, whose names never begin so:
+/// `"_save":{"id":"UUID","stores":["UUID", …]}`.
 enum HistoryText {
-  static func changes(_ plan: SavePlan, ofStore place: Int) -> String {
+  /// What tells the parts of one save, in several stores, that they belong together.
+  struct Mark {
+    let save: UUID
+    let stores: [UUID]
+
+    fileprivate static let key = "_save"
+
+    init(save: UUID, stores: [UUID]) {
+      self.save = save
+      self.stores = stores
+    }
+
+    /// Nil where a text has no mark, or none that can be read.
+    init?(_ text: String) {
+      guard text.contains(Self.key), let mark = (try? JSONValue(parsing: text))?[Self.key] else { return nil }
+      self.init(mark)
+    }
+
+    fileprivate init?(_ json: JSONValue) {
+      guard case .string(let id)? = json["id"], let save = UUID(uuidString: id),
+        case .array(let stores)? = json["stores"]
+      else { return nil }
+      let ids = stores.compactMap { store in
+        if case .string(let id) = store { return UUID(uuidString: id) }
+        return nil
+      }
+      guard ids.count == stores.count else { return nil }
+      self.init(save: save, stores: ids)
+    }
+
+    fileprivate var json: JSONValue {
+      .object([
+        JSONValue.Member("id", .string(save.uuidString)),
+        JSONValue.Member("stores", .array(stores.map { .string($0.uuidString) })),
+      ])
+    }
+  }
+
+  static func changes(_ plan: SavePlan, ofStore place: Int, _ mark: Mark? = nil) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
     for (kind, objects) in [
       ("deleted", plan.deleted), ("inserted", plan.inserted),
@@ -29,7 +76,8 @@ enum HistoryText {
       }
     }
     return JSONValue.object(
-      entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
+      (mark.map { [JSONValue.Member(Mark.key, $0.json)] } ?? [])
+        + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
     ).canonicalText
   }
 
@@ -37,6 +85,7 @@ enum HistoryText {
   static func isReadable(_ text: String) -> Bool {
     guard case .object(let entities)? = try? JSONValue(parsing: text) else { return false }
     return entities.allSatisfy { entity in
+      if entity.key == Mark.key { return Mark(entity.value) != nil }
       guard case .object(let kinds) = entity.value else { return false }
       return kinds.allSatisfy { kind in
         guard case .array(let pairs) = kind.value else { return false }

@@ -191,6 +191,11 @@ final class IdentityMap {
     for object in dropped { object.release() }
   }
 
+  /// Lets go of one object, where it is clean and nobody else holds it.
+  func release(_ key: ObjectKey) {
+    if isUnused(key) { remove(key) }
+  }
+
   /// Has the next sweep wait until the objects have doubled, as it does after one.
   func postponeSweep() { sweepCount = max(2048, count * 2) }
 

@@ -6,8 +6,11 @@ extension ManagedObjectContext {
   ///
   /// Called when a snapshot begins, and before a fetch where none is held.
   func catchUp(_ connection: SQLiteConnection) throws {
-    for store in database.stores {
-      let newest = try connection.statement("SELECT max(\"id\") FROM \(store.schema).\"_cdgen_history\"")
+    // Nobody else writes to a store that is being made.
+    if making != nil { return }
+    for store in stores.all {
+      let newest = try connection.statement(
+        "SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
       let last = try newest.step() ? newest.int64(0) : 0
       newest.reset()
       guard let seen = seenSaves[store.place] else {
@@ -22,7 +25,8 @@ extension ManagedObjectContext {
 
   private func apply(saves seen: Int64, of store: SQLiteStore, _ connection: SQLiteConnection) throws {
     let statement = try connection.statement(
-      "SELECT \"id\", \"changes\" FROM \(store.schema).\"_cdgen_history\" WHERE \"id\" > ?1 ORDER BY \"id\"")
+      "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" > ?1 ORDER BY \"id\""
+    )
     defer { statement.reset() }
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
@@ -61,7 +65,7 @@ extension ManagedObjectContext {
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
-  private func forgetRelationships(to roots: Set<Int>) {
+  func forgetRelationships(to roots: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
       for object in maps[plan.index]?.objects ?? [] {
         guard let extras = object.extras else { continue }

@@ -12,30 +12,52 @@ extension ManagedObjectContext {
   /// says so once, by throwing. The next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
   ///
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
-  ///   changes are still there.
+  ///   changes are still there; ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
   public func save() throws {
     if let error = insertionErrors.first {
       insertionErrors.removeAll()
       throw error
     }
+    noticeRemovalsNow()
     guard hasChanges else { return forgetPending() }
     try prepareForSave()
-    try deriveAttributes()
+    // A migration derives when all objects are there.
+    if making == nil { try deriveAttributes() }
     try validate()
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endReading()
+    if let making {
+      try making.write(plan, of: self)
+      return finish(plan)
+    }
+    var partial: PartialSave?
     try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)
-      try run.write()
+      partial = try run.write()
+      unfinishedSave = partial == nil ? nil : run.saveID
       for save in run.saves { noteOwnSave(save.id, in: save.store) }
     }
+    if let partial { try finish(plan, partial) }
     let saved = savedObjects(plan)
     finish(plan)
     for object in saved { object.didSave() }
   }
 
-  private func finish(_ plan: SavePlan) {
+  /// Ends a save that has reached some of several stores: what is in these is saved, and the rest is not.
+  private func finish(_ plan: SavePlan, _ partial: PartialSave) throws {
+    let places = Set(partial.written.map(\.place))
+    let own = SavePlan(pending.filter { $0.scope.plan.home.map(places.contains) ?? false })
+    let saved = savedObjects(own)
+    finish(own, in: places)
+    // Orders may stand in the rows of either side: they are read again.
+    forgetRelationships(to: Set(model.entities.map(\.root)))
+    for object in saved { object.didSave() }
+    throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
+  }
+
+  /// - Parameter places: The stores that have been written; nil for all.
+  private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
       maps[object.scope.plan.root]?.remove(object.key)
       object.flags = [.gone, .inaccessible]
@@ -43,7 +65,12 @@ extension ManagedObjectContext {
     }
     for object in plan.inserted { object.version = 1 }
     for object in plan.updated { object.version += 1 }
+    var rest: [ManagedObject] = []
     for object in pending where !object.flags.contains(.gone) {
+      if let places, object.scope.plan.home.map(places.contains) != true {
+        rest.append(object)
+        continue
+      }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
         maps[object.scope.plan.root]?.remove(object.key)
         object.flags = [.gone, .inaccessible]
@@ -53,7 +80,7 @@ extension ManagedObjectContext {
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
     }
-    pending.removeAll()
+    pending = rest
   }
 
   private func forgetPending() {
@@ -98,14 +125,19 @@ struct SavePlan {
     deleted = Self.inOrderOfRows(deleted)
   }
 
-  /// The stores whose rows are written.
-  func stores(in database: SQLiteDatabase) -> [SQLiteStore] {
-    if database.stores.count == 1 { return database.stores }
+  /// Those of the stores whose rows are written.
+  ///
+  /// - Throws: ``StoreError/noStore(entity:)`` for an object of one that was removed while the save was prepared.
+  func stores(among stores: StoreSet) throws -> [SQLiteStore] {
+    if stores.all.count == 1, stores.removals == 0 { return stores.all }
     var places: Set<Int> = []
     for object in inserted + updated + deleted + related {
-      if let home = object.scope.plan.home { places.insert(home) }
+      guard let home = stores.home(of: object.scope.plan) else {
+        throw StoreError.noStore(entity: object.scope.plan.name)
+      }
+      places.insert(home.place)
     }
-    return database.stores.filter { places.contains($0.place) }
+    return stores.all.filter { places.contains($0.place) }
   }
 
   private static func inOrderOfRows(_ objects: [ManagedObject]) -> [ManagedObject] {

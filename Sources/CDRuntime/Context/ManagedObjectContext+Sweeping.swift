@@ -12,6 +12,12 @@ extension ManagedObjectContext {
     map.sweep()
   }
 
+  /// Lets go of what nobody uses, however little it is.
+  func sweep() {
+    dropCaches()
+    for map in maps where map?.count ?? 0 > 0 { map?.sweep() }
+  }
+
   /// Whether most of a sample of objects are held by somebody who is not the context.
   private func isMostlyUsed(_ map: IdentityMap) -> Bool {
     var (seen, unused) = map.sampleOfUnused()

@@ -102,6 +102,7 @@ extension ManagedObjectContext {
     let plan = model.entities[relationship.destination]
     let select = model.selects[plan.index]
     let connection = try reader()
+    try making?.index(relationship)
     let sql = relatedSQL(relationship)
     let statement = try connection.statement(
       .init(purpose: .related, place: -1 - object.scope.plan.index, detail: .init(relationship.slot))

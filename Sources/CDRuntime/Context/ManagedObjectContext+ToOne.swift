@@ -92,6 +92,7 @@ extension ManagedObjectContext {
     do {
       let plan = model.entities[relationship.destination]
       let select = model.selects[plan.index]
+      try making?.index(relationship)
       let statement = try reader().statement(
         select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
           + (select.condition.map { " AND " + $0 } ?? ""))

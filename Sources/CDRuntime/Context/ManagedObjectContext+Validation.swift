@@ -13,7 +13,12 @@ extension ManagedObjectContext {
     var errors: [ValidationError] = []
     if pending.contains(where: { $0.flags.contains(.deleted) }) { clearDeleted() }
     for object in pending {
-      if object.flags.contains(.deleted) {
+      if isOfRemovedStore(object) {
+        guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
+        errors.append(
+          ValidationError(
+            reason: .storeRemoved, entity: object.scope.plan.name, property: nil, objectID: object.objectID))
+      } else if object.flags.contains(.deleted) {
         guard !object.flags.contains(.inserted) else { continue }
         checkDenials(of: object, &errors)
         errors += refusals(of: object)
@@ -69,12 +74,14 @@ extension ManagedObjectContext {
     let ruled = unassigned.isEmpty ? plan.ruledSlots : Set(plan.ruledSlots + unassigned).sorted()
     for slot in ruled where isNew || isWhole || object.extras?.changed.contains(slot) == true {
       let slot = plan.slots[slot]
+      if slot.isMerelyMandatory, object.hasPlainValue(slot.number) { continue }
       if unassigned.contains(slot.number) {
         add(.missingValue, slot.name)
         continue
       }
       switch slot.kind {
       case .attribute(let attribute, let cell):
+        if making != nil, attribute.derivation != nil { continue }
         let value = object.storedValue(slot.number)
         if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
           add(reason, slot.name)
@@ -94,6 +101,8 @@ extension ManagedObjectContext {
           }
         }
       case .relationship(let relationship):
+        // A migration's relationships are there when its last object is.
+        if making != nil { continue }
         if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
       }
     }

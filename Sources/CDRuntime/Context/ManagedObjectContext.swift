@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The objects that one isolation works with, and their unsaved changes.
 ///
 /// A context belongs to the main actor (``PersistentContainer/viewContext``), to a background task or to
@@ -73,6 +79,8 @@ public final class ManagedObjectContext {
 
   let model: ModelPlan
   let database: SQLiteDatabase
+  /// The stores that the context's connection has open.
+  var stores: StoreSet
   /// By the place of the entity.
   var scopes: [ObjectScope] = []
   /// By the place of the root entity; empty for the others.
@@ -86,9 +94,9 @@ public final class ManagedObjectContext {
   /// Collects single values.
   let captureWriter = RowWriter()
   let rowReport: RowReport
-  private var keys: [Range<ObjectKey>]
+  var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
-  private var connection: SQLiteConnection?
+  var connection: SQLiteConnection?
   private let observers = ErrorObservers()
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
@@ -101,6 +109,8 @@ public final class ManagedObjectContext {
   var fetched: [ManagedObject] = []
   /// The newest save in each store's history that the objects in memory know of.
   var seenSaves: [Int: Int64] = [:]
+  /// A save to several stores that has reached some of them: the next one is its rest.
+  var unfinishedSave: UUID?
   /// The context's own saves beyond that, by store.
   var ownSaves: [Int: Set<Int64>] = [:]
   /// Serves the making of one object after another.
@@ -112,19 +122,24 @@ public final class ManagedObjectContext {
   var lookupScope: ObjectScope?
   /// The scope of the last new object: the next one is mostly of the same entity.
   var insertionScope: ObjectScope?
+  /// The store that a migration is making, where the context works on one.
+  let making: DestinationStore?
 
-  init(_ coordinator: PersistentStoreCoordinator) {
+  init(_ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil) {
+    self.making = making
+    connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
     database = coordinator.database
+    stores = coordinator.database.stores
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
-    rowReport = RowReport(files: coordinator.database.stores.map(\.files))
+    rowReport = RowReport(files: coordinator.database.files)
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !database.isInMemory
+    reading.isEnabled = !stores.isInMemory && making == nil
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
@@ -134,7 +149,7 @@ public final class ManagedObjectContext {
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if let connection { database.giveBack(connection) }
+    if making == nil, let connection { database.giveBack(connection, of: stores) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -157,11 +172,13 @@ public final class ManagedObjectContext {
 
   /// The connection that the context reads by, opened when it is first needed.
   func reader() throws -> SQLiteConnection {
+    noticeRemovals()
     if let connection {
       try reading.willRead(connection)
       return connection
     }
-    let connection = try database.takeReader()
+    let (connection, stores) = try database.takeReader()
+    if stores.removals != self.stores.removals { leave(for: stores) }
     self.connection = connection
     try reading.willRead(connection)
     // From here on the context knows what it has seen.
@@ -184,7 +201,8 @@ public final class ManagedObjectContext {
   public func insert(entityNamed name: String) throws -> ManagedObject {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
-    guard plan.home != nil else { throw StoreError.noStore(entity: name) }
+    noticeRemovals()
+    guard stores.home(of: plan) != nil else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // It has been observed, and is thrown here instead of at the save.
     if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
@@ -214,6 +232,11 @@ public final class ManagedObjectContext {
 
   /// A key for a new object; 0 where none can be reserved, which the next save throws.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
+    if let making {
+      let key = making.nextKey(for: plan)
+      if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
+      return key
+    }
     if let key = keys[plan.root].first {
       keys[plan.root] = key + 1..<keys[plan.root].upperBound
       return key
@@ -236,6 +259,7 @@ public final class ManagedObjectContext {
       object.flags = .inaccessible
       return
     }
+    making?.prepare(object)
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
@@ -257,7 +281,9 @@ public final class ManagedObjectContext {
     if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
       return lookupScope
     }
-    guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID else { return nil }
+    guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID,
+      stores.home(of: plan) != nil
+    else { return nil }
     lookupScope = scopes[plan.index]
     return lookupScope
   }

@@ -47,6 +47,7 @@ extension SaveRun {
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     guard let place = PositionTable(relationship, in: model) else { return }
+    try context.making?.index(relationship)
     var changes: [(key: ObjectKey, position: Int64)] = []
     // Where nothing was loaded an object may have been related all along, and stays where it was.
     var isCertain = true

@@ -32,7 +32,7 @@ extension SaveRun {
       conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
       return
     }
-    let report = RowReport(files: context.database.stores.map(\.files))
+    let report = RowReport(files: context.database.files)
     let row = RowReader(statement: statement.handle, map: nil, report: report)
     let keys = plan.storedSlots.filter { slot in
       let committed = object.extras?.old.first { $0.slot == slot }?.value ?? object.storedValue(slot)
@@ -87,7 +87,7 @@ extension SaveRun {
     do {
       try statement.run()
     } catch let error as StoreError where error.isUniquenessViolation {
-      noteRefusal(of: object, error)
+      try noteRefusal(of: object, error)
     }
   }
 
@@ -100,7 +100,7 @@ extension SaveRun {
     return statement
   }
 
-  @inline(__always) private func encode(_ object: ManagedObject, _ slots: [Int]) {
+  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int]) {
     if let external, !object.scope.plan.externalSlots.isEmpty {
       for slot in slots {
         if let name = external.name(object, slot) {

@@ -1,4 +1,4 @@
-// Updates whose unique values stand in each other's way, and rows that unique indexes refuse.
+// Updates whose unique values stand in each other's way.
 extension SaveRun {
   mutating func update() throws {
     var blocked = try blocked(among: plan.updated)
@@ -10,7 +10,9 @@ extension SaveRun {
       }
       try park(left.map(\.object))
       // To the last one, for a conflict behind it is to be reported too.
-      for entry in try self.blocked(among: left.map(\.object)) { noteRefusal(of: entry.object, entry.error) }
+      for entry in try self.blocked(among: left.map(\.object)) {
+        try noteRefusal(of: entry.object, entry.error)
+      }
       return
     }
   }
@@ -67,41 +69,6 @@ extension SaveRun {
       } catch let error as StoreError where error.isUniquenessViolation && attempt < 12 {
         continue
       }
-    }
-  }
-
-  // MARK: Refusals
-
-  /// Notes that a unique index refuses the row of an object.
-  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) {
-    let plan = object.scope.plan
-    let properties = refusedProperties(plan, error)
-    if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
-      conflicts.append(
-        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
-    } else if notUnique == nil {
-      notUnique = .notUnique(entity: plan.name, properties: properties, objectID: object.objectID)
-    }
-  }
-
-  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
-    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
-      return []
-    }
-    let rest = message[message.index(after: colon)...]
-    if rest.hasPrefix(" index '") {
-      let name = rest.dropFirst(" index '".count).dropLast()
-      return name.split(separator: ".").dropFirst(2).map(String.init)
-    }
-    let table = plan.table + "."
-    return rest.split(separator: ",").map { part in
-      let column = part.drop { $0 == " " }
-      let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
-      // A column shared with a sibling's name has the entity's before it.
-      guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
-      let slot = plan.slots[found.slot]
-      return slot.columns.count == 1 ? slot.name : name
     }
   }
 }

@@ -1,5 +1,17 @@
 import CSQLite
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A save to several stores that has not reached all of them.
+struct PartialSave {
+  let written: [SQLiteStore]
+  let reason: StoreError
+}
+
 /// One save's transaction: deletes, updates, inserts, pairs, positions, history.
 ///
 /// Unique indexes are checked by SQLite at each statement, so that the order matters: rows that go make room
@@ -12,16 +24,20 @@ struct SaveRun {
   let writer = RowWriter()
   /// The history's rows of this save.
   var saves: [(store: SQLiteStore, id: Int64)] = []
+  /// What the rows of a save to several stores have in common.
+  var saveID: UUID?
   var conflicts: [SaveConflict] = []
-  /// The first row that a `unique:` list refuses; thrown where there are no conflicts.
-  var notUnique: SaveError?
+  /// What `unique:` lists refuse; thrown where there are no conflicts.
+  var obstacles: [UniqueObstacle] = []
   /// The positions that have been written, for their relationships to know once they are there to stay.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
   var lastInsert: (entity: Int, statement: SQLiteStatement)?
   var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
   var lastDelete: (root: Int, statement: SQLiteStatement)?
-  /// The stores whose rows are written.
+  /// The stores that the connection has open.
+  let stores: StoreSet
+  /// Those whose rows are written.
   let touched: [SQLiteStore]
   /// The large values; nil where the model or the store has none.
   let external: ExternalValues?
@@ -32,35 +48,43 @@ struct SaveRun {
     self.context = context
     self.connection = connection
     self.plan = plan
-    touched = plan.stores(in: context.database)
+    stores = context.database.stores
+    touched = try plan.stores(among: stores)
     for store in touched {
       try store.checkIdentity()
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
     external =
       context.model.hasExternalSlots
-      ? try ExternalValues(of: plan, database: context.database, connection: connection) : nil
+      ? try ExternalValues(
+        of: plan, stores: stores, connection: connection, making: context.making?.files) : nil
   }
 
-  mutating func write() throws {
+  /// Writes everything.
+  ///
+  /// - Returns: What has been written where the files of several stores have not all been; nil for everything.
+  /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
+  mutating func write() throws -> PartialSave? {
     try context.database.begin(connection)
     do {
       for object in plan.deleted { try delete(object) }
       try update()
-      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
-      if let notUnique { throw notUnique }
       for object in plan.inserted { try insert(object) }
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
-      if let notUnique { throw notUnique }
+      if let error = notUnique() { throw error }
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
-      try writeHistory()
+      if context.making == nil { try writeHistory() }
       try external?.keep()
-      try commit()
+      if let partial = try commit() {
+        external?.discard(exceptIn: Set(partial.written.map(\.place)))
+        return partial
+      }
       for (state, changes) in positions {
         for change in changes { state.positions[change.key] = change.position }
       }
+      return nil
     } catch {
       if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
       external?.discard()
@@ -68,11 +92,18 @@ struct SaveRun {
     }
   }
 
-  private func commit() throws {
+  private mutating func commit() throws -> PartialSave? {
     do {
       try context.database.commit(connection, changed: touched)
+      return nil
     } catch let error as StoreError where error.isReferenceViolation {
       throw SaveError.danglingReferences(try danglingObjects())
+    } catch let error as StoreError where touched.count > 1 {
+      // SQLite commits one file after another, and cannot take back what one has where the next one fails.
+      if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
+      saves = saves.filter { isWritten($0.id, in: $0.store) }
+      if saves.isEmpty { throw error }
+      return PartialSave(written: saves.map(\.store), reason: error)
     }
   }
 
@@ -86,7 +117,7 @@ struct SaveRun {
       if result.count < 100, !result.contains(id) { result.append(id) }
     }
     for store in touched {
-      for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check").prefix(100) {
+      for row in try connection.rows("PRAGMA \(stores.schema(of: store)).foreign_key_check").prefix(100) {
         guard let table = row[0] else { continue }
         if let key = row[1].flatMap({ Int64($0) }) {
           let root = model.entities.first { $0.root == $0.index && $0.table == table }
@@ -96,7 +127,7 @@ struct SaveRun {
     }
     // Rows of pairs have no number of their own by which SQLite could name them.
     for object in plan.related {
-      guard let store = context.database.home(of: object.scope.plan) else { continue }
+      guard let store = stores.home(of: object.scope.plan) else { continue }
       for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
         guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
         else {

@@ -29,12 +29,17 @@ extension PersistentContainer {
   ///
   /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
   public convenience init(for model: any GeneratedModel.Type, app: String? = nil) throws {
+    try self.init(for: model, at: Self.storeURL(of: model, app: app))
+  }
+
+  /// Where the store of a model is by default, in a folder that is made if it is not there.
+  static func storeURL(of model: any ModelDeclaration.Type, app: String?) throws -> URL {
     let folder = Self.defaultDirectoryURL(forApp: app)
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
       throw StoreError.cannotCreate(folder, reason: "\(error)")
     }
-    try self.init(for: model, at: folder.appending(path: model.model.name + ".sqlite"))
+    return folder.appending(path: model.model.name + ".sqlite")
   }
 }

@@ -26,6 +26,12 @@
 /// - ``init(_:)``
 /// - ``defaultDirectoryURL(forApp:)``
 ///
+/// ### With the app's own migrations
+/// - ``init(for:migrations:at:)``
+/// - ``init(for:migrations:app:)``
+/// - ``init(for:migrations:stores:)``
+/// - ``ModelWithMigrations``
+///
 /// ### In memory
 /// - ``init(inMemoryFor:)``
 /// - ``init(inMemoryModel:)``
@@ -79,8 +85,10 @@ public final class PersistentContainer: Sendable {
   }
 
   /// Makes a store in memory, for tests and previews.
-  public convenience init(inMemoryFor model: any GeneratedModel.Type) throws {
-    self.init(try PersistentStoreCoordinator(for: model, at: .inMemory))
+  public convenience init(inMemoryFor model: any ModelDeclaration.Type) throws {
+    self.init(
+      try PersistentStoreCoordinator(
+        for: [ModelWithMigrations(declaration: model)], stores: [PersistentStoreDescription(.inMemory)]))
   }
 
   /// Makes a store in memory of a model without generated classes.
@@ -119,10 +127,15 @@ public final class PersistentContainer: Sendable {
       // Runs in the next turn.
       Task { @MainActor in self?.context.endReading() }
     }
+    coordinator.database.tellOfRemovals(self) { [weak self] in
+      Task { @MainActor in self?.context.noticeRemovalsNow() }
+    }
     return context
   }()
 
   nonisolated init(_ coordinator: PersistentStoreCoordinator) {
     self.coordinator = coordinator
   }
+
+  deinit { coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self)) }
 }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// Something that is wrong with a store, found by ``PersistentStoreCoordinator/verify()``.
 ///
 /// ```swift
@@ -24,6 +30,9 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case wrongHash(key: String)
   /// A row of the history is none that can be read, by its number: who reads others' saves by it misses that one.
   case unreadableHistory(id: Int64)
+  /// A save that went to several stores is in this one, by its number in the history, and not in the others named: a
+  /// crash came between their files, or one of them has been restored from a backup.
+  case incompleteSave(id: Int64, store: UUID, missing: [UUID])
   /// The store's keys go on below one that is taken: a new object would not get a row.
   case keyTaken(entity: String)
 }
@@ -41,6 +50,9 @@ extension StoreFinding: CustomStringConvertible {
       "'\(entity)' p\(key) is of the entity '\(name)', which the model has not or which is abstract"
     case .wrongHash(let key): "the metadata's \(key) is not that of the model that the store carries"
     case .unreadableHistory(let id): "row \(id) of _cdgen_history cannot be read"
+    case .incompleteSave(let id, let store, let missing):
+      "save \(id) of the store \(store) has not reached the stores "
+        + missing.map(\.uuidString).joined(separator: ", ")
     case .keyTaken(let entity): "the next key of '\(entity)' is taken; raise it in _cdgen_keys"
     }
   }
@@ -55,26 +67,29 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError`` where a store cannot be read at all.
   public func verify() throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    let connection = try database.takeReader()
-    defer { database.giveBack(connection) }
-    for store in database.stores {
-      for row in try connection.rows("PRAGMA \(store.schema).integrity_check") where row[0] != "ok" {
+    let (connection, stores) = try database.takeReader()
+    defer { database.giveBack(connection, of: stores) }
+    for store in stores.all {
+      let schema = stores.schema(of: store)
+      for row in try connection.rows("PRAGMA \(schema).integrity_check") where row[0] != "ok" {
         findings.append(.damaged(row[0] ?? ""))
       }
-      for row in try connection.rows("PRAGMA \(store.schema).foreign_key_check") {
+      for row in try connection.rows("PRAGMA \(schema).foreign_key_check") {
         findings.append(
           .danglingReference(
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
-      findings += try wrongHashes(of: store, connection)
-      findings += try unreadableHistory(of: store, connection)
+      findings += try wrongHashes(of: store, schema, connection)
+      findings += try unreadableHistory(of: schema, connection)
     }
-    findings += try danglingReferences(connection)
-    for root in plan.entities where root.root == root.index && root.home != nil {
+    findings += try incompleteSaves(stores, connection)
+    findings += try danglingReferences(stores, connection)
+    for root in plan.entities where root.root == root.index {
+      guard let home = stores.home(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
-      findings += try verifyRows(of: root)
+      try verifyRows(of: root) { findings.append($0) }
       let next = try connection.scalar(
-        "SELECT max((SELECT next FROM \(database.home(of: root)?.schema ?? "main").\"_cdgen_keys\" "
+        "SELECT max((SELECT next FROM \(stores.schema(of: home)).\"_cdgen_keys\" "
           + "WHERE entity = \(SQLite.literal(root.name))), 0) <= coalesce(max(_pk), 0) "
           + "FROM \(SQLite.quoted(root.table))")
       if next == "1" { findings.append(.keyTaken(entity: root.name)) }
@@ -83,13 +98,14 @@ extension PersistentStoreCoordinator {
   }
 
   /// References that no foreign key guards: to other stores, and those of a delete rule of `noAction`.
-  private func danglingReferences(_ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func danglingReferences(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  {
     var findings: [StoreFinding] = []
-    for entity in plan.entities where entity.home != nil {
+    for entity in plan.entities where stores.home(of: entity) != nil {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = plan.entities[relationship.destination]
         guard case .reference(let column) = relationship.storage, !relationship.isGuaranteed,
-          destination.home != nil
+          stores.home(of: destination) != nil
         else { continue }
         let name = SQLite.quoted(entity.columns[column].name)
         let rows = try connection.rows(
@@ -121,8 +137,8 @@ extension PersistentStoreCoordinator {
 
   private static let batchSize = 1000
 
-  private func verifyRows(of root: EntityPlan) throws -> [StoreFinding] {
-    var findings: [StoreFinding] = []
+  /// Calls a body with what is wrong with each row of a table.
+  func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
     var last: ObjectKey = 0
     while true {
       // A context of its own for each batch: nothing of the ones before is kept.
@@ -134,7 +150,7 @@ extension PersistentStoreCoordinator {
       let ends = try connection.rows(
         "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _pk > \(last) "
           + "ORDER BY _pk LIMIT \(Self.batchSize))")
-      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return findings }
+      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return }
       let statement = try connection.statement(
         select.sql + " WHERE t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
       statement.bind(last, at: 1)
@@ -142,9 +158,9 @@ extension PersistentStoreCoordinator {
       last = end
       let objects = try context.objects(from: statement, select, of: root)
       for object in objects {
-        findings += context.ruleErrors(of: object).map { .invalid($0) }
+        for error in context.ruleErrors(of: object) { body(.invalid(error)) }
       }
-      findings += context.recentErrors.map { .unreadable($0) }
+      for error in context.recentErrors { body(.unreadable(error)) }
     }
   }
 }

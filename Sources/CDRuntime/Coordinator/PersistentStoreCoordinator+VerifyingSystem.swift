@@ -9,8 +9,10 @@ extension PersistentStoreCoordinator {
   /// The hashes that are not those of the model beside them.
   ///
   /// - Throws: ``StoreError`` where the metadata cannot be read.
-  func wrongHashes(of store: SQLiteStore, _ connection: SQLiteConnection) throws -> [StoreFinding] {
-    let found = try PersistentStoreMetadata(connection, schema: store.schema, url: store.url)
+  func wrongHashes(
+    of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
+  ) throws -> [StoreFinding] {
+    let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
     let hashes = ModelHashes(found.modelVersion)
     // A store of a configuration has the hash of its own entities.
     let names = plan.entities.filter { $0.home == store.place }.map(\.name)
@@ -25,10 +27,37 @@ extension PersistentStoreCoordinator {
     return pairs.filter { !$0.1 }.map { .wrongHash(key: $0.0) }
   }
 
+  /// Saves to several of the stores that are not in all of them.
+  func incompleteSaves(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    guard stores.all.count > 1 else { return [] }
+    func marks(_ store: SQLiteStore, _ body: (Int64, HistoryText.Mark) -> Void) throws {
+      let statement = try connection.makeStatement(
+        "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" ORDER BY \"id\"")
+      while try statement.step() {
+        if let mark = statement.string(1).flatMap(HistoryText.Mark.init) { body(statement.int64(0), mark) }
+      }
+    }
+    var saves: [UUID: Set<UUID>] = [:]
+    for store in stores.all {
+      try marks(store) { _, mark in saves[store.storeID, default: []].insert(mark.save) }
+    }
+    var findings: [StoreFinding] = []
+    for store in stores.all {
+      try marks(store) { id, mark in
+        let missing = mark.stores.filter { other in
+          stores[other] != nil && saves[other]?.contains(mark.save) != true
+        }
+        if missing.isEmpty { return }
+        findings.append(.incompleteSave(id: id, store: store.storeID, missing: missing))
+      }
+    }
+    return findings
+  }
+
   /// The rows of the history that a context could not follow.
-  func unreadableHistory(of store: SQLiteStore, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let statement = try connection.makeStatement(
-      "SELECT \"id\", \"origin\", \"changes\" FROM \(store.schema).\"_cdgen_history\" ORDER BY \"id\"")
+      "SELECT \"id\", \"origin\", \"changes\" FROM \(schema).\"_cdgen_history\" ORDER BY \"id\"")
     var findings: [StoreFinding] = []
     while try statement.step() {
       let isReadable =

@@ -20,6 +20,8 @@
 /// - ``init(for:stores:)-3w0hq``
 /// - ``init(model:at:)``
 /// - ``init(model:stores:)``
+/// - ``init(for:migrations:at:)``
+/// - ``init(for:migrations:stores:)``
 /// - ``StoreLocation``
 ///
 /// ### What stores say of themselves
@@ -27,10 +29,12 @@
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
+/// - ``migrations``
 /// - ``managedObjectModel``
 ///
 /// ### Care
 /// - ``verify()``
+/// - ``removePersistentStore(withID:)``
 /// - ``destroyPersistentStore(at:)``
 ///
 /// ### Identifiers
@@ -61,7 +65,10 @@ public final class PersistentStoreCoordinator: Sendable {
   public var managedObjectModel: ManagedObjectModel { plan.model }
 
   /// The UUIDs of the stores, which they keep for good.
-  public var storeIDs: [UUID] { database.stores.map(\.storeID) }
+  public var storeIDs: [UUID] { database.stores.all.map(\.storeID) }
+
+  /// The migrations that opening the stores took, of each store one at most; none where all were current.
+  public var migrations: [MigrationResult] { database.stores.all.compactMap(\.migration) }
 
   /// Opens a store for a model of generated code.
   ///
@@ -94,20 +101,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
-    var parsed: [ManagedObjectModel] = []
-    var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
-    for model in models {
-      let definition = model._definition
-      do {
-        parsed.append(try ManagedObjectModel(canonicalJSON: definition.canonicalJSON))
-      } catch {
-        throw ModelError.unreadable(model: "\(model)", reason: "\(error)")
-      }
-      // Two of one name are an error of the merge.
-      classes.merge(definition.classes) { first, _ in first }
-    }
-    let merged = try ManagedObjectModel(merging: parsed)
-    try self.init(plan: ModelPlan(merged, classes: classes, stores: stores), stores: stores)
+    try self.init(for: models.map { ModelWithMigrations($0) }, stores: stores)
   }
 
   /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.
@@ -127,6 +121,35 @@ public final class PersistentStoreCoordinator: Sendable {
   init(plan: ModelPlan, stores: [PersistentStoreDescription]) throws {
     self.plan = plan
     database = try SQLiteDatabase(stores, model: plan)
+  }
+
+  /// A coordinator for a store that is being made: nobody but the context that makes it reads or writes it.
+  init(plan: ModelPlan, making store: SQLiteStore) throws {
+    self.plan = plan
+    database = try SQLiteDatabase(making: store, model: plan)
+  }
+
+  /// Lets go of one of the stores, while the others go on. Its file is left as it is;
+  /// ``destroyPersistentStore(at:)`` removes it, and another coordinator may open it.
+  ///
+  /// ```swift
+  /// let id = try PersistentStoreCoordinator.metadata(forStoreAt: url).storeID
+  /// try coordinator.removePersistentStore(withID: id)
+  /// try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+  /// ```
+  ///
+  /// A context notices when it next reads, saves or inserts, outside of a ``ManagedObjectContext/perform(_:)``; a
+  /// container's ``PersistentContainer/viewContext`` in the main actor's next turn. The store's objects are inaccessible
+  /// from then on and keep their values, ``ManagedObjectContext/errors`` says so once for each entity, relationships
+  /// from other stores lead nowhere, and fetches of its entities throw ``StoreError/noStore(entity:)``. Changes of its
+  /// objects that were not saved make the save throw ``SaveError/validation(_:)`` until they are rolled back.
+  ///
+  /// A context that has read keeps the file open until it notices. A store cannot be added to a coordinator: what holds
+  /// which entity is settled when it is made. Nothing is done where none of the stores has the identifier.
+  ///
+  /// - Throws: ``StoreError`` where the other stores cannot be opened anew; nothing has changed then.
+  public func removePersistentStore(withID id: UUID) throws {
+    _ = try database.remove(id)
   }
 
   /// The identifier of a URI that an identifier of one of the stores gave, before a migration too; nil for any

@@ -35,8 +35,9 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   public var keepsBackup = false
   /// Who follows a migration and may end it.
   public var migrationObserver: MigrationObserver?
-  /// The app's own code for steps that need some.
-  var migrationPolicies: MigrationPolicyBox?
+  /// The app's own code for steps with custom entity mappings. What generated code declares is given by
+  /// ``PersistentContainer/init(for:migrations:at:)`` and comes after these.
+  public var migrationPolicies = MigrationPolicies()
 
   /// A store at a location; without a configuration it holds what no other store's configuration names.
   public init(

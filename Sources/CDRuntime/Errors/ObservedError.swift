@@ -34,6 +34,8 @@ public struct ObservedError: Error, Hashable, Sendable {
     case noKey(String)
     /// A row has a key below 1, which no object can have. Fetches pass over it; counts that SQL makes include it.
     case unusableKey(Int64)
+    /// The store of the entity was removed from the coordinator: its objects are inaccessible, and keep their values.
+    case storeRemoved
     /// A fetched property's fetch failed.
     case fetchFailed(String)
   }
@@ -64,6 +66,8 @@ extension ObservedError: CustomStringConvertible {
       "'\(entity)' cannot be inserted: it is abstract, or the context's model has no such entity, or another class for it"
     case .noKey(let text): "no key could be reserved for \(subject): \(text)"
     case .unusableKey(let key): "a row of '\(entity)' was passed over: its key is \(key), and keys begin at 1"
+    case .storeRemoved:
+      "the store of '\(entity)' was removed from the coordinator; its objects are inaccessible and keep their last values"
     case .fetchFailed(let text): "fetched property \(subject) could not be fetched: \(text)"
     }
   }

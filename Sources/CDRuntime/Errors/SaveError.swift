@@ -1,4 +1,11 @@
-/// Why a save failed. Nothing was written, and the context's changes are as they were.
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// Why a save failed. Nothing was written, and the context's changes are as they were; one case tells of a save to
+/// several stores that has reached some of them.
 ///
 /// ```swift
 /// do {
@@ -14,14 +21,16 @@ public enum SaveError: Error, Hashable, Sendable {
   case validation([ValidationError])
   /// Somebody else has changed, deleted or related rows since they were read: every row where that is so.
   case conflict([SaveConflict])
-  /// Another object has the same values of a `unique:` list. `properties` is empty where the store does not
-  /// say which. The first that was found; a save that meets conflicts too throws those, for the values may be
-  /// other ones once they are resolved.
-  case notUnique(entity: String, properties: [String], objectID: ManagedObjectID)
+  /// Objects have the same values of a `unique:` list: every such list, with all of the objects. A save that meets
+  /// conflicts too throws those, for the values may be other ones once they are resolved.
+  case notUnique([UniquenessConflict])
   /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
   case unsettled([ManagedObjectID])
   /// Objects refer to rows that are not there.
   case danglingReferences([ManagedObjectID])
+  /// The objects of some stores have been saved, and then another store could not be written, for the reason given. The
+  /// changes of the rest are still in the context: the next save writes them.
+  case partlySaved(written: [URL], reason: StoreError)
 }
 
 /// A rule of the schema that an object breaks.
@@ -67,6 +76,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     case deleteDenied
     /// The object's row is gone.
     case inaccessible
+    /// The object is of a store that was removed from the coordinator.
+    case storeRemoved
     /// The object's own validation threw; its error's text.
     case refused(String)
     /// The derivation of a derived attribute fails.
@@ -137,28 +148,35 @@ public struct SaveConflict: Error, Hashable, Sendable {
 extension ValidationError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    let rule =
-      switch reason {
-      case .missingValue: "is mandatory and has no value"
-      case .outOfRange: "is below its minimum or above its maximum"
-      case .wrongLength: "is shorter or longer than allowed"
-      case .patternMismatch: "does not match its pattern"
-      case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
-      case .patternTooCostly:
-        "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
-      case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
-      case .notANumber: "is not a number"
-      case .unknownCase: "has a raw value that no case has"
-      case .notEncodable: "cannot be encoded"
-      case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
-      case .foreignObject:
-        "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
-      case .deleteDenied: "denies the deletion while it has objects"
-      case .inaccessible: "has changes but no row any more; refresh or roll back"
-      case .refused(let text): "was refused: \(text)"
-      case .notDerivable(let text): "cannot be derived: \(text)"
-      }
-    return "\(subject) of \(objectID) \(rule)"
+    return "\(subject) of \(objectID) \(reason)"
+  }
+}
+
+extension ValidationError.Reason: CustomStringConvertible {
+  /// What is said of the property: `is mandatory and has no value`.
+  public var description: String {
+    switch self {
+    case .missingValue: "is mandatory and has no value"
+    case .outOfRange: "is below its minimum or above its maximum"
+    case .wrongLength: "is shorter or longer than allowed"
+    case .patternMismatch: "does not match its pattern"
+    case .unusablePattern: "has a pattern that is no regular expression; correct the schema"
+    case .patternTooCostly:
+      "has a pattern that takes too many steps to match its value; rewrite it without nested repetition"
+    case .wrongCount(let count): "has \(count) objects, fewer or more than allowed"
+    case .notANumber: "is not a number"
+    case .unknownCase: "has a raw value that no case has"
+    case .notEncodable: "cannot be encoded"
+    case .tooLarge: "is larger than a row takes; let the attribute be `external:`"
+    case .foreignObject:
+      "was given an object of another context, or one whose row is gone; fetch it by its objectID first"
+    case .deleteDenied: "denies the deletion while it has objects"
+    case .inaccessible: "has changes but no row any more; refresh or roll back"
+    case .storeRemoved:
+      "has changes, and its store was removed from the coordinator; roll back, or reset the context"
+    case .refused(let text): "was refused: \(text)"
+    case .notDerivable(let text): "cannot be derived: \(text)"
+    }
   }
 }
 
@@ -181,13 +199,15 @@ extension SaveError: CustomStringConvertible {
     switch self {
     case .validation(let errors): errors.map(\.description).joined(separator: "\n")
     case .conflict(let conflicts): conflicts.map(\.description).joined(separator: "\n")
-    case .notUnique(let entity, let properties, let objectID):
-      "another object of '\(entity)' has the same \(properties.joined(separator: ", ")) as \(objectID)"
+    case .notUnique(let conflicts): conflicts.map(\.description).joined(separator: "\n")
     case .unsettled(let objects):
       "willSave brings more and more objects to the save, the last of them "
         + "\(objects.map(\.description).joined(separator: ", "))"
     case .danglingReferences(let objects):
       "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
+    case .partlySaved(let written, let reason):
+      "saved in \(written.map { $0.path() }.joined(separator: ", ")), and not in the other stores; save again. "
+        + "The reason: \(reason)"
     }
   }
 }

@@ -32,6 +32,9 @@ public enum StoreError: Error, Hashable, Sendable {
   case otherModel(URL, found: String, expected: String)
   /// The store was written with another version of the model, and has to be migrated.
   case needsMigration(URL, model: String, from: Int, to: Int)
+  /// The store holds the objects of other entities than it is opened for: it was made with another configuration,
+  /// `configuration` where one fits, or beside other stores.
+  case otherConfiguration(URL, holds: [String], configuration: String?, asked: [String])
   /// The folder of the store does not exist or cannot be written to.
   case cannotCreate(URL, reason: String)
   /// A file with the value of an `external:` attribute cannot be written, or is not there.
@@ -86,6 +89,11 @@ extension StoreError: CustomStringConvertible {
     case .needsMigration(let url, let model, let from, let to):
       "the store \(url.path()) was written with version \(from) of model '\(model)' and has to be migrated "
         + "to version \(to)"
+    case .otherConfiguration(let url, let holds, let configuration, let asked):
+      "the store \(url.path()) holds \(Self.entities(holds)), and was to be opened for \(Self.entities(asked)); "
+        + (configuration.map { "open it with the configuration '\($0)'" }
+          ?? "open it with a configuration that lists what it holds")
+        + ", and give the others a file of their own"
     case .cannotCreate(let url, let reason):
       "no store can be made at \(url.path()): \(reason)"
     case .externalData(let url, let reason):
@@ -117,6 +125,10 @@ extension StoreError: CustomStringConvertible {
     case .sqlite(let urls, let code, let message, let operation):
       "SQLite error \(code) of \(Self.names(urls)) while \(operation): \(message)"
     }
+  }
+
+  private static func entities(_ names: [String]) -> String {
+    names.isEmpty ? "no entity" : names.map { "'\($0)'" }.joined(separator: ", ")
   }
 
   private static func names(_ urls: [URL]) -> String {

@@ -18,7 +18,7 @@ struct ExternalValues {
   /// How long, in seconds, a listed file is kept.
   static let grace: Double = 3600
 
-  private let database: SQLiteDatabase
+  private let stores: StoreSet
   private let connection: SQLiteConnection
   /// The values that became files, by object and slot.
   private var written: [Place: File] = [:]
@@ -35,13 +35,17 @@ struct ExternalValues {
   }
 
   /// Writes the files of all objects that a save inserts or updates.
-  init(of plan: SavePlan, database: SQLiteDatabase, connection: SQLiteConnection) throws {
-    self.database = database
+  ///
+  /// - Parameter making: Who keeps account of the files that a migration writes.
+  init(
+    of plan: SavePlan, stores: StoreSet, connection: SQLiteConnection, making: NewExternalFiles? = nil
+  ) throws {
+    self.stores = stores
     self.connection = connection
     var values: [(file: File, value: Data)] = []
     for (objects, isNew) in [(plan.inserted, true), (plan.updated, false)] {
       for object in objects where !object.scope.plan.externalSlots.isEmpty {
-        guard let store = database.home(of: object.scope.plan), let files = store.files else { continue }
+        guard let store = stores.home(of: object.scope.plan), let files = store.files else { continue }
         for slot in object.scope.plan.externalSlots
         where isNew || object.extras?.changed.contains(slot) == true {
           guard case .data(let value) = object.storedValue(slot),
@@ -55,6 +59,7 @@ struct ExternalValues {
     }
     guard !values.isEmpty else { return }
     do {
+      try making?.willWrite(values.map(\.file.name))
       try connection.write { for value in values { try list(value.file.name, in: value.file.store) } }
       for value in values { try value.file.files.write(value.value, name: value.file.name) }
       let folders = Dictionary(values.map { ($0.file.store.place, $0.file.files) }) { first, _ in first }
@@ -73,7 +78,7 @@ struct ExternalValues {
   /// Lists the files that a row refers to, which is about to be changed or deleted.
   func replace(_ object: ManagedObject, slots: [Int]) throws {
     let plan = object.scope.plan
-    guard !slots.isEmpty, let store = database.home(of: plan), store.files != nil else { return }
+    guard !slots.isEmpty, let store = stores.home(of: plan), store.files != nil else { return }
     for slot in slots {
       guard let column = plan.slots[slot].columns.first.map({ SQLite.quoted(plan.columns[$0].name) }) else {
         continue
@@ -99,17 +104,19 @@ struct ExternalValues {
     }
   }
 
-  /// Removes the files of a save that failed.
-  func discard() {
-    guard !written.isEmpty else { return }
-    for file in written.values { file.files.remove(file.name) }
+  /// Removes the files of a save that failed, but for those of stores in which it is written.
+  func discard(exceptIn places: Set<Int> = []) {
+    let lost = written.values.filter { !places.contains($0.store.place) }
+    guard !lost.isEmpty else { return }
+    for file in lost { file.files.remove(file.name) }
     // What stays listed is removed by a later collection.
-    try? connection.write { for file in written.values { try unlist(file) } }
+    try? connection.write { for file in lost { try unlist(file) } }
   }
 
   private func list(_ name: String, in store: SQLiteStore) throws {
     let statement = try connection.statement(
-      "INSERT OR REPLACE INTO \(store.schema).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)")
+      "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)"
+    )
     statement.bind(name, at: 1)
     sqlite3_bind_double(statement.handle, 2, Date().timeIntervalSinceReferenceDate)
     try statement.run()
@@ -117,7 +124,7 @@ struct ExternalValues {
 
   private func unlist(_ file: File) throws {
     let statement = try connection.statement(
-      "DELETE FROM \(file.store.schema).\"_cdgen_files\" WHERE \"name\" = ?1")
+      "DELETE FROM \(stores.schema(of: file.store)).\"_cdgen_files\" WHERE \"name\" = ?1")
     statement.bind(file.name, at: 1)
     try statement.run()
   }

@@ -31,7 +31,7 @@ struct FetchRun {
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
     fetchSource: ManagedObject? = nil
   ) throws {
-    guard plan.home != nil else { throw StoreError.noStore(entity: plan.name) }
+    guard context.stores.home(of: plan) != nil else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
     sortKeys = request.sortKeys

@@ -97,7 +97,10 @@ extension ManagedObjectContext {
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, _ value: AttributeValue, isSingle: Bool
   ) throws -> [Object]? {
     // Unsaved changes count, and no statement knows them.
-    guard pending.isEmpty, let match = valueMatch(path) else { return nil }
+    guard pending.isEmpty else { return nil }
+    // Before its statement is taken, which is one of the connection's.
+    noticeRemovals()
+    guard let match = valueMatch(path) else { return nil }
     return try match.objects(value, isSingle: isSingle, in: self).map(ManagedObject.cast)
   }
 
@@ -114,7 +117,8 @@ extension ManagedObjectContext {
   private func makeMatch<Object: EntityClass, Value>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>
   ) -> ValueMatch? {
-    guard let entity = model.entity(Object.entityName), entity.home != nil, entity.objectType == Object.self,
+    guard let entity = model.entity(Object.entityName), stores.home(of: entity) != nil,
+      entity.objectType == Object.self,
       let match = ValueMatch(path: path, keys: Fields()[keyPath: path].keys, entity: entity, model: model)
     else { return nil }
     if valueMatches.count >= 200 { valueMatches.removeAll() }

@@ -20,9 +20,14 @@ struct FileStoreOpening {
 
   private var url: URL { file.url }
 
-  typealias Opened = (connection: SQLiteConnection, storeID: UUID, memory: String)
+  struct Opened {
+    let connection: SQLiteConnection
+    let storeID: UUID
+    let memory: String
+    var migration: MigrationResult?
+  }
 
-  /// - Returns: The connection that keeps the database, the store's UUID, and by what others open the database.
+  /// - Returns: The connection that keeps the database in memory, and by what others open it.
   func open() throws -> Opened {
     let connection = try SQLiteConnection.inMemory(memory, of: url)
     if file.isEmpty {
@@ -30,7 +35,7 @@ struct FileStoreOpening {
       let id = try opening(connection).open()
       // The rest of the world is to see at once which store it is.
       try write(connection)
-      return (connection, id, memory)
+      return Opened(connection: connection, storeID: id, memory: memory)
     }
     try file.read(into: StoreBuilder(connection, url: url, current: (model, place)))
     let before = try metadata(connection)
@@ -40,7 +45,7 @@ struct FileStoreOpening {
         try removeUnusedFiles(connection)
         if try metadata(connection) != before { try write(connection) }
       }
-      return (connection, id, memory)
+      return Opened(connection: connection, storeID: id, memory: memory)
     } catch StoreError.needsMigration where description.migratesStoreAutomatically && !description.isReadOnly
     {
       return try migrate(connection)
@@ -50,7 +55,7 @@ struct FileStoreOpening {
   private func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
     StoreOpening(
       connection: connection, url: url, model: model, place: place, isReadOnly: description.isReadOnly,
-      isJustMigrated: isJustMigrated)
+      descriptions: (description, others), isJustMigrated: isJustMigrated)
   }
 
   private func metadata(_ connection: SQLiteConnection) throws -> [[String?]] {
@@ -110,8 +115,9 @@ struct FileStoreOpening {
     description.location = .sqlite(scratch)
     // What is to be kept is this store's file, not that of the rows.
     description.keepsBackup = self.description.keepsBackup
+    var result: MigrationResult
     do {
-      try StoreMigration(
+      result = try StoreMigration(
         url: scratch, description: description, model: model.source(ofStore: place).model, others: others
       ).run()
     } catch let error as MigrationError {
@@ -144,7 +150,9 @@ struct FileStoreOpening {
       throw error
     }
     file.adopt(prepared)
-    return (connection, id, memory)
+    result = MigrationResult(
+      storeURL: url, steps: result.steps, isInPlace: false, backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
+    return Opened(connection: connection, storeID: id, memory: memory, migration: result)
   }
 }
 

@@ -1,23 +1,12 @@
-/// A model with its generated classes. Generated code declares one a model.
+/// A model with its generated classes. Generated code declares one a model, or a ``CustomMigratingModel`` where opening
+/// its stores takes the app's own code.
 ///
 /// ```swift
 /// let model = LibraryModel.model
 /// let names = model.currentVersion?.entities.map(\.name) ?? []
 /// let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
 /// ```
-public protocol GeneratedModel: Sendable {
-  @_spi(Generated) static var _definition: ModelDefinition { get }
-}
-
-extension GeneratedModel {
-  /// The model that the code was generated from.
-  ///
-  /// It is parsed anew at each call: keep it. An unreadable one, which no generator writes, is empty.
-  public static var model: ManagedObjectModel {
-    (try? ManagedObjectModel(canonicalJSON: _definition.canonicalJSON))
-      ?? ManagedObjectModel(name: "\(Self.self)", id: EmptyValue.uuid, versions: [], currentVersionNumber: 0)
-  }
-}
+public protocol GeneratedModel: ModelDeclaration {}
 
 /// The version check: code generated for another format names a type that this runtime has not, and so does
 /// not compile. Regenerate it with the `cdgen` of the same release as the runtime.

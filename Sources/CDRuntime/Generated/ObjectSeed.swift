@@ -56,6 +56,16 @@
     self.init(inserting: scope, in: context, isComplete: isComplete)
   }
 
+  /// The seed of a new object with a key that is its own already.
+  init(inserting scope: ObjectScope, key: ObjectKey, in context: ManagedObjectContext) {
+    state = context.seedState
+    state.scope = scope
+    state.key = key
+    state.version = 0
+    state.flags = .inserted
+    state.isInsertion = true
+  }
+
   init(inserting scope: ObjectScope, in context: ManagedObjectContext, isComplete: Bool) {
     let key = context.nextKey(for: scope.plan)
     state = context.seedState

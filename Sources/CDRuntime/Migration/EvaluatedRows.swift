@@ -11,7 +11,6 @@ import CDModel
 struct EvaluatedRows {
   let plan: StepPlan
   let session: MigrationSession
-  let policies: MigrationPolicies
   /// The old store, to be read.
   let coordinator: PersistentStoreCoordinator
 
@@ -20,10 +19,6 @@ struct EvaluatedRows {
   private static let gap: Int64 = 1 << 32
 
   func make(_ taker: StepPlan.Taker) throws {
-    let policy = policies.policy(for: taker.mapping, of: plan.step)
-    if taker.mapping.kind == .custom, policy == nil {
-      throw plan.error(.missingPolicy(mapping: taker.mapping.name), taker.destination.name)
-    }
     let columns = taker.evaluations.indices.map { ", c\($0)" }.joined()
     if let chosen = taker.chosen {
       try session.execute("CREATE TEMP TABLE \(chosen.dropFirst(5)) (pk INTEGER PRIMARY KEY\(columns))")
@@ -33,7 +28,13 @@ struct EvaluatedRows {
         "CREATE TEMP TABLE \(pairs(taker, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
           + "position INTEGER, PRIMARY KEY (owner, target)) WITHOUT ROWID")
     }
-    try stream(taker) { try write($0, taker, policy) }
+    try stream(taker) { object in
+      do {
+        try write(object, taker)
+      } catch let error as MigrationError where session.log?.take(error, of: taker.source.name) == true {
+        // A rehearsal goes on, to find all such objects.
+      }
+    }
     for each in taker.evaluations where each.isPair {
       try session.execute(
         "CREATE INDEX temp.\"target_\(taker.number)_\(each.name)\" ON \(pairs(taker, each)) (target)")
@@ -73,24 +74,13 @@ struct EvaluatedRows {
     }
   }
 
-  private func write(
-    _ object: ManagedObject, _ taker: StepPlan.Taker, _ policy: (any MigrationRowPolicy)?
-  ) throws {
+  private func write(_ object: ManagedObject, _ taker: StepPlan.Taker) throws {
     let key = object.objectID.key
     let evaluator = PredicateEvaluator(now: plan.now)
     if let filter = taker.mapping.filter {
       do {
         guard try evaluator.matches(filter, object) else { return }
       } catch { throw invalid("the filter", "\(error)", taker, key) }
-    }
-    var given: [String: AttributeValue] = [:]
-    if let policy {
-      do {
-        guard let values = try policy.values(for: object) else { return }
-        given = values
-      } catch let error as MigrationError { throw error } catch {
-        throw plan.error(.policyFailed("\(error)"), taker.destination.name, key)
-      }
     }
     var values: [AttributeValue] = [.int(key)]
     for each in taker.evaluations {
@@ -99,14 +89,7 @@ struct EvaluatedRows {
         values.append(.null)
         continue
       }
-      if each.isCustom, let value = given[each.name] {
-        guard let fitted = cell.fitted(value) else {
-          throw invalid(each.name, "it is \(value.kindName)", taker, key)
-        }
-        values.append(fitted)
-      } else {
-        values.append(try value(each, cell, object, taker, evaluator))
-      }
+      values.append(try value(each, cell, object, taker, evaluator))
     }
     if let chosen = taker.chosen {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")

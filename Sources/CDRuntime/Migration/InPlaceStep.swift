@@ -33,7 +33,7 @@ struct InPlaceStep {
     self.plan = plan
     oldSchema = SQLiteSchema(plan.source, store: 0)
     newSchema = SQLiteSchema(plan.destination, store: 0)
-    guard plan.keepsKeys, plan.mapping.duplicates.isEmpty,
+    guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.takers.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(), findJoins(),
       referencesStay()
     else { return nil }
@@ -216,7 +216,9 @@ struct InPlaceStep {
 
   /// Makes the step, within a transaction of the caller's and without foreign keys being enforced.
   func run(_ session: MigrationSession) throws {
-    let counts = try changes.map { try session.number("SELECT count(*) FROM \(SQLite.quoted($0.old.name))") }
+    let counts = try changes.map { change in
+      change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
+    }
     try dropIndexes(session)
     for name in dropped { try session.execute("DROP TABLE \(SQLite.quoted(name))") }
     for change in changes { try alter(change, session) }
@@ -330,6 +332,10 @@ struct InPlaceStep {
         try session.execute(index.sql)
       } catch {
         guard (error as? MigrationError)?.isConstraintViolation == true else { throw error }
+        if let log = session.log {
+          try log.findDuplicates(index.name, of: plan, session, schema: "main")
+          continue
+        }
         throw try plan.duplicate(index.name, session, schema: "main")
       }
     }

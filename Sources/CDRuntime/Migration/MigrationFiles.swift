@@ -33,11 +33,13 @@ struct MigrationFiles {
   func recover() throws {
     guard try !completeSwitch(), exists(path) else { return }
     let isLinked = linkCount > 1
-    guard isLinked || leftovers.contains(where: exists) else { return }
+    let hasValues = NewExternalFiles.hasLeftovers(url)
+    guard isLinked || hasValues || leftovers.contains(where: exists) else { return }
     guard let connection = try? SQLiteConnection(path: path, of: [url], busyTimeout: 0),
       (try? connection.execute("BEGIN IMMEDIATE")) != nil
     else { return }
     removeLeftovers()
+    if hasValues { try NewExternalFiles.recover(url, connection) }
     if isLinked { removeLinks() }
     try connection.execute("ROLLBACK")
   }
@@ -119,7 +121,8 @@ struct MigrationFiles {
   func put(_ file: String, backup: String) throws {
     let backup = sibling(backup)
     // A journal beside the new file would bring the old contents back.
-    for end in ["-wal", "-journal"] where exists(path + end) {
+    // SQLite takes an empty one for none: a disk that failed may have left it.
+    for end in ["-wal", "-journal"] where (Self.size(path + end) ?? 0) > 0 {
       throw MigrationError(url, .inUse)
     }
     try sync(file)
@@ -158,11 +161,22 @@ struct MigrationFiles {
 
   /// Bytes that the file has, and those that its disk has free; nil where that cannot be told.
   var sizes: (file: Int64, free: Int64)? {
+    guard let file = Self.size(path), let free = Self.freeSpace(path) else { return nil }
+    return (file, free)
+  }
+
+  /// The bytes of a file; nil where there is none.
+  static func size(_ path: String) -> Int64? {
     var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// The bytes that are free on the disk of a file or a folder.
+  static func freeSpace(_ path: String) -> Int64? {
     var volume = statvfs()
-    guard stat(path, &status) == 0, statvfs(path, &volume) == 0 else { return nil }
+    guard statvfs(path, &volume) == 0 else { return nil }
     let free = UInt64(volume.f_bavail).multipliedReportingOverflow(by: UInt64(volume.f_frsize))
-    return (Int64(status.st_size), free.overflow ? .max : Int64(clamping: free.partialValue))
+    return free.overflow ? .max : Int64(clamping: free.partialValue)
   }
 
   private func exists(_ path: String) -> Bool {

@@ -17,7 +17,10 @@ struct MigrationRoute {
     }
   }
 
+  /// The steps, as far as they are sure.
   private(set) var legs: [Leg] = []
+  /// The step that is not sure, behind those that are, and why; nil where the store may go all the way.
+  private(set) var refusal: (leg: Leg, error: MigrationError)?
 
   /// Whether no row has to be touched: only what the store says of itself is not up to date.
   var changesNoData: Bool {
@@ -33,7 +36,7 @@ struct MigrationRoute {
   /// - Parameters:
   ///   - carried: The version that the store was written with, as it says itself.
   ///   - hash: The data hash that a version gives for the store.
-  /// - Throws: ``MigrationError`` where there is no way, or where a step of it is not sure.
+  /// - Throws: ``MigrationError`` where there is no way.
   init(
     _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
     hash: (ModelVersion) -> String?
@@ -52,7 +55,7 @@ struct MigrationRoute {
         try addReturn(from: known, to: current, line)
         return
       }
-      for step in steps { try add(step, infers: infers) }
+      try add(steps, infers: infers)
       return
     }
     // A draft of a version becomes that version first, so that no mapping is left out.
@@ -67,10 +70,18 @@ struct MigrationRoute {
     let leg = Leg(step: draft, source: carried, destination: target)
     guard draft.isLossless else {
       let lost = draft.changes.filter { $0.isOpen || draft.losses.contains($0) }.map { "\($0)" }
-      throw MigrationError(url, .losesData(lost), step: leg.name)
+      refusal = (leg, MigrationError(url, .losesData(lost), step: leg.name))
+      return
     }
     legs.append(leg)
-    for step in line.steps(from: target.number, to: current) ?? [] { try add(step, infers: infers) }
+    try add(line.steps(from: target.number, to: current) ?? [], infers: infers)
+  }
+
+  private mutating func add(_ steps: [MigrationStep], infers: Bool) throws(MigrationError) {
+    for step in steps {
+      try add(step, infers: infers)
+      if refusal != nil { return }
+    }
   }
 
   private mutating func add(_ step: MigrationStep, infers: Bool) throws(MigrationError) {
@@ -82,10 +93,12 @@ struct MigrationRoute {
       let open =
         step.openChanges.map { "\($0)" }
         + step.problems.filter { $0.severity == .error }.map(\.description)
-      throw MigrationError(url, .notProven(open), step: leg.name)
+      refusal = (leg, MigrationError(url, .notProven(open), step: leg.name))
+      return
     }
     guard infers || step.rules != nil || step.changesNoData else {
-      throw MigrationError(url, .noMappingModel, step: leg.name)
+      refusal = (leg, MigrationError(url, .noMappingModel, step: leg.name))
+      return
     }
     legs.append(leg)
   }
@@ -95,9 +108,13 @@ struct MigrationRoute {
     from known: ModelVersion, to current: Int, _ line: VersionLine
   ) throws(MigrationError) {
     guard line.path(from: current, to: known.number) != nil else { throw MigrationError(url, .noPath) }
-    guard let destination = model.version(current), let step = line.step(from: known.number, to: current),
-      step.isLossless
+    guard let destination = model.version(current), let step = line.step(from: known.number, to: current)
     else { throw MigrationError(url, .newerStore(current: current)) }
-    legs.append(Leg(step: step, source: known, destination: destination))
+    let leg = Leg(step: step, source: known, destination: destination)
+    if step.isLossless {
+      legs.append(leg)
+    } else {
+      refusal = (leg, MigrationError(url, .newerStore(current: current), step: leg.name))
+    }
   }
 }

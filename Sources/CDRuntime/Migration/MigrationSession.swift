@@ -20,6 +20,8 @@ final class MigrationSession {
   var entity: String?
   /// The place of the step and the number of all.
   var place = (step: 0, of: 1)
+  /// What a rehearsal is told; nil where the migration is meant.
+  var log: RehearsalLog?
   private var last: Double = 0
   private let writer = RowWriter()
 
@@ -79,6 +81,7 @@ final class MigrationSession {
   func execute(_ sql: String) throws {
     try checkCancelled()
     try MigrationFaults.reach(sql)
+    log?.note(sql)
     do { try connection.execute(sql) } catch { throw wrapped(error) }
   }
 
@@ -88,6 +91,7 @@ final class MigrationSession {
   @discardableResult func run(_ sql: SQLText) throws -> Int64 {
     try checkCancelled()
     try MigrationFaults.reach(sql.text)
+    log?.note(sql.text)
     do {
       let statement = try connection.makeStatement(sql.text)
       bind(sql.bindings, to: statement)
@@ -110,6 +114,17 @@ final class MigrationSession {
       let statement = try connection.makeStatement(sql.text)
       bind(sql.bindings, to: statement)
       return try statement.step() ? statement.int64(0) : nil
+    } catch { throw wrapped(error) }
+  }
+
+  /// The first column of all rows.
+  func keys(_ sql: SQLText) throws -> [Int64] {
+    do {
+      let statement = try connection.makeStatement(sql.text)
+      bind(sql.bindings, to: statement)
+      var result: [Int64] = []
+      while try statement.step() { result.append(statement.int64(0)) }
+      return result
     } catch { throw wrapped(error) }
   }
 

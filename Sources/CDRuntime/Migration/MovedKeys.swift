@@ -61,12 +61,14 @@ extension PersistentStoreCoordinator {
   /// The identifier that an object has now, by one of any time before a migration.
   func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
     guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
-      let store = database.stores.first(where: { $0.storeID == id.storeID })
+      database.stores[id.storeID] != nil
     else { return nil }
-    let sql =
-      "SELECT value FROM \(store.schema).\"_cdgen_metadata\" WHERE key = \(SQLite.literal(MovedKeys.metadataKey))"
     let text = try? database.writer.use { connection -> String? in
-      let statement = try connection.statement(sql)
+      let stores = database.stores
+      guard let store = stores[id.storeID] else { return nil }
+      let statement = try connection.statement(
+        "SELECT value FROM \(stores.schema(of: store)).\"_cdgen_metadata\" "
+          + "WHERE key = \(SQLite.literal(MovedKeys.metadataKey))")
       defer { statement.reset() }
       return try statement.step() ? statement.string(0) : nil
     }

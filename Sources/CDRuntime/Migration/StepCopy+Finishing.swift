@@ -32,6 +32,7 @@ extension StepCopy {
       "INSERT INTO temp.gone SELECT _pk, kept FROM (SELECT _pk, \(survivor)(_pk) OVER "
         + "(PARTITION BY \(columns.joined(separator: ", "))) AS kept FROM \(fresh(entity.table)) "
         + "WHERE \(conditions.joined(separator: " AND "))) WHERE _pk <> kept")
+    try session.log?.countDuplicates(rule, session)
     try redirect(to: entity)
     try session.execute("DELETE FROM \(fresh(entity.table)) WHERE _pk IN (SELECT pk FROM temp.gone)")
     try session.execute("DROP TABLE temp.gone")
@@ -65,23 +66,33 @@ extension StepCopy {
   }
 
   func makeIndexes(_ layout: SQLiteSchema) throws {
-    for index in layout.indexes {
+    let present = Set(
+      try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
+        $0[0]
+      })
+    for index in layout.indexes where !present.contains(index.name) {
       let unique = index.sql.hasPrefix("CREATE UNIQUE INDEX ")
       let start = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
       do {
         try session.execute(start + "\(Self.schema)." + index.sql.dropFirst(start.count))
       } catch {
         guard unique, (error as? MigrationError)?.isConstraintViolation == true else { throw error }
+        if let log = session.log {
+          try log.findDuplicates(index.name, of: plan, session, schema: Self.schema)
+          continue
+        }
         throw try plan.duplicate(index.name, session, schema: Self.schema)
       }
     }
   }
 
   /// Whether what was made is what it should be, as far as statements can tell.
-  func verify() throws {
+  ///
+  /// - Parameter madeCount: How many objects there are more than rules have made.
+  func verify(_ madeCount: Int64) throws {
     try session.verifyReferences(Self.schema, leg: plan)
-    var wanted = 0 as Int64
-    for taker in plan.takers where plan.mapping.duplicates.isEmpty {
+    var wanted = madeCount
+    for taker in plan.takers where plan.mapping.duplicates.isEmpty && !taker.isCustom {
       let condition = plan.condition(taker, "t0").map { " WHERE \($0)" } ?? ""
       wanted += try session.number(
         "SELECT count(*) FROM main.\(SQLite.quoted(taker.source.table)) AS t0\(condition)")
@@ -105,21 +116,17 @@ extension MigrationError {
 extension StepPlan {
   /// The error for a unique index that could not be made, with the greatest key of equal rows.
   func duplicate(_ index: String, _ session: MigrationSession, schema: String) throws -> MigrationError {
-    for entity in destination.entities where entity.home == 0 {
-      for constraint in entity.description.uniquenessConstraints
-      where index == "\(entity.name).unique.\(constraint.joined(separator: "."))" {
-        let columns = constraint.flatMap { key -> [String] in
-          entity.slot(key).map { slot in slot.columns.map { entity.columns[$0].name } } ?? []
-        }.map(SQLite.quoted)
-        let conditions = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        let key = try session.key(
-          SQLText(
-            text: "SELECT max(_pk) FROM \(schema).\(SQLite.quoted(entity.table)) WHERE \(conditions) "
-              + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"))
-        return error(.duplicate(properties: constraint), entity.name, key)
-      }
+    guard let (entity, constraint) = destination.uniqueConstraint(ofIndex: index) else {
+      return error(.duplicate(properties: [index]))
     }
-    return error(.duplicate(properties: [index]))
+    let columns = entity.columnNames(of: constraint).map(SQLite.quoted)
+    let conditions = destination.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
+    let key = try session.key(
+      SQLText(
+        text: "SELECT max(_pk) FROM \(schema).\(SQLite.quoted(entity.table)) "
+          + "WHERE \(conditions.joined(separator: " AND ")) "
+          + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1"))
+    return error(.duplicate(properties: constraint), entity.name, key)
   }
 }
 

@@ -8,7 +8,7 @@ struct StepDerivation {
 
   /// Whether what was copied, if anything was, may be wrong.
   var isNeeded: Bool {
-    plan.destination.hasDerivedSlots && !plan.step.changesNoData && !plan.takers.isEmpty
+    plan.destination.hasDerivedSlots && !plan.step.changesNoData && (!plan.takers.isEmpty || plan.hasCustom)
   }
 
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {

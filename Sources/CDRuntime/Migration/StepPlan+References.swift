@@ -33,7 +33,8 @@ extension StepPlan {
     return takers.first { kinds.contains($0.destination.index) }.map { source.entities[$0.source.root] }
   }
 
-  private func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
+  /// The pairs of a relationship of the source.
+  func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
     let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
     let sql: String
@@ -85,11 +86,18 @@ extension StepPlan {
     let parts = takers.filter {
       old.kinds.contains($0.source.index) && new.kinds.contains($0.destination.index)
     }
-    .map { taker in
+    .flatMap { taker in
       let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
       let condition = condition(taker, "s").map { " AND \($0)" } ?? ""
-      return
-        "(SELECT s._pk\(offset) FROM \(SQLite.quoted(taker.source.table)) AS s WHERE s._pk = \(key)\(condition))"
+      let own =
+        "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(taker.source.table)) AS s WHERE s._pk = \(key)\(condition))"
+      guard let number = further(taker) else { return [own] }
+      let kinds = new.kinds.map(String.init).joined(separator: ", ")
+      return [
+        own,
+        "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
+          + "AND f.root = \(taker.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
+      ]
     }
     return switch parts.count {
     case 0: "NULL"
@@ -131,14 +139,67 @@ extension StepPlan {
       }
       let condition = condition(owner, "o").map { " AND \($0)" } ?? ""
       parts.append(
-        "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN \(SQLite.quoted(owner.source.table)) "
+        "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLite.quoted(owner.source.table)) "
           + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
+      guard let number = further(owner) else { continue }
+      parts.append(
+        "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Associations.table) AS f "
+          + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
+          + "WHERE p.target = t0._pk)")
     }
     return switch parts.count {
     case 0: "NULL"
     case 1: SQLText(text: parts[0])
     default: SQLText(text: "coalesce(\(parts.joined(separator: ", ")))")
     }
+  }
+
+  // MARK: What the app's own code makes
+
+  /// By which associations name a taker's mapping; nil where it has none.
+  func further(_ taker: Taker) -> Int? {
+    guard taker.isCustom, !furtherMappings.isEmpty else { return nil }
+    return mapping.entityMappings.firstIndex { $0.name == taker.mapping.name }.flatMap {
+      furtherMappings.contains($0) ? $0 : nil
+    }
+  }
+
+  /// Whether a reference leads to objects that are not there before the app's own code has made them.
+  func followsCustom(_ relationship: RelationshipPlan, for taker: Taker) -> Bool {
+    let new = destination.entities[relationship.destination]
+    let makers = takers.filter { $0.isCustom && new.kinds.contains($0.destination.index) }
+    if makers.isEmpty { return false }
+    switch objects(of: taker, relationship.name) {
+    case .objects?:
+      guard let old = pairs(of: taker, relationship.name)?.target else { return false }
+      return makers.contains { old.kinds.contains($0.source.index) }
+    case .none?: return false
+    case .inverse?, nil: return hasInversePairs(relationship)
+    }
+  }
+
+  /// Whether objects refer to those of a relationship by its inverse, as rules say.
+  func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
+    guard let inverse = relationship.inverse else { return false }
+    let kinds = destination.entities[relationship.destination].kinds
+    return takers.contains { kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil }
+  }
+
+  /// What is added to the keys of all objects of a source entity that become ones of a destination entity, where all
+  /// do so by rules alone; nil otherwise.
+  func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
+    guard old.home == 0, new.home == 0 else { return 0 }
+    var offsets: Set<Int64> = []
+    for kind in old.kinds where !source.entities[kind].description.isAbstract {
+      // The first is the one that a to-one leads to.
+      guard
+        let first = takers.first(where: {
+          $0.source.index == kind && new.kinds.contains($0.destination.index)
+        }), first.isUnrestricted
+      else { return nil }
+      offsets.insert(first.offset)
+    }
+    return offsets.count == 1 ? offsets.first : nil
   }
 
   // MARK: Positions

@@ -17,8 +17,18 @@ final class StepPlan {
   /// One time for the whole step.
   let now: Date
   private(set) var takers: [Taker] = []
+  /// The key after the last that a source root has given, by its place; known when offsets are.
+  private(set) var nextSourceKeys: [Int: Int64] = [:]
+  /// The numbers of the mappings with objects that do not have their source's key.
+  var furtherMappings: Set<Int> = []
+  /// The columns of references, after their table, in which a placeholder may be left.
+  var waiting: Set<String> = []
+  /// Whether the app's own code has set to-many relationships as a whole.
+  var hasReplaced = false
 
   var step: MigrationStep { leg.step }
+  /// Whether the app's own code has a part in the step.
+  var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
   var mapping: MappingModel { leg.step.mapping }
 
   /// An entity mapping whose objects come from those of another entity.
@@ -31,14 +41,16 @@ final class StepPlan {
     let group: Int
     /// What is added to a key of the source; 0 unless two sources go to one table.
     var offset: Int64 = 0
+    /// Whether the app's own code makes the objects.
+    var isCustom: Bool { mapping.kind == .custom }
     /// Whether all objects of the source are taken.
-    var isUnrestricted: Bool { mapping.filter == nil && mapping.kind != .custom }
+    var isUnrestricted: Bool { mapping.filter == nil && !isCustom }
     /// What has to be evaluated an object at a time.
     var evaluations: [Evaluation] = []
     /// The temporary table with the keys of the objects that are taken and their evaluated values; nil where
     /// neither is needed.
     var chosen: String? {
-      isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
+      isCustom || isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
     }
   }
 
@@ -48,8 +60,6 @@ final class StepPlan {
     let expression: ValueExpression
     /// The kind of value; nil for the objects of a relationship.
     let cell: CellType?
-    /// Whether the value is one that the app's own code may give.
-    var isCustom = false
     var isPair: Bool { cell == nil }
   }
 
@@ -127,6 +137,7 @@ final class StepPlan {
       var offset: Int64 = 0
       for (group, place) in list.enumerated() {
         let last = try next(source.entities[place])
+        nextSourceKeys[place] = last
         // Beyond the keys of both, so that a key of before is never one of now.
         if group > 0 { offset = max(offset, last) }
         for taker in takers.indices
@@ -149,6 +160,13 @@ final class StepPlan {
       parts.append("\(alias)._entity = \(SQLite.literal(taker.source.name))")
     }
     if let chosen = taker.chosen { parts.append("\(alias)._pk IN (SELECT pk FROM \(chosen))") }
+    if taker.isCustom {
+      let table = "\(StepCopy.schema).\(SQLite.quoted(taker.destination.table))"
+      let own =
+        taker.destination.hasEntityColumn ? " AND m._entity = \(SQLite.literal(taker.destination.name))" : ""
+      parts.append(
+        "EXISTS (SELECT 1 FROM \(table) AS m WHERE m._pk = \(alias)._pk + \(taker.offset)\(own))")
+    }
     return parts.isEmpty ? nil : parts.joined(separator: " AND ")
   }
 
@@ -170,19 +188,13 @@ final class StepPlan {
   private func findEvaluations(of place: Int) {
     let taker = takers[place]
     var found: [Evaluation] = []
-    for column in taker.destination.columns where !column.isReference {
+    // The values of custom mappings are computed where their objects are made.
+    for column in taker.destination.columns where !column.isReference && !taker.isCustom {
       let path = self.path(of: column, in: taker.destination)
       if isDerived(column, in: taker.destination) { continue }
-      guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else {
-        if taker.mapping.kind == .custom {
-          found.append(Evaluation(name: path, expression: .null, cell: column.cell, isCustom: true))
-        }
-        continue
-      }
-      if taker.mapping.kind == .custom || sql(value, for: column, of: taker) == nil {
-        found.append(
-          Evaluation(
-            name: path, expression: value, cell: column.cell, isCustom: taker.mapping.kind == .custom))
+      guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else { continue }
+      if sql(value, for: column, of: taker) == nil {
+        found.append(Evaluation(name: path, expression: value, cell: column.cell))
       }
     }
     for each in taker.mapping.relationships {

@@ -13,18 +13,26 @@ struct StoreMigration {
   let model: ManagedObjectModel
   /// The other stores of the coordinator, whose configurations say what this one does not hold.
   let others: [PersistentStoreDescription]
+  /// What a rehearsal is to be told; nil where the migration is meant.
+  var log: RehearsalLog?
 
   private var path: String { url.path(percentEncoded: false) }
-  private var policies: MigrationPolicies { description.migrationPolicies?.policies ?? MigrationPolicies() }
 
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
-  func run() throws {
+  func run() throws -> MigrationResult {
+    let clock = ContinuousClock()
+    let start = clock.now
     // Where another process is faster, the store is another one when its lock is ours.
     for _ in 0..<5 {
-      if try attempt() { return }
+      guard let done = try attempt() else { continue }
+      return MigrationResult(
+        storeURL: url, steps: done.steps, isInPlace: done.backup == nil, backup: done.backup,
+        duration: clock.now - start)
     }
     throw MigrationError(url, .inUse)
   }
+
+  typealias Policies = [MigrationPolicies.Key: any EntityMigrationPolicy]
 
   private struct State: Equatable {
     let identity: FileIdentity?
@@ -32,21 +40,19 @@ struct StoreMigration {
     let version: Int
   }
 
-  private func attempt() throws -> Bool {
+  /// Nil where the store has become another one meanwhile.
+  private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let identity = FileIdentity(path)
     let (found, carried) = try read()
-    let route = try MigrationRoute(
-      found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
-    ) { version in
-      (try? plan(version))?.dataHash(ofStore: 0).description
-    }
-    let plans = try makePlans(route)
+    let route = try findRoute(found, carried)
+    if let refusal = route.refusal { throw refusal.error }
+    let policies = makePolicies()
+    let plans = try makePlans(route.legs, policies)
     let inPlace = plans.compactMap(InPlaceStep.init)
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(legs: plans.count) }
 
-    let lock = try MigrationSession(
-      path: path, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
+    let lock = try session(path)
     try lock.checkCancelled()
     do {
       // This needs the store for itself: it fails while anybody else has it open.
@@ -63,21 +69,42 @@ struct StoreMigration {
           == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
       else {
         try lock.execute("ROLLBACK")
-        return false
+        return nil
       }
+      let steps = plans.map(\.leg.name)
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
-      } else {
-        try migrateBeside(plans, found, lock)
+        return (steps, nil)
       }
-      return true
+      return (steps, try migrateBeside(plans, found, lock, policies))
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
     }
   }
 
-  private func read() throws -> (StoreMetadata, ModelVersion) {
+  /// A connection to a file, on behalf of the store.
+  func session(
+    _ path: String, leg: MigrationRoute.Leg? = nil, place: (step: Int, of: Int) = (0, 1)
+  ) throws -> MigrationSession {
+    let session = try MigrationSession(
+      path: path, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
+    session.leg = leg
+    session.place = place
+    session.log = log
+    return session
+  }
+
+  func findRoute(_ found: StoreMetadata, _ carried: ModelVersion) throws -> MigrationRoute {
+    try MigrationRoute(
+      found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
+    ) { version in
+      (try? plan(version))?.dataHash(ofStore: 0).description
+    }
+  }
+
+  /// What the store says of itself, and the version that it was written with.
+  func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
     let found = try StoreMetadata(connection, url: url)
     do {
@@ -88,32 +115,41 @@ struct StoreMigration {
   // MARK: Plans
 
   /// A version with this store as the first: where the others are has no part in its tables.
-  private func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
+  func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
     let configurations = Set(version.configurations.map(\.name))
     var own = description
     own.migrationObserver = nil
+    // Merging makes a configuration of each part, which the part itself has not: such a store holds all of it.
+    let isWhole = own.configuration.map { !configurations.contains($0) } ?? false
+    if isWhole { own.configuration = nil }
     return [own]
-      + others.filter { $0.configuration.map(configurations.contains) ?? true }.map {
+      + others.filter { $0.configuration.map(configurations.contains) ?? !isWhole }.map {
         PersistentStoreDescription(.inMemory, configuration: $0.configuration)
       }
   }
 
-  private func plan(_ version: ModelVersion) throws -> ModelPlan {
+  func plan(_ version: ModelVersion) throws -> ModelPlan {
     try ModelPlan(
       ManagedObjectModel(
         name: model.name, id: model.id, versions: [version], currentVersionNumber: version.number),
       stores: stores(version))
   }
 
-  private func makePlans(_ route: MigrationRoute) throws -> [StepPlan] {
+  func makePlan(_ leg: MigrationRoute.Leg, now: Date) throws -> StepPlan {
+    try StepPlan(leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
+  }
+
+  /// The app's own code, made for one migration.
+  func makePolicies() -> Policies { description.migrationPolicies.make(for: model.id) }
+
+  func makePlans(_ legs: [MigrationRoute.Leg], _ policies: Policies) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
-    for leg in route.legs {
-      let plan = try StepPlan(
-        leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
+    for leg in legs {
+      let plan = try makePlan(leg, now: now)
       for mapping in plan.mapping.entityMappings
       where mapping.kind == .custom
-        && (mapping.source == nil || policies.policy(for: mapping, of: leg.step) == nil)
+        && policies[.init(mapping.name, from: leg.step.source, to: leg.step.destination)] == nil
       {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
       }
@@ -129,8 +165,12 @@ struct StoreMigration {
     if sizes.free < needed { throw MigrationError(url, .diskFull(needed: needed)) }
   }
 
-  private func metadata(_ plan: StepPlan, _ found: StoreMetadata) -> StoreMetadata {
-    var result = StoreMetadata(plan.destination, storeID: found.storeID, store: 0)
+  func metadata(_ plan: StepPlan, _ found: StoreMetadata) -> StoreMetadata {
+    metadata(of: plan.destination, found)
+  }
+
+  func metadata(of plan: ModelPlan, _ found: StoreMetadata) -> StoreMetadata {
+    var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
     result.createdBy = found.createdBy
     return result
   }
@@ -155,17 +195,24 @@ struct StoreMigration {
 
   // MARK: Beside
 
-  private func migrateBeside(_ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession) throws {
+  /// - Returns: The old file.
+  private func migrateBeside(
+    _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession, _ policies: Policies
+  ) throws -> URL {
     let files = MigrationFiles(url)
     files.removeLeftovers()
     defer { files.removeLeftovers() }
+    let values = NewExternalFiles(of: url, found)
+    var isDone = false
+    // Unless the old file is kept, what it alone refers to is listed in the new one.
+    defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
     for (place, plan) in plans.enumerated() {
       target = files.work(place)
       let file = URL(filePath: target)
       lock.leg = plan.leg
-      try make(plan, from: source, at: target, place: (place, plans.count), found)
+      try make(plan, from: source, at: target, place: (place, plans.count), found, policies, values)
       files.linkExternalFiles(target)
       try derive(plan, at: file, place: (place, plans.count))
       if source != url { try FileManager.default.removeItem(at: source) }
@@ -175,24 +222,25 @@ struct StoreMigration {
     if let last = plans.last { try finish(last, at: target, backup: description.keepsBackup ? nil : backup) }
     try lock.checkCancelled()
     try files.put(target, backup: backup)
+    isDone = true
+    return url.deletingLastPathComponent().appending(path: backup)
   }
 
-  private func make(
-    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int), _ found: StoreMetadata
+  func make(
+    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
-    let session = try MigrationSession(
-      path: source.absoluteURL.absoluteString + "?mode=ro", url: url, observer: description.migrationObserver,
-      busyTimeout: description.busyTimeout)
-    session.leg = plan.leg
-    session.place = place
+    let session = try session(source.absoluteURL.absoluteString + "?mode=ro", leg: plan.leg, place: place)
     // No journal: what is not finished is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")
-    let copy = StepCopy(plan: plan, session: session, metadata: metadata(plan, found), policies: policies)
+    let copy = StepCopy(
+      plan: plan, session: session, metadata: metadata(plan, found), policies: policies,
+      target: target, files: files)
     try copy.run {
       var own = description
       own.location = .sqlite(source)
@@ -205,14 +253,10 @@ struct StoreMigration {
     try session.execute("COMMIT")
   }
 
-  private func derive(_ plan: StepPlan, at file: URL, place: (step: Int, of: Int)) throws {
+  func derive(_ plan: StepPlan, at file: URL, place: (step: Int, of: Int)) throws {
     let derivation = StepDerivation(plan: plan)
     guard derivation.isNeeded else { return }
-    let session = try MigrationSession(
-      path: file.path(percentEncoded: false), url: url, observer: description.migrationObserver,
-      busyTimeout: description.busyTimeout)
-    session.leg = plan.leg
-    session.place = place
+    let session = try session(file.path(percentEncoded: false), leg: plan.leg, place: place)
     session.report(0.96)
     try derivation.run(session) {
       var own = description
@@ -225,11 +269,8 @@ struct StoreMigration {
   }
 
   /// Verifies the new file as whole, and says in it what is left to be done.
-  private func finish(_ plan: StepPlan, at target: String, backup: String?) throws {
-    let session = try MigrationSession(
-      path: target, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
-    session.leg = plan.leg
-    session.place = (0, 1)
+  func finish(_ plan: StepPlan, at target: String, backup: String?) throws {
+    let session = try session(target, leg: plan.leg)
     _ = try session.rows("PRAGMA journal_mode = OFF")
     if let backup {
       try session.run(

@@ -34,6 +34,8 @@ extension ManagedObject {
       context.remove(object, from: self, relationship)
     }
     for object in accepted { context.add(object, to: self, relationship, at: nil) }
+    toManyState(relationship.slot).isReplaced = true
+    if context.making != nil { noteTouch(relationship.slot) }
     if relationship.isOrdered { context.setOrder(of: self, relationship, to: accepted.map(\.key)) }
   }
 

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 // The values of an object by slot, whether its class is generated or not.
 extension ManagedObject {
   /// The value of an attribute or a reference as it is kept: the latter's is its key. A composite is one value.
@@ -53,7 +59,7 @@ extension ManagedObject {
   }
 
   /// One value of what a writer has captured of a slot.
-  private static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
+  static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
     guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
     guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
     return .composite(
@@ -70,18 +76,39 @@ extension ManagedObject {
 
   // MARK: Objects without a generated class
 
+  /// Whether a slot has a value, and one that every store takes. False says nothing of an object with a generated
+  /// class.
+  final func hasPlainValue(_ slot: Int) -> Bool {
+    guard scope.plan.factory == nil, let extras, slot < extras.values.count else { return false }
+    return switch extras.values[slot] {
+    case .null: false
+    case .double(let number): !number.isNaN
+    case .decimal(let number): !number.isNaN
+    case .date(let date): date.timeIntervalSinceReferenceDate.isFinite
+    case .bool, .int, .string, .data, .uuid, .url, .composite: true
+    }
+  }
+
   final func decodeValues(_ row: RowReader) {
     let plan = scope.plan
     let extras = requireExtras()
-    if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
-    for slot in plan.slots where slot.isStored {
-      extras.values[slot.number] = Self.storedValue(of: row, slot)
+    guard extras.values.isEmpty else {
+      for slot in plan.slots where slot.isStored {
+        extras.values[slot.number] = Self.storedValue(of: row, slot)
+      }
+      return
+    }
+    // Written once, each in its place.
+    extras.values.reserveCapacity(plan.slots.count)
+    for slot in plan.slots {
+      extras.values.append(slot.isStored ? Self.storedValue(of: row, slot) : plan.initialValues[slot.number])
     }
   }
 
   /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
   static func storedValue(of row: RowReader, _ slot: SlotPlan) -> AttributeValue {
     let first = slot.columns.lowerBound
+    if let cell = slot.cell { return row.value(first, cell) }
     switch slot.kind {
     case .attribute(_, let cell): return row.value(first, cell)
     case .composite(_, let fields):
@@ -95,7 +122,17 @@ extension ManagedObject {
 
   final func encodeValue(_ slot: Int, _ writer: RowWriter) {
     guard slot < scope.plan.slots.count else { return }
-    let value = extras.flatMap { slot < $0.values.count ? $0.values[slot] : nil } ?? .null
-    for part in Self.parts(of: value, scope.plan.slots[slot]) { writer.value(part) }
+    guard let extras, slot < extras.values.count else {
+      for _ in scope.plan.slots[slot].columns { writer.value(.null) }
+      return
+    }
+    switch extras.values[slot] {
+    case .composite:
+      for part in Self.parts(of: extras.values[slot], scope.plan.slots[slot]) { writer.value(part) }
+    case .null:
+      // One for each field of a composite.
+      for _ in scope.plan.slots[slot].columns { writer.value(.null) }
+    default: writer.value(extras.values[slot])
+    }
   }
 }

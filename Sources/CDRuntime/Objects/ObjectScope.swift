@@ -16,7 +16,7 @@ final class ObjectScope {
   let storeID: UUID
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
-    storeID = context?.database.home(of: plan)?.storeID ?? EmptyValue.uuid
+    storeID = context?.stores.home(of: plan)?.storeID ?? EmptyValue.uuid
     self.plan = plan
     self.context = context
   }

@@ -14,6 +14,8 @@ final class ToManyState {
   var cache: [ManagedObject]?
   /// The stored positions of an ordered relationship's objects, as they were loaded.
   var positions: [ObjectKey: Int64] = [:]
+  /// Whether the relationship was set as a whole.
+  var isReplaced = false
   /// Whether positions have to be written.
   var isOrderChanged = false
 

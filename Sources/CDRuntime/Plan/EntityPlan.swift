@@ -35,6 +35,8 @@ final class EntityPlan: Sendable {
   let derivedSlots: [Int]
   /// Slots whose large values are files beside the store.
   let externalSlots: [Int]
+  /// Slots of values that may be of any size.
+  let largeSlots: [Int]
   /// Slots of stored attributes that a new object of a generated class must be given a value for; empty for an
   /// entity without such a class, whose objects have no value until they are given one.
   let requiredSlots: [Int]
@@ -93,6 +95,9 @@ final class EntityPlan: Sendable {
         return !attribute.isOptional && attribute.defaultValue == nil
       }.map(\.number)
     ruledSlots = slots.filter { $0.hasRules(isTyped: factory != nil) }.map(\.number)
+    largeSlots = slots.filter { slot in
+      if case .attribute(_, .data) = slot.kind { true } else { false }
+    }.map(\.number)
     clearableSlots = slots.filter { slot in
       guard let relationship = slot.relationship, case .reference = relationship.storage else { return false }
       return relationship.description.isOptional && relationship.isGuaranteed
@@ -115,6 +120,16 @@ final class EntityPlan: Sendable {
   }
 
   func slot(_ key: String) -> SlotPlan? { slotNumbers[key].map { slots[$0] } }
+
+  /// The columns of a property, or of a field given as `composite.field`; none for what is not stored.
+  func columnNumbers(_ key: String) -> [Int] {
+    if let slot = slot(key) { return Array(slot.columns) }
+    let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let slot = slot(parts[0]), case .composite(_, let fields) = slot.kind,
+      let place = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
+    else { return [] }
+    return [slot.columns.lowerBound + place]
+  }
 
   func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
 

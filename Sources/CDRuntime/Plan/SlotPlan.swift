@@ -14,6 +14,11 @@ final class SlotPlan: Sendable {
   let kind: Kind
   /// The columns that hold the value; empty where the table has none.
   let columns: Range<Int>
+  /// How an attribute's value is kept; nil for a composite and for a relationship. Looking into `kind` would count
+  /// references to all that it has.
+  let cell: CellType?
+  /// Whether the only rule that a value may break is that there is one, and that it is a number.
+  let isMerelyMandatory: Bool
 
   init(number: Int, name: String, owner: String, kind: Kind, columns: Range<Int>) {
     self.number = number
@@ -21,6 +26,18 @@ final class SlotPlan: Sendable {
     self.owner = owner
     self.kind = kind
     self.columns = columns
+    guard case .attribute(let attribute, let cell) = kind else {
+      self.cell = nil
+      isMerelyMandatory = false
+      return
+    }
+    self.cell = cell
+    var isEnumeration = false
+    if case .enumeration = attribute.type { isEnumeration = true }
+    isMerelyMandatory =
+      !attribute.isOptional && attribute.derivation == nil && attribute.minimum == nil
+      && attribute.maximum == nil && attribute.minimumLength == nil && attribute.maximumLength == nil
+      && attribute.pattern == nil && !isEnumeration
   }
 
   var isStored: Bool { !columns.isEmpty }
@@ -112,6 +129,8 @@ final class RelationshipPlan: Sendable {
   }
 
   var name: String { description.name }
+  /// The name with that of the entity that declares it.
+  var path: String { "\(owner).\(name)" }
   var isToMany: Bool { description.isToMany }
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 

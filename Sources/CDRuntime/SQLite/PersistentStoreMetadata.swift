@@ -86,8 +86,12 @@ extension PersistentStoreCoordinator {
       try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
       return try PersistentStoreMetadata(connection, url: url)
     }
+    return try metadata(forStoreAt: url, rollsBack: true)
+  }
+
+  static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
     try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
-    let (connection, _) = try SQLiteStore.openToRead(url)
+    let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack)
     guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
       throw StoreError.foreignDatabase(url)
     }
@@ -96,9 +100,10 @@ extension PersistentStoreCoordinator {
 
   /// What one of the coordinator's stores says of itself; nil for another store's UUID.
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
-    guard let store = database.stores.first(where: { $0.storeID == id }) else { return nil }
-    return try database.writer.use {
-      try PersistentStoreMetadata($0, schema: store.schema, url: store.url)
+    try database.writer.use { connection in
+      let stores = database.stores
+      guard let store = stores[id] else { return nil }
+      return try PersistentStoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
     }
   }
 
@@ -106,12 +111,13 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``.
   public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
-    guard let store = database.stores.first(where: { $0.storeID == id }) else { return }
-    if store.isReadOnly { throw StoreError.readOnly(store.url) }
-    try store.checkIdentity()
     try database.writer.use { connection in
+      let stores = database.stores
+      guard let store = stores[id] else { return }
+      if store.isReadOnly { throw StoreError.readOnly(store.url) }
+      try store.checkIdentity()
       try database.write(connection, to: store) {
-        try StoreMetadata.write(values, to: connection, schema: store.schema)
+        try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
       }
     }
   }

@@ -29,6 +29,11 @@ final class ReaderPool: @unchecked Sendable {
       if connections.count < Self.capacity { connections.append(connection) }
     }
   }
+
+  /// Closes all of them.
+  func removeAll() {
+    lock.withLock { _ in connections.removeAll() }
+  }
 }
 
 extension SQLiteConnection {

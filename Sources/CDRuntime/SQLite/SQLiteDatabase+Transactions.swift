@@ -2,7 +2,7 @@ import CSQLite
 
 // What writes, where stores may be files that are written whole.
 extension SQLiteDatabase {
-  private var hasFileStores: Bool { stores.contains { $0.file != nil } }
+  private var hasFileStores: Bool { stores.all.contains { $0.file != nil } }
 
   /// Begins a transaction that writes.
   ///
@@ -19,21 +19,34 @@ extension SQLiteDatabase {
     let files = changed.compactMap { store in store.file.map { (store, $0) } }
     guard !files.isEmpty else { return try connection.execute("COMMIT") }
     try connection.checkDeferredReferences()
-    // All files are on the disk before the first of them takes its name: what can go wrong has gone wrong by then.
-    var prepared: [(file: StoreFile, new: StoreFile.Prepared)] = []
+    let stores = stores
+    func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
+      try file.prepare(
+        StoreContents(
+          StoreRows(model, store: store.place), connection, schema: stores.schema(of: store)))
+    }
+    // All files are on the disk before the first of them takes its name: what can go wrong has mostly gone wrong by
+    // then.
+    var prepared: [StoreFile.Prepared] = []
+    var taken = 0
     do {
       for (store, file) in files {
         try file.checkIdentity()
-        let contents = try StoreContents(
-          StoreRows(model, store: store.place), connection, schema: store.schema)
-        prepared.append((file, try file.prepare(contents)))
+        prepared.append(try prepare(store, file))
       }
-      while let next = prepared.first {
-        prepared.removeFirst()
-        try next.file.put(next.new)
+      for (place, (_, file)) in files.enumerated() {
+        taken = place
+        try file.put(prepared[place])
       }
     } catch {
-      for rest in prepared { rest.file.discard(rest.new) }
+      for rest in prepared.indices where rest > taken || prepared.count < files.count {
+        files[rest].1.discard(prepared[rest])
+      }
+      if prepared.count == files.count {
+        // Those that may have their names by now are taken back, as far as the disk lets them.
+        try? connection.execute("ROLLBACK")
+        for (store, file) in files.prefix(taken + 1) { try? file.put(prepare(store, file)) }
+      }
       throw error
     }
     try connection.execute("COMMIT")

@@ -6,16 +6,21 @@ import Synchronization
   import Foundation
 #endif
 
-/// The stores of a coordinator as SQLite sees them: each connection has the first one open and the others
-/// attached, so that one statement reads, and one transaction writes, whatever store an object is in.
+/// The stores of a coordinator as SQLite sees them: a connection has the only one open, or several attached, so that
+/// one statement reads, and one transaction writes, whatever store an object is in.
 ///
 /// A table's name stands in one store alone, and needs no store before it. In a crash, or a power failure, each
 /// file has the whole of a save or nothing of it; that several files of one save have the same is what SQLite does
 /// not promise where the journal is a WAL.
 final class SQLiteDatabase: Sendable {
-  let stores: [SQLiteStore]
-  let model: ModelPlan
   let writer: SQLiteWriter
+  /// Where each store keeps its large values, by its place; nil for one in memory.
+  let files: [ExternalFiles?]
+  let model: ModelPlan
+  /// Taken with the writer's lock held, or without it; nobody takes the writer's lock while holding this one.
+  private let current: Mutex<StoreSet>
+  private let removals = Atomic<Int>(0)
+  private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
   private let readers = ReaderPool()
   /// How many seconds to wait for others who write: as long as any of the stores would.
   private let busyTimeout: Double
@@ -24,14 +29,17 @@ final class SQLiteDatabase: Sendable {
   /// Keys that contexts have given back, by the place of the root entity.
   private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
 
-  /// Whether no other process can see any of the stores: one in memory has no snapshots to read from.
-  var isInMemory: Bool { stores.contains(where: \.isInMemory) }
+  /// The stores that there are now.
+  var stores: StoreSet { current.withLock { $0 } }
+
+  /// How many stores have been removed, for a context to notice that one has.
+  @inline(__always) var removalCount: Int { removals.load(ordering: .acquiring) }
 
   /// Opens stores, and makes those that are not there.
   ///
   /// - Throws: ``StoreError``; existing stores are then as they were.
   init(_ descriptions: [PersistentStoreDescription], model: ModelPlan) throws {
-    // The first store's goes on as the writer's; the others' are kept until that has attached their stores.
+    // A single store's goes on as the writer's; others are kept until that has attached their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, description) in descriptions.enumerated() {
@@ -46,53 +54,123 @@ final class SQLiteDatabase: Sendable {
       if let connection { kept.append(connection) }
       stores.append(store)
     }
-    self.stores = stores
+    let set = StoreSet(stores, isAlone: descriptions.count == 1, of: model)
     self.model = model
+    current = Mutex(set)
+    files = stores.map(\.files)
     busyTimeout = descriptions.map(\.busyTimeout).max() ?? 0
-    let first = try kept.first ?? SQLiteConnection(path: ":memory:", of: [])
-    first.stores = stores.map(\.url)
-    first.wait(forOthers: busyTimeout)
-    try Self.attach(stores.dropFirst(), to: first)
-    writer = SQLiteWriter(first)
-    try writer.use { connection in
-      for store in stores { try connection.execute("PRAGMA \(store.schema).synchronous = NORMAL") }
+    let first: SQLiteConnection
+    if set.main != nil, let only = kept.first {
+      first = only
+      try Self.prepare(first, toWrite: set)
+    } else {
+      first = try Self.writer(of: set, busyTimeout)
     }
+    writer = SQLiteWriter(first)
     withExtendedLifetime(kept) {}
   }
 
-  private static func attach(_ stores: ArraySlice<SQLiteStore>, to connection: SQLiteConnection) throws {
-    for store in stores {
-      try connection.execute("ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(store.schema))")
-    }
+  /// A store that is being made by a connection of its own. What others would read and write here is empty.
+  init(making store: SQLiteStore, model: ModelPlan) throws {
+    self.model = model
+    current = Mutex(StoreSet([store], isAlone: true, of: model))
+    files = [store.files]
+    busyTimeout = 0
+    writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
   }
 
-  /// A connection for a context to read by, until it gives it back.
-  func takeReader() throws -> SQLiteConnection {
-    if let reader = readers.take() { return reader }
+  // MARK: Connections
+
+  private static func connect(to set: StoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(
-      path: stores.first?.path ?? ":memory:", of: stores.map(\.url), busyTimeout: busyTimeout)
-    try Self.attach(stores.dropFirst(), to: connection)
+      path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
+    for store in set.attached {
+      try connection.execute(
+        "ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(set.schema(of: store)))")
+    }
+    return connection
+  }
+
+  private static func writer(of set: StoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
+    let connection = try connect(to: set, busyTimeout)
+    try prepare(connection, toWrite: set)
+    return connection
+  }
+
+  private static func prepare(_ connection: SQLiteConnection, toWrite set: StoreSet) throws {
+    for store in set.all { try connection.execute("PRAGMA \(set.schema(of: store)).synchronous = NORMAL") }
+  }
+
+  /// A connection to read by, with the stores that it has open, until it is given back.
+  func takeReader() throws -> (connection: SQLiteConnection, stores: StoreSet) {
+    var result: Result<(connection: SQLiteConnection, stores: StoreSet), any Error> =
+      .failure(CancellationError())
+    // With the lock held, so that no store is removed, and its file perhaps with it, before it has been opened. By a
+    // variable, since the lock's own result would have to be free to go to another isolation.
+    current.withLock { set in
+      let set = set
+      result = Result { (try readers.take() ?? makeReader(of: set), set) }
+    }
+    return try result.get()
+  }
+
+  private func makeReader(of set: StoreSet) throws -> SQLiteConnection {
+    let connection = try Self.connect(to: set, busyTimeout)
+    // What leads to an entity whose store is not there leads nowhere, in each statement that says so.
+    for sql in set.absentTables { try connection.execute(sql) }
     try connection.execute("PRAGMA query_only = ON")
     return connection
   }
 
-  func giveBack(_ reader: SQLiteConnection) { readers.give(reader) }
+  /// - Parameter stores: What the reader was taken with.
+  func giveBack(_ reader: SQLiteConnection, of stores: StoreSet) {
+    current.withLock { if $0.removals == stores.removals { readers.give(reader) } }
+  }
 
-  /// The store that holds an entity's objects; nil where none of the coordinator's does.
-  func home(of plan: EntityPlan) -> SQLiteStore? {
-    plan.home.flatMap { stores.indices.contains($0) ? stores[$0] : nil }
+  // MARK: Removal
+
+  /// Lets go of a store.
+  ///
+  /// - Returns: Whether it was one of the stores.
+  /// - Throws: ``StoreError`` where the others cannot be opened anew; nothing has changed then.
+  func remove(_ id: UUID) throws -> Bool {
+    let isRemoved = try writer.replace {
+      guard let next = stores.removing(id, of: model) else { return nil }
+      let connection = try Self.writer(of: next, busyTimeout)
+      current.withLock { set in
+        set = next
+        readers.removeAll()
+      }
+      removals.store(next.removals, ordering: .releasing)
+      return connection
+    }
+    if isRemoved { for tell in removalObservers.withLock({ Array($0.values) }) { tell() } }
+    return isRemoved
+  }
+
+  /// Lets somebody know of each removal, from whichever thread it is made.
+  func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
+    let id = ObjectIdentifier(observer)
+    removalObservers.withLock { $0[id] = tell }
+  }
+
+  func stopTellingOfRemovals(_ id: ObjectIdentifier) {
+    removalObservers.withLock { $0[id] = nil }
   }
 
   // MARK: Keys
 
   /// Reserves keys for new objects: never any that was reserved before, by whichever process.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
+    guard stores.home(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
-    guard let store = home(of: root) else { throw StoreError.noStore(entity: root.name) }
-    if store.isReadOnly { throw StoreError.readOnly(store.url) }
     return try writer.use { connection in
+      // With the writer in hand: the store may have been removed since.
+      let stores = stores
+      guard let store = stores.home(of: root) else { throw StoreError.noStore(entity: root.name) }
+      if store.isReadOnly { throw StoreError.readOnly(store.url) }
       let statement = try connection.statement(
-        "INSERT INTO \(store.schema).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, 1 + ?2) "
+        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, 1 + ?2) "
           + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = \"next\" + ?2 RETURNING \"next\"")
       defer { statement.reset() }
       statement.bind(root.name, at: 1)

@@ -25,11 +25,18 @@ struct SQLiteSchema {
       + "STRICT, WITHOUT ROWID",
   ]
 
-  /// - Parameter store: The place of the store whose tables are asked for.
-  init(_ model: ModelPlan, store: Int) {
+  /// - Parameter store: The place of the store whose tables are asked for; nil for what no store holds.
+  init(_ model: ModelPlan, store: Int?) {
     self.model = model
     for plan in model.entities where plan.root == plan.index && plan.home == store { addTable(plan) }
     for join in model.joins where model.entities[join.source].home == store { addJoin(join) }
+  }
+
+  /// `CREATE TEMP TABLE` for each table that none of these stores has.
+  static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
+    let places = Set(model.entities.map(\.home)).filter { place in place.map { !stores.contains($0) } ?? true
+    }
+    return places.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
   }
 
   // MARK: Tables
@@ -200,12 +207,7 @@ struct SQLiteSchema {
 
   /// The columns of a property, or of a field given as `composite.field`.
   private func columnNames(_ key: String, in entity: EntityPlan) -> [String] {
-    if let slot = entity.slot(key) { return slot.columns.map { entity.columns[$0].name } }
-    let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
-    guard parts.count == 2, let slot = entity.slot(parts[0]), case .composite(_, let fields) = slot.kind,
-      let place = fields.firstIndex(where: { $0.description.name == parts[1] }), slot.isStored
-    else { return [] }
-    return [entity.columns[slot.columns.lowerBound + place].name]
+    entity.columnNumbers(key).map { entity.columns[$0].name }
   }
 
   private func entityList(_ entity: EntityPlan) -> String {

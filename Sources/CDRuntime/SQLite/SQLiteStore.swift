@@ -18,9 +18,8 @@ final class SQLiteStore: Sendable {
   let file: StoreFile?
   /// The file that was opened, to notice when another has taken its name.
   private let identity: FileIdentity?
-
-  /// The name by which the database's connections know the store.
-  var schema: String { place == 0 ? "main" : "store\(place)" }
+  /// The migration that opening took; nil where none was needed.
+  let migration: MigrationResult?
 
   /// Opens a store, and makes it where there is none.
   ///
@@ -42,10 +41,11 @@ final class SQLiteStore: Sendable {
       let opening = FileStoreOpening(
         file: file, description: description, model: model, place: place, others: others,
         memory: "file:/cdgen-\(UUID().uuidString)?vfs=memdb")
-      let (own, id, memory) = try opening.open()
-      connection = own
-      storeID = id
-      path = memory
+      let opened = try opening.open()
+      connection = opened.connection
+      storeID = opened.storeID
+      path = opened.memory
+      migration = opened.migration
       isInMemory = true
       files = ExternalFiles(store: url)
       identity = nil
@@ -60,6 +60,7 @@ final class SQLiteStore: Sendable {
       connection = own
       storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
       identity = nil
+      migration = nil
     case .sqlite(let url):
       file = nil
       self.url = url
@@ -74,17 +75,22 @@ final class SQLiteStore: Sendable {
         self.path = path
         connection = own
         storeID = try StoreOpening(
-          connection: own, url: url, model: model, place: place, isReadOnly: true
+          connection: own, url: url, model: model, place: place, isReadOnly: true,
+          descriptions: (description, others)
         ).open()
+        migration = nil
       } else {
         path = plain
         var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+        var migration: MigrationResult?
         do {
-          storeID = try StoreOpening(connection: own, url: url, model: model, place: place).open()
+          storeID = try StoreOpening(
+            connection: own, url: url, model: model, place: place, descriptions: (description, others)
+          ).open()
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
           // The migration needs the file for itself: this connection is to be gone.
           own = try SQLiteConnection(path: ":memory:", of: [])
-          try StoreMigration(
+          migration = try StoreMigration(
             url: url, description: description, model: model.source(ofStore: place).model, others: others
           ).run()
           own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
@@ -93,6 +99,7 @@ final class SQLiteStore: Sendable {
           ).open()
         }
         connection = own
+        self.migration = migration
         // The journal of a store that is not ours, or not yet, is left alone until here.
         _ = try own.scalar("PRAGMA journal_mode = WAL")
         if model.entities.contains(where: { $0.home == place && !$0.externalSlots.isEmpty }) {
@@ -101,6 +108,22 @@ final class SQLiteStore: Sendable {
       }
       identity = FileIdentity(plain)
     }
+  }
+
+  /// A store that is being made in the place of another.
+  ///
+  /// - Parameter url: The other one's, by which errors name it, and beside which large values are.
+  init(making url: URL, storeID: UUID) {
+    place = 0
+    self.url = url
+    self.storeID = storeID
+    isReadOnly = false
+    isInMemory = false
+    path = ":memory:"
+    files = ExternalFiles(store: url)
+    file = nil
+    identity = nil
+    migration = nil
   }
 
   /// Refuses to go on where the file has been removed, or another one has taken its place: what is written would
@@ -136,7 +159,9 @@ final class SQLiteStore: Sendable {
     }
   }
 
-  static func openToRead(_ url: URL) throws -> (SQLiteConnection, path: String) {
+  /// - Parameter rollsBack: Whether what a program that was killed has left of a transaction may be rolled back, as
+  ///   any writer does. Otherwise such a store is not opened.
+  static func openToRead(_ url: URL, rollsBack: Bool = true) throws -> (SQLiteConnection, path: String) {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
@@ -148,6 +173,17 @@ final class SQLiteStore: Sendable {
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
     } catch let error as StoreError where error.isHinderedJournal {
+      // What such a transaction has changed already is in the file, and only the journal says what it was.
+      if (MigrationFiles.size(path + "-journal") ?? 0) > 0 {
+        guard rollsBack, let writer = try? SQLiteConnection(path: path, of: [url]),
+          (try? writer.scalar("SELECT 1 FROM sqlite_master LIMIT 1")) != nil
+        else {
+          throw StoreError.cannotCreate(
+            url,
+            reason: "a transaction that was interrupted is to be rolled back; open it once to be written to")
+        }
+        return try openToRead(url, rollsBack: false)
+      }
       // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
       // its journal could not be read this way, and an old state is worse than none.
       let journal = try? Data(contentsOf: URL(filePath: path + "-wal"), options: .alwaysMapped)

@@ -12,6 +12,8 @@ struct StoreOpening {
   /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
   let place: Int
   var isReadOnly = false
+  /// How the store is opened, and the coordinator's other stores, whose configurations say what this one does not hold.
+  var descriptions: (own: PersistentStoreDescription, others: [PersistentStoreDescription])?
   /// Whether a migration has made the store what it is a moment ago.
   var isJustMigrated = false
 
@@ -52,6 +54,7 @@ struct StoreOpening {
     let isSame = model.isWhole(store: place) && found.version == source.version.canonicalJSON
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
+      if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: source.version.number)
     }
@@ -71,6 +74,26 @@ struct StoreOpening {
       }
     }
     return found.storeID
+  }
+
+  /// Refuses a store that holds the objects of other entities than it is opened for, by the version that it was written
+  /// with: no migration would bring it there.
+  private func checkConfiguration(_ found: StoreMetadata) throws {
+    guard let descriptions, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
+    let graph = EntityGraph(version)
+    let names = Set(version.configurations.map(\.name))
+    // A configuration that the version has not says nothing of it.
+    let stores =
+      [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
+    guard let assignment = try? StoreAssignment(graph, stores) else { return }
+    let tables = Set(
+      try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
+    func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
+    let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
+    let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }
+    guard holds != asked else { return }
+    let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
+    throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
   }
 
   /// Whether all indexes that the model asks for are there, and as it asks for them.
@@ -96,6 +119,22 @@ struct StoreOpening {
     return steps.contains { !$0.changesNoData }
   }
 
+  /// What a unique index that cannot be made is to say: the objects were equal before their values had to differ.
+  private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
+    guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
+    let table = SQLite.quoted(entity.table)
+    let columns = entity.columnNames(of: properties).map(SQLite.quoted)
+    let conditions = model.isPart(entity) + columns.map { "\($0) IS NOT NULL" }
+    let key = try connection.scalar(
+      "SELECT max(_pk) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
+        + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1")
+    let found = try StoreMetadata(connection, url: url).versionNumber
+    return MigrationError(
+      url, .duplicate(properties: properties),
+      step: MigrationError.Step(source: found, destination: version), entity: entity.name,
+      objectKey: key.flatMap { Int64($0) })
+  }
+
   /// Makes the indexes those of the model, and lets the metadata say so.
   private func update(to metadata: StoreMetadata) throws {
     let schema = SQLiteSchema(model, store: place)
@@ -110,7 +149,11 @@ struct StoreOpening {
       }
     }
     for index in schema.indexes where !present.contains(index.name) {
-      try connection.execute(index.sql)
+      do {
+        try connection.execute(index.sql)
+      } catch let error as StoreError where error.isUniquenessViolation {
+        throw try duplicate(index.name, metadata.versionNumber) ?? error
+      }
     }
     var metadata = metadata
     metadata.createdBy = try StoreMetadata(connection, url: url).createdBy

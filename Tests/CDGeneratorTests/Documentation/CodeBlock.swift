@@ -20,15 +20,17 @@ struct CodeBlock {
     .deletingLastPathComponent().deletingLastPathComponent()
 
   /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
-  /// import.
+  /// import, or that its tests have.
   static func all() throws -> [CodeBlock] {
-    let modules = try ["Sources/CDRuntime", "Sources/CDModel"].flatMap(paths)
+    let modules = try ["Sources/CDRuntime", "Sources/CDModel", testing].flatMap(paths)
     return try (["README.md"] + modules).flatMap { path in
       let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       return blocks(in: path.hasSuffix(".md") ? lines.map(String.init) : lines.map(comment), of: path)
     }
   }
+
+  private static let testing = "Sources/CDMigrationTesting"
 
   private static func paths(under folder: String) throws -> [String] {
     let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
@@ -85,7 +87,8 @@ extension CodeBlock {
 
   /// The code as a file: as it is, or as the body of a function that knows the names of ``ExamplePrelude``.
   var source: String {
-    let imports = firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n"
+    let imports =
+      firstCode?.hasPrefix("import") == true ? "" : "import CDRuntime\nimport Foundation\n" + testingImport
     let path = Self.root.appending(path: path).path
     let code = """
       #sourceLocation(file: "\(path)", line: \(line + 1))
@@ -94,6 +97,10 @@ extension CodeBlock {
       """
     if isTopLevel { return imports + code }
     return imports + "extension Examples {\nfunc \(name)() async throws {\n\(code)\n}\n}\n"
+  }
+
+  private var testingImport: String {
+    path.hasPrefix(Self.testing) ? "import CDMigrationTesting\n" : ""
   }
 
   /// A name of the block's own, for its function or its file.

@@ -2,7 +2,7 @@ import CDGenerator
 import Foundation
 import Testing
 
-/// The Swift that the documentation shows compiles, and shows every public type of CDRuntime in use.
+/// The Swift that the documentation shows compiles, and shows every public type of an app's modules in use.
 @Suite(.serialized) struct DocumentationTests {
   @Test func everyBlockIsClosedAndNamesItsLanguage() throws {
     for block in try CodeBlock.all() {
@@ -52,10 +52,14 @@ import Testing
 
   // MARK: Symbols
 
-  @Test func everyPublicTypeHasAnExample() throws {
-    let symbols = try SymbolGraph(of: "CDRuntime").symbols
+  /// The modules whose interface is an app's or its tests', with the least count of their types.
+  static let modules = [("CDRuntime", 50), ("CDMigrationTesting", 3)]
+
+  @Test(arguments: modules)
+  func everyPublicTypeHasAnExample(module: String, count: Int) throws {
+    let symbols = try SymbolGraph(of: module).symbols
     let types = symbols.filter { $0.isType && !$0.isSynthesized }
-    #expect(types.count > 50)
+    #expect(types.count > count)
     let shown = Set(types.filter(\.hasExample).map(\.path))
     let associated = Set(
       symbols.filter { $0.kind.identifier == "swift.associatedtype" }.compactMap(\.pathComponents.last))
@@ -68,32 +72,35 @@ import Testing
     }
   }
 
-  @Test func everyPublicSymbolHasADocComment() throws {
-    for symbol in try SymbolGraph(of: "CDRuntime").symbols where !symbol.isSynthesized {
+  @Test(arguments: modules.map(\.0) + ["CDModel"])
+  func everyPublicSymbolHasADocComment(module: String) throws {
+    for symbol in try SymbolGraph(of: module).symbols where !symbol.isSynthesized {
       #expect(!symbol.comment.isEmpty, "\(symbol.place) has no doc comment")
     }
   }
 
-  @Test func theLandingPageListsEveryPublicType() throws {
+  @Test(arguments: modules.map(\.0))
+  func theLandingPageListsEveryPublicType(module: String) throws {
     let page = try String(
-      contentsOf: CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc/CDRuntime.md"),
+      contentsOf: CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc/\(module).md"),
       encoding: .utf8)
     let topics = Set(page.matches(of: #/(?m)^- ``([^`]+)``$/#).map { String($0.1) })
-    for symbol in try SymbolGraph(of: "CDRuntime").symbols where symbol.isType {
+    for symbol in try SymbolGraph(of: module).symbols where symbol.isType {
       guard symbol.pathComponents.count == 1, !topics.contains(symbol.path) else { continue }
       Issue.record("\(symbol.place) is not listed")
     }
   }
 
   /// DocC warns of links that lead nowhere or to several symbols, and of parameters without a comment.
-  @Test func docCHasNothingToWarnOf() throws {
+  @Test(arguments: modules.map(\.0))
+  func docCHasNothingToWarnOf(module: String) throws {
     try SourceFolder.with { folder in
       let compiler = try SwiftCompiler()
       let graphs = folder.url.appending(path: "graphs")
       try FileManager.default.createDirectory(at: graphs, withIntermediateDirectories: true)
-      let extracted = try compiler.extractSymbols(of: "CDRuntime", to: graphs)
+      let extracted = try compiler.extractSymbols(of: module, to: graphs)
       try #require(extracted.isSuccess, "\(extracted.messages)")
-      let catalog = CodeBlock.root.appending(path: "Sources/CDRuntime/CDRuntime.docc")
+      let catalog = CodeBlock.root.appending(path: "Sources/\(module)/\(module).docc")
       let converted = try compiler.convertDocumentation(catalog, symbols: graphs, to: folder.url)
       #expect(converted.isSuccess && !converted.messages.contains("warning: "), "\(converted.messages)")
     }

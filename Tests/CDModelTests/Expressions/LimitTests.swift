@@ -8,10 +8,13 @@ struct LimitTests {
   private func onSmallStack<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       let thread = Thread { continuation.resume(returning: work()) }
-      thread.stackSize = 512 * 1024
+      thread.stackSize = 512 * 1024 * Self.frameScale
       thread.start()
     }
   }
+
+  /// How many times as large AddressSanitizer makes the frames of functions, where the tests run under it.
+  private static let frameScale = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__asan_init") == nil ? 1 : 4
 
   /// Parses, prints, compares, hashes and lets go of a tree; what came of it.
   private func outcome(_ format: String) async -> String {

@@ -75,13 +75,13 @@ import Testing
   }
 
   /// Copies files, and keeps those that are one file one file.
-  private static func clone(_ folder: URL, to copy: URL) throws {
+  static func clone(_ folder: URL, to copy: URL) throws {
     try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
     var seen: [FileIdentity: URL] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() {
       let target = copy.appending(path: name)
       let source = folder.appending(path: name)
-      if let identity = FileIdentity(source.path), let first = seen[identity] {
+      if let identity = FileIdentity(source.path), identity.isRegular, let first = seen[identity] {
         try FileManager.default.linkItem(at: first, to: target)
       } else {
         try FileManager.default.copyItem(at: source, to: target)

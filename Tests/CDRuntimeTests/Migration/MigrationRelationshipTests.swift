@@ -143,13 +143,16 @@ import Testing
   }
 
   /// Code of an app: it marks the names, and leaves out those without an owner where it is to.
-  private struct Marking: MigrationRowPolicy {
+  private struct Marking: EntityMigrationPolicy {
     let leavesOut: Bool
 
-    func values(for source: ManagedObject) throws -> [String: AttributeValue]? {
-      if leavesOut, try source.value(forKey: "owner").object == nil { return nil }
-      guard case .string(let name)? = try source.value(forKey: "name").attribute else { return nil }
-      return ["name": .string(name + "*")]
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+      if leavesOut, try source.value(forKey: "owner").object == nil { return }
+      guard case .string(let name)? = try source.value(forKey: "name").attribute else { return }
+      let dog = try manager.makeDestinationInstance(for: source, in: mapping)
+      try dog.setValue(name + "*", forKey: "name")
     }
   }
 
@@ -167,9 +170,8 @@ import Testing
     #expect(error?.reason == .missingPolicy(mapping: "KeepDogs"))
     #expect(error?.entity == "Dog")
     var policies = MigrationPolicies()
-    policies.policies[MigrationPolicies.Key(source: 1, destination: 2, mapping: "KeepDogs")] =
-      Marking(leavesOut: leavingOut)
-    try fixture.open(model) { $0.migrationPolicies = MigrationPolicyBox(policies) }
+    policies["KeepDogs", from: 1, to: 2] = { Marking(leavesOut: leavingOut) }
+    try fixture.open(model) { $0.migrationPolicies = policies }
     try fixture.verify(model)
   }
 

@@ -2,78 +2,26 @@ import CDRuntime
 import Foundation
 import Testing
 
-/// One model in two stores: people in one, their notes in the other.
-@Suite final class SeveralStoresTests {
-  private let folder: URL
-  private let people: URL
-  private let notes: URL
+/// A model in several stores.
+@Suite struct SeveralStoresTests {
+  private let stores: DiaryStores
+  private var people: URL { stores.people }
+  private var notes: URL { stores.notes }
+  private static let model = DiaryStores.model
 
-  private static let model = ManagedObjectModel(
-    name: "Diary", id: UUID(uuidString: "5A0C9C0E-6E5C-4E63-9D0F-2D8C8E0B4F21") ?? UUID(),
-    versions: [
-      ModelVersion(
-        number: 1,
-        entities: [
-          EntityDescription(
-            name: "Person", attributes: [AttributeDescription(name: "name", type: .string)],
-            relationships: [
-              RelationshipDescription(name: "notes", destination: "Note", isToMany: true, inverse: "author")
-            ], uniquenessConstraints: [["name"]]),
-          EntityDescription(
-            name: "Note",
-            attributes: [
-              AttributeDescription(name: "text", type: .string),
-              AttributeDescription(name: "scan", type: .data, isOptional: true, storesExternally: true),
-            ],
-            relationships: [RelationshipDescription(name: "author", destination: "Person", inverse: "notes")]),
-          EntityDescription(name: "Draft", attributes: [AttributeDescription(name: "text", type: .string)]),
-        ],
-        configurations: [
-          ConfigurationDescription(name: "People", entities: ["Person"]),
-          ConfigurationDescription(name: "Notes", entities: ["Note"]),
-          ConfigurationDescription(name: "All", entities: ["Person", "Note", "Draft"]),
-        ])
-    ], currentVersionNumber: 1)
+  init() throws { stores = try DiaryStores() }
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    people = folder.appending(path: "people.sqlite")
-    notes = folder.appending(path: "it's notes.sqlite")
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  private var descriptions: [PersistentStoreDescription] {
-    [
-      PersistentStoreDescription(.sqlite(people), configuration: "People"),
-      PersistentStoreDescription(.sqlite(notes), configuration: "Notes"),
-    ]
-  }
-
-  private func container(_ stores: [PersistentStoreDescription]? = nil) throws -> PersistentContainer {
-    PersistentContainer(try PersistentStoreCoordinator(model: Self.model, stores: stores ?? descriptions))
+  private func container(_ descriptions: [PersistentStoreDescription]? = nil) throws -> PersistentContainer {
+    try stores.container(descriptions)
   }
 
   private func texts(_ format: String, _ context: ManagedObjectContext) throws -> [String] {
-    try context.fetch(
-      FetchRequest<ManagedObject>(entityName: "Note", where: FetchPredicate(format: format))
-    ).map { try $0.value(forKey: "text") }.compactMap {
-      if case .attribute(.string(let text)) = $0 { return text }
-      return nil
-    }
+    try DiaryStores.texts(format, context)
   }
 
   private func fill(_ context: ManagedObjectContext) throws -> (ManagedObject, ManagedObject) {
-    let grace = try context.insert(entityNamed: "Person")
-    try grace.setValue("Grace", forKey: "name")
-    let note = try context.insert(entityNamed: "Note")
-    try note.setValue("Compile it", forKey: "text")
-    try note.setValue(grace, forKey: "author")
-    try note.setValue(Data(repeating: 1, count: 100_000), forKey: "scan")
-    let other = try context.insert(entityNamed: "Note")
-    try other.setValue("Nobody's", forKey: "text")
-    return (grace, note)
+    let (person, note) = try DiaryStores.fill(context)
+    return (person, note)
   }
 
   @Test func aSaveGoesToBothAndAFetchReadsAcross() throws {
@@ -141,16 +89,20 @@ import Testing
         .filter { !$0.hasPrefix("_cdgen") && !$0.hasPrefix("sqlite") }
     }
     #expect(try tables(people) == ["Person"])
-    #expect(try tables(notes) == ["Note"])
+    #expect(try tables(notes) == ["Note", "Note.markedBy"])
+    let ids = coordinator.storeIDs
+    // A save to both says so.
+    let first = try PlainSQL.rows(
+      "SELECT changes ->> '$._save.id' FROM _cdgen_history WHERE id = 1", at: people)
+    let mark = #""_save":{"id":"\#(first[0])","stores":["\#(ids[0])","\#(ids[1])"]}"#
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: people) == [
-        #"{"Person":{"inserted":[[1,1]]}}"#, #"{"Person":{"updated":[[1,1]]}}"#,
+        #"{\#(mark),"Person":{"inserted":[[1,1]]}}"#, #"{"Person":{"updated":[[1,1]]}}"#,
       ])
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: notes) == [
-        #"{"Note":{"inserted":[[1,2]]}}"#
+        #"{\#(mark),"Note":{"inserted":[[1,2]]}}"#
       ])
-    let ids = coordinator.storeIDs
     #expect(try ids.map { try coordinator.metadata(forStore: $0)?.storeID } == ids)
     #expect(
       try PersistentStoreCoordinator.metadata(forStoreAt: people).dataHash
@@ -196,7 +148,7 @@ import Testing
 
   @Test func oneFileUnderTwoNamesIsRefused() throws {
     _ = try container()
-    let link = folder.appending(path: "link.sqlite")
+    let link = stores.folder.appending(path: "link.sqlite")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: people)
     #expect(throws: StoreError.openedTwice(link)) {
       try container([
@@ -204,5 +156,74 @@ import Testing
         PersistentStoreDescription(.sqlite(link), configuration: "Notes"),
       ])
     }
+  }
+
+  @Test func whatLeadsToAnEntityWithoutAStoreLeadsNowhere() throws {
+    let context = try container().newContext()
+    let (_, note) = try fill(context)
+    try context.save()
+    let alone = try container([stores.descriptions[1]]).newContext()
+    #expect(try texts("author.name == nil", alone).sorted() == ["Compile it", "Nobody's"])
+    #expect(try texts("author.name == 'Grace'", alone).isEmpty)
+    #expect(try texts("SUBQUERY(markedBy, $p, $p.name != '').@count == 0", alone).count == 2)
+    let found = try alone.existingObject(with: note.objectID)
+    #expect(try found.value(forKey: "author") == .object(nil))
+    #expect(try found.value(forKey: "markedBy") == .objects([]))
+    #expect(alone.recentErrors.isEmpty)
+    #expect(try alone.persistentStoreCoordinator.verify() == [])
+  }
+
+  // MARK: Configurations
+
+  @Test(arguments: [true, false]) func aStoreOfAnotherConfigurationIsRefusedByName(readOnly: Bool) throws {
+    try { _ = try container() }()
+    let before = try Data(contentsOf: people)
+    func open(_ configuration: String?) throws {
+      _ = try container([
+        PersistentStoreDescription(.sqlite(people), configuration: configuration, isReadOnly: readOnly)
+      ])
+    }
+    #expect(
+      throws: StoreError.otherConfiguration(
+        people, holds: ["Person"], configuration: "People", asked: ["Note"])
+    ) { try open("Notes") }
+    #expect(
+      throws: StoreError.otherConfiguration(
+        people, holds: ["Person"], configuration: "People", asked: ["Person", "Note", "Draft"])
+    ) { try open(nil) }
+    #expect(try Data(contentsOf: people) == before)
+    try open("People")
+    let rest = stores.folder.appending(path: "rest.sqlite")
+    try {
+      _ = try container(stores.descriptions + [PersistentStoreDescription(.sqlite(rest))])
+    }()
+    let error = StoreError.otherConfiguration(
+      rest, holds: ["Draft"], configuration: nil, asked: ["Person", "Note", "Draft"])
+    #expect(throws: error) { try container([PersistentStoreDescription(.sqlite(rest))]) }
+    #expect(
+      "\(error)"
+        == "the store \(rest.path()) holds 'Draft', and was to be opened for 'Person', 'Note', 'Draft'; "
+        + "open it with a configuration that lists what it holds, and give the others a file of their own")
+  }
+
+  @Test func anOlderStoreOfAnotherConfigurationIsRefusedToo() throws {
+    try { _ = try container() }()
+    let before = try Data(contentsOf: people)
+    let second = DiaryStores.version(
+      2, adding: [AttributeDescription(name: "mood", type: .string, isOptional: true)])
+    let model = ManagedObjectModel(
+      name: Self.model.name, id: Self.model.id, versions: Self.model.versions + [second],
+      currentVersionNumber: 2)
+    func open(_ configuration: String, _ url: URL) throws -> Int {
+      let store = PersistentStoreDescription(.sqlite(url), configuration: configuration)
+      return try PersistentStoreCoordinator(model: model, stores: [store]).storeIDs.count
+    }
+    #expect(
+      throws: StoreError.otherConfiguration(
+        people, holds: ["Person"], configuration: "People", asked: ["Note"])
+    ) { try open("Notes", people) }
+    #expect(try Data(contentsOf: people) == before)
+    #expect(try open("People", people) == 1)
+    #expect(try open("Notes", notes) == 1)
   }
 }

@@ -35,6 +35,7 @@ import Testing
           compile                 Write a model as one file of canonical JSON.
           add-version             Start a model's next version.
           diff                    Show what a migration does, and what is missing.
+          stub                    Begin the app's own code for custom migration steps.
           lock                    Mark a version as released, so that it never changes again.
           graph                   Draw a version's entities and relationships.
           json-schema             Print the JSON Schema of a model's files.
@@ -45,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "init", "check", "generate", "compile", "add-version", "diff", "lock", "graph", "json-schema",
+    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "json-schema",
   ])
   func helpShowsAnExample(command: String) throws {
     let result = try BuiltTool.cdgen.run(command, "--help", in: folder.url)

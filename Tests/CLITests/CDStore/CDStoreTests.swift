@@ -189,7 +189,7 @@ import Testing
     let refused = try run("load", "n.sqlite", "-", input: #"{"Note": [{"text": "x"}, {"text": ""}]}"#)
     #expect(refused.status == 1 && refused.output == "")
     let twice = try run("load", "n.sqlite", "-", input: #"{"Folder": [{"name": "Home"}]}"#)
-    #expect(twice.status == 1 && twice.errors.contains("'Folder' has the same name"))
+    #expect(twice.status == 1 && twice.errors.contains("objects of 'Folder' have the same name: cdgen://"))
     try expect("fetch", "n.sqlite", "Note", "--count", output: "2\n")
     try expect("fetch", "n.sqlite", "Folder", "--count", output: "1\n")
   }

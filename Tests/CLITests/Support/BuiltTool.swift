@@ -24,7 +24,7 @@ struct BuiltTool {
   /// - Parameter input: What comes by standard input; nothing by default.
   func run(_ arguments: [String], in folder: URL, input: String? = nil) throws -> Result {
     let process = Process()
-    process.executableURL = Self.productsFolder.appending(path: name)
+    process.executableURL = url
     process.arguments = arguments
     process.currentDirectoryURL = folder
     // Help is laid out for the width of the terminal.
@@ -52,6 +52,9 @@ struct BuiltTool {
       output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
+
+  /// The program's file.
+  var url: URL { Self.productsFolder.appending(path: name) }
 
   /// Where the build put the programs: beside the tests.
   private static var productsFolder: URL {

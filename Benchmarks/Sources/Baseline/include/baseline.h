@@ -51,4 +51,11 @@ void base_free(base_list *list);
 /// A number that depends on every value of a list.
 int64_t base_checksum(const base_list *list);
 
+/// Runs statements on a file.
+int base_execute(const char *path, const char *sql);
+/// The first column of a text's first row.
+int base_number(const char *path, const char *sql, int64_t *result);
+/// Writes all todos anew, into a table with one more column, and makes its two indexes.
+int base_rewrite(const char *path);
+
 #endif

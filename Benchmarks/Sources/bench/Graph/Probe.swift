@@ -9,12 +9,19 @@ enum Probe {
     ]
   }
 
-  /// Does the work of a probe, `memory-NAME` or `open-NAME`, and prints what it found. `loop-TASK` does a task
+  /// Does the work of a probe, `memory-NAME`, `open-NAME` or `writers-COUNT`, and prints what it found. `loop-TASK` does a task
   /// of CDRuntime's twenty times on a filled store, for a profiler to look at.
   static func run(_ probe: String, store: String) throws {
     let parts = probe.split(separator: "-", maxSplits: 1).map(String.init)
     if parts.count == 2, parts[0] == "loop", let task = GraphTask(rawValue: parts[1]) {
       return try loop(task, store: store)
+    }
+    if parts.count == 2, parts[0] == "migrate", let kind = MigrationKind(rawValue: parts[1]) {
+      try MigrationModel.migrate(store, kind)
+      return print(peakMebibytes())
+    }
+    if parts.count == 2, parts[0] == "writers", let count = Int(parts[1]) {
+      return try TwoWriters(store: store, count: count).write()
     }
     guard parts.count == 2, let type = contenders.first(where: { $0.name == parts[1] }) else {
       throw BenchError("there is no probe '\(probe)'")
@@ -93,17 +100,23 @@ enum Probe {
   ///
   /// - Returns: What it printed, and its CPU time in seconds.
   static func spawn(_ probe: String, store: String) throws -> (output: String, seconds: Double) {
-    let process = Process()
-    process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    process.arguments = ["--probe", probe, "--store", store]
     let pipe = Pipe()
-    process.standardOutput = pipe
     let start = CPUTime.children
-    try process.run()
+    let process = try Self.start(probe, store: store, output: pipe)
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw BenchError("the probe \(probe) failed") }
     return (String(decoding: output, as: UTF8.self), CPUTime.children - start)
+  }
+
+  /// Lets a probe begin in a process of its own. What it prints is dropped unless it is asked for.
+  static func start(_ probe: String, store: String, output: Pipe? = nil) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    process.arguments = ["--probe", probe, "--store", store]
+    if let output { process.standardOutput = output } else { process.standardOutput = FileHandle.nullDevice }
+    try process.run()
+    return process
   }
 
   /// The most memory that the process has had, as Linux counts it.

@@ -13,7 +13,8 @@ enum Workloads {
     let maker = GraphBenchMaker()
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
       + [
-        MemoryWorkload(), OpenWorkload(), MillionWorkload(), ParseWorkload(), RequestWorkload(),
+        MemoryWorkload(), OpenWorkload(), MillionWorkload(), WritersWorkload(), ParseWorkload(),
+        RequestWorkload(), MigrateWorkload(kind: .rewrite), MigrateWorkload(kind: .custom), AddColumnWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]
   }

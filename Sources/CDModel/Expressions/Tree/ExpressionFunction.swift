@@ -25,11 +25,17 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   case sqrt, log, ln, exp, abs, floor, ceiling, trunc
 
   // Of the bits of integers.
+  /// The bits that both have.
   case bitwiseAndWith = "bitwiseAnd:with:"
+  /// The bits that either has.
   case bitwiseOrWith = "bitwiseOr:with:"
+  /// The bits that one of the two has.
   case bitwiseXorWith = "bitwiseXor:with:"
+  /// The bits of the first, as many places to the left as the second says.
   case leftshiftBy = "leftshift:by:"
+  /// The bits of the first, as many places to the right as the second says; the sign stays.
   case rightshiftBy = "rightshift:by:"
+  /// The bits that the number has not.
   case onesComplement = "onesComplement:"
 
   // Of a string.

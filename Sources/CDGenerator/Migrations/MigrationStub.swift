@@ -1,0 +1,183 @@
+public import CDModel
+
+/// The beginning of an app's own code for the custom steps between two versions of a model.
+///
+/// What rules and inference know is there already. Where only the author can know, there is an `#error`; when each has
+/// been answered, the code compiles.
+///
+/// ```swift
+/// if let stub = try MigrationStub(model, from: 1, to: 2) { print(stub.text) }
+/// ```
+public struct MigrationStub: Sendable {
+  /// The Swift file.
+  public let text: String
+
+  /// The stub; nil where no step between the versions has a custom entity mapping.
+  ///
+  /// - Parameters:
+  ///   - source: The number of the version that stores are of.
+  ///   - destination: The number of the version that they are to be of, on the way to the current one.
+  ///   - typeName: The name of the type that implements the model's `Migrations`; `ToDoMigrations` for a model `ToDo`.
+  ///     Where steps before `source` have custom mappings too, the type is there, and the stub extends it.
+  /// - Throws: What keeps the model from being Swift.
+  public init?(
+    _ model: ManagedObjectModel, from source: Int, to destination: Int, typeName: String? = nil
+  ) throws(GenerationError) {
+    var resolver = MigrationResolver(model)
+    guard let declaration = resolver.declaration() else { return nil }
+    guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
+    let path = VersionLine(model).path(from: source, to: destination) ?? []
+    let pairs = Set(zip(path, path.dropFirst()).map { [$0, $1] })
+    let steps = declaration.steps.filter { pairs.contains([$0.source, $0.destination]) }
+    guard !steps.isEmpty else { return nil }
+    let isFirst = declaration.steps.first?.source == steps.first?.source
+    let name = typeName ?? Self.typeName(of: model)
+    var writer = StubWriter(model: model, declaration: declaration, typeName: name)
+    writer.write(steps, source: source, destination: destination, declaresType: isFirst)
+    text = writer.out.text
+  }
+
+  /// The usual name of the type that implements a model's `Migrations`.
+  public static func typeName(of model: ManagedObjectModel) -> String {
+    SwiftName.capitalized(model.name) + "Migrations"
+  }
+}
+
+/// Writes the text of a ``MigrationStub``.
+struct StubWriter {
+  let model: ManagedObjectModel
+  let declaration: MigrationDeclaration
+  let typeName: String
+  var out = SourceWriter(capacity: 4096)
+
+  mutating func write(_ steps: [StepDeclaration], source: Int, destination: Int, declaresType: Bool) {
+    out.line(
+      "// The app's own part of the migration of \(model.name) from version \(source) to version \(destination)."
+    )
+    out.line("//")
+    out.line(
+      "// Begun by 'cdgen stub', and from here on yours. Only you can answer the questions marked with #error: put"
+    )
+    out.line("// a statement in the place of each.")
+    out.line("import CDRuntime")
+    out.line("import Foundation")
+    out.blank()
+    if declaresType {
+      out.open("nonisolated struct ", typeName, ": ", declaration.modelTypeName, ".Migrations")
+    } else {
+      // Earlier steps have their code already.
+      out.open("nonisolated extension ", typeName)
+    }
+    for (place, step) in steps.enumerated() {
+      if place > 0 { out.blank() }
+      self.step(step)
+    }
+    out.close()
+  }
+
+  private mutating func step(_ step: StepDeclaration) {
+    out.line("// MARK: Version \(step.source) to version \(step.destination)")
+    for mapping in step.mappings {
+      out.blank()
+      out.documentation(mapping.doc)
+      if mapping.sourceType == nil { filling(mapping, step) } else { making(mapping, step) }
+    }
+    out.blank()
+    out.line("// There are further hooks, which do nothing unless they are implemented:")
+    for mapping in step.mappings {
+      if let relate = mapping.relate, let source = mapping.sourceType {
+        out.line("// - func \(relate)(_ destination: \(mapping.destinationType), from source: \(source),")
+        out.line("//   in manager: MigrationManager) throws: when all objects have been made")
+      }
+    }
+    out.line(
+      "// - func begin\(step.suffix), end\(step.suffix), validate\(step.suffix)(in manager: MigrationManager) throws"
+    )
+  }
+
+  // MARK: Requirements
+
+  private mutating func making(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
+    out.line("func ", mapping.make, "(")
+    out.line("  from source: ", mapping.sourceType ?? "", ", in manager: MigrationManager")
+    out.open(") throws -> ", mapping.destinationType, "?")
+    hints(mapping, step)
+    for parameter in mapping.unknown {
+      out.line("let \(Self.local(parameter)): \(parameter.type)")
+      out.line("#error(", SwiftLiteral.string(question(of: parameter, mapping, step)), ")")
+    }
+    let label = mapping.originLabel + ": source"
+    let arguments = [label] + mapping.unknown.map { "\(SwiftName.label($0.plainName)): \(Self.local($0))" }
+    out.line("let made = try ", mapping.destinationType, "(")
+    out.line("  ", (arguments + ["in: manager"]).joined(separator: ", "), ")")
+    out.line("// What rules and inference give is there. What is to be otherwise is set here: made.… = …")
+    out.line("return made")
+    out.close()
+  }
+
+  private mutating func filling(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
+    let entity = mapping.mapping.destination ?? ""
+    out.open("func ", mapping.make, "(in manager: MigrationManager) throws")
+    out.line(
+      "#error(",
+      SwiftLiteral.string(
+        "\(entity): which objects are there to be from the beginning? Make each with '\(mapping.destinationType)', or none"
+      ), ")")
+    out.close()
+  }
+
+  /// What of the source is not yet made something of, for the author to answer with.
+  private mutating func hints(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
+    guard let version = declaration.versions.first(where: { $0.number == step.source }),
+      let source = mapping.mapping.source,
+      let view = version.snapshots.first(where: { $0.entity == SwiftLiteral.string(source) })
+    else { return }
+    let known = KnownValues(mapping.mapping)
+    let words =
+      (known.kept
+      + known.calculated.compactMap { $0.split(separator: "=", maxSplits: 1).last.map(String.init) })
+      .flatMap { $0.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init) }
+    let unused = view.properties.filter { !words.contains($0.plainName) }
+    guard !unused.isEmpty else { return }
+    out.line("// Not taken over yet:")
+    for property in unused { out.line("// - source.\(property.property): \(property.type)") }
+  }
+
+  private func question(
+    of parameter: ViewDeclaration.Parameter, _ mapping: CustomMappingDeclaration, _ step: StepDeclaration
+  ) -> String {
+    let entity = mapping.mapping.destination ?? ""
+    let reasons = step.step.changes.filter { change in
+      guard change.resolution == .custom, change.mappings.contains(mapping.mapping.name) else { return false }
+      switch change.element.element {
+      case .attribute(_, let name): return !parameter.isRelationship && name == parameter.key
+      case .relationship(_, let name): return parameter.isRelationship && name == parameter.key
+      default: return false
+      }
+    }
+    let local = Self.local(parameter)
+    let reason = reasons.map(\.summary).joined(separator: "; ")
+    var text = "\(entity).\(parameter.key): \(reason.isEmpty ? "nothing gives it" : reason). Set '\(local)'"
+    if parameter.isRelationship, let relate = mapping.relate {
+      text +=
+        parameter.type.hasSuffix("?")
+        ? ", to nil if '\(relate)' is to find it" : ", to [] if '\(relate)' is to find them"
+    }
+    return text
+  }
+
+  /// The name of the constant that holds an answer.
+  private static func local(_ parameter: ViewDeclaration.Parameter) -> String {
+    ["source", "manager", "made"].contains(parameter.name) ? parameter.name + "_" : parameter.name
+  }
+}
+
+extension ViewDeclaration.Parameter {
+  /// The name without backticks.
+  var plainName: String { name.filter { $0 != "`" } }
+}
+
+extension ViewDeclaration.Property {
+  /// The name without backticks.
+  var plainName: String { property.filter { $0 != "`" } }
+}

@@ -1,0 +1,81 @@
+public import CDModel
+
+/// Tests of the migrations to a version of a model, written with Swift Testing and CDMigrationTesting.
+///
+/// There is a test for each version that stores may be of. It compiles at once where all steps are automatic or mapped,
+/// and passes; where an app's own code makes objects, an `#error` asks what they are to have.
+///
+/// ```swift
+/// print(MigrationTestStub(model, from: [1, 2], to: 3, module: "App").text)
+/// ```
+public struct MigrationTestStub: Sendable {
+  /// The Swift file.
+  public let text: String
+
+  /// - Parameters:
+  ///   - sources: The numbers of the versions that stores are of.
+  ///   - destination: The number of the version that they are to be of.
+  ///   - typeName: The name of the type that implements the model's `Migrations`.
+  ///   - module: The module that has the generated code; nil for the tests' own.
+  /// - Throws: What keeps the model from being Swift.
+  public init(
+    _ model: ManagedObjectModel, from sources: [Int], to destination: Int, typeName: String? = nil,
+    module: String? = nil
+  ) throws(GenerationError) {
+    var resolver = MigrationResolver(model)
+    let declaration = resolver.declaration()
+    guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
+    let modelTypeName = Resolver.typeName(ofModel: model.name)
+    let migrations =
+      declaration == nil ? "" : ", migrations: { \(typeName ?? MigrationStub.typeName(of: model))() }"
+    let line = VersionLine(model)
+    var out = SourceWriter(capacity: 4096)
+    out.line("// Tests of the migrations of \(model.name) to version \(destination).")
+    out.line("//")
+    out.line("// Begun by 'cdgen stub --tests', and from here on yours.")
+    out.line("import CDMigrationTesting")
+    out.line("import CDRuntime")
+    out.line("import Foundation")
+    out.line("import Testing")
+    if let module {
+      out.blank()
+      out.line("@testable import ", module)
+    }
+    out.blank()
+    out.open("@Suite struct ", SwiftName.capitalized(model.name), "MigrationTests")
+    for (place, source) in sources.enumerated() {
+      if place > 0 { out.blank() }
+      let path = line.path(from: source, to: destination) ?? []
+      let pairs = Set(zip(path, path.dropFirst()).map { [$0, $1] })
+      let steps = declaration?.steps.filter { pairs.contains([$0.source, $0.destination]) } ?? []
+      out.open("@Test func version\(source)BecomesVersion\(destination)() throws")
+      let arguments = "of: \(modelTypeName).self, version: \(source)\(migrations)"
+      if migrations.isEmpty {
+        out.line("let old = try VersionedStore(", arguments, ")")
+      } else {
+        out.line("let old = try VersionedStore(")
+        out.line("  ", arguments, ")")
+      }
+      out.line(
+        "// An object of each entity, with a value for every attribute. Add those that matter to your app:")
+      out.line("// try old.insert(\"…\", [\"…\": …])")
+      out.line("try old.insertSamples()")
+      out.line("let new = try old.migrated(to: \(destination))")
+      out.line("// What rules and inference leave as it was, object by object.")
+      out.line("#expect(try new.differences(from: old) == [])")
+      for step in steps {
+        for mapping in step.mappings {
+          let entity = mapping.mapping.destination ?? ""
+          out.line(
+            "#error(",
+            SwiftLiteral.string(
+              "\(entity): '\(mapping.make)' makes these. Say what they are to have, by "
+                + "'try new.objects(of: \"\(entity)\")'"), ")")
+        }
+      }
+      out.close()
+    }
+    out.close()
+    text = out.text
+  }
+}

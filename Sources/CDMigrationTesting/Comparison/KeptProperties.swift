@@ -1,0 +1,86 @@
+import CDRuntime
+
+/// Which properties of one version's objects are another version's, unchanged, by the mappings of all steps between.
+struct KeptProperties {
+  /// An entity that objects become, and the properties that go on.
+  struct Goal: Hashable {
+    var entity: String
+    /// New names by old ones.
+    var properties: [String: String]
+    /// Whether the app's own code had a part in it.
+    var isCustom: Bool
+    /// Whether some objects may be left out, or merged with equal ones.
+    var isPartial: Bool
+  }
+
+  private var goals: [String: [Goal]] = [:]
+
+  init(_ old: VersionedStore, _ new: VersionedStore) {
+    let graph = old.graph
+    for entity in graph.version.entities where !entity.isAbstract {
+      let names =
+        graph.attributes(of: entity.name).filter { $0.isStored && $0.derivation == nil }.map(\.name)
+        + graph.relationships(of: entity.name).map(\.name)
+      let start = Goal(
+        entity: entity.name, properties: Dictionary(uniqueKeysWithValues: Set(names).map { ($0, $0) }),
+        isCustom: false, isPartial: false)
+      goals[entity.name] = [start]
+    }
+    for step in VersionLine(new.model).steps(from: old.version.number, to: new.version.number) ?? [] {
+      apply(step, EntityGraph(new.model.version(step.destination) ?? new.version))
+    }
+  }
+
+  /// The entities of the new version that objects of one become, in the order of the mappings.
+  func destinations(of entity: String) -> [String] { goals(of: entity).map(\.entity) }
+
+  func goals(of entity: String) -> [Goal] { goals[entity] ?? [] }
+
+  private mutating func apply(_ step: MigrationStep, _ graph: EntityGraph) {
+    goals = goals.mapValues { goals in
+      goals.flatMap { goal in
+        step.mapping.entityMappings.compactMap { mapping in
+          guard mapping.source == goal.entity, let destination = mapping.destination else { return nil }
+          return next(goal, mapping, destination, step, graph)
+        }
+      }
+    }
+  }
+
+  private func next(
+    _ goal: Goal, _ mapping: EntityMapping, _ destination: String, _ step: MigrationStep, _ graph: EntityGraph
+  ) -> Goal {
+    var kept: [String: String] = [:]
+    for (old, now) in goal.properties {
+      if let name = Self.name(of: now, in: mapping, destination, graph) { kept[old] = name }
+    }
+    let isMerged = step.mapping.duplicates.contains { graph.isKind(destination, of: $0.entity) }
+    return Goal(
+      entity: destination, properties: kept, isCustom: goal.isCustom || mapping.kind == .custom,
+      isPartial: goal.isPartial || mapping.filter != nil || isMerged)
+  }
+
+  /// The property of a mapping's destination that is a property of its source, unchanged.
+  private static func name(
+    of old: String, in mapping: EntityMapping, _ destination: String, _ graph: EntityGraph
+  ) -> String? {
+    func isPlain(_ value: ValueExpression) -> Bool { value == .keyPath([old]) || value == .keyPath(old) }
+    if let attribute = mapping.attributes.first(where: { isPlain($0.value) }) { return attribute.name }
+    for relationship in mapping.relationships {
+      if case .objects(let value) = relationship.value, isPlain(value) { return relationship.name }
+    }
+    // A composite is one where each of its fields is.
+    for attribute in graph.attributes(of: destination) {
+      guard case .composite(let type) = attribute.type, let fields = graph.composite(type)?.fields else {
+        continue
+      }
+      let isWhole = fields.filter(\.isStored).allSatisfy { field in
+        mapping.attributes.contains {
+          $0.name == "\(attribute.name).\(field.name)" && $0.value == .keyPath([old, field.name])
+        }
+      }
+      if isWhole { return attribute.name }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,120 @@
+public import CDRuntime
+
+/// Something that a migration was to leave as it was, and did not.
+///
+/// ```swift
+/// let old = try VersionedStore(of: ToDoModel.self, version: 1)
+/// try old.insertSamples()
+/// let new = try old.migrated()
+/// for difference in try new.differences(from: old) {
+///   if case .property(let name) = difference.kind { print(difference.entity, name) }
+/// }
+/// ```
+public struct MigrationDifference: Hashable, Sendable {
+  /// What differs.
+  public enum Kind: Hashable, Sendable {
+    /// The object is gone.
+    case missing
+    /// A property has another value, or other objects. The name is that of the old version.
+    case property(String)
+  }
+
+  /// The entity of the object in the old version.
+  public let entity: String
+  /// The identifier of the object in the old store.
+  public let objectID: ManagedObjectID
+  /// What differs.
+  public let kind: Kind
+  /// What there was and what there is, in words; empty for an object that is gone.
+  public let detail: String
+}
+
+extension MigrationDifference: CustomStringConvertible {
+  public var description: String {
+    switch kind {
+    case .missing: "\(objectID) of '\(entity)' is gone"
+    case .property(let name): "'\(name)' of \(objectID) was \(detail)"
+    }
+  }
+}
+
+extension VersionedStore {
+  /// What differs from the store that this one was migrated from, of all that mappings leave as it was: objects,
+  /// attributes whose value is the old one, and relationships that lead to what became of the old objects. Renaming is
+  /// followed. Empty where all is well.
+  ///
+  /// - Parameters:
+  ///   - old: The store of before.
+  ///   - includingCustom: Whether values are compared too of objects that the app's own code makes. It may set what
+  ///     inference gives to something else, and may leave objects out, so that they are not unless asked for.
+  /// - Throws: What reading the stores throws.
+  public func differences(
+    from old: VersionedStore, includingCustom: Bool = false
+  ) throws -> [MigrationDifference] {
+    let kept = KeptProperties(old, self)
+    var result: [MigrationDifference] = []
+    for entity in old.version.entities where !entity.isAbstract {
+      let goals = kept.goals(of: entity.name)
+      guard !goals.isEmpty else { continue }
+      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+      request.includesSubentities = false
+      for object in try old.context.fetch(request) {
+        guard let now = try counterpart(of: object, from: old) else {
+          if goals.contains(where: { !$0.isCustom && !$0.isPartial }) {
+            result.append(
+              MigrationDifference(entity: entity.name, objectID: object.objectID, kind: .missing, detail: ""))
+          }
+          continue
+        }
+        guard let goal = goals.first(where: { $0.entity == now.entity.name }),
+          includingCustom || !goal.isCustom
+        else { continue }
+        result += try differences(of: object, now, goal, old)
+      }
+    }
+    return result
+  }
+
+  private func differences(
+    of object: ManagedObject, _ now: ManagedObject, _ goal: KeptProperties.Goal, _ old: VersionedStore
+  ) throws -> [MigrationDifference] {
+    var result: [MigrationDifference] = []
+    for (name, newName) in goal.properties.sorted(by: { $0.key < $1.key }) {
+      let before = try object.value(forKey: name)
+      let after = try now.value(forKey: newName)
+      let texts: (String, String)?
+      switch (before, after) {
+      case (.attribute(let before), .attribute(let after)):
+        texts = before == after ? nil : ("\(before)", "\(after)")
+      default: texts = try differingObjects(before, after, old)
+      }
+      guard let texts else { continue }
+      result.append(
+        MigrationDifference(
+          entity: object.entity.name, objectID: object.objectID, kind: .property(name),
+          detail: "\(texts.0) and is \(texts.1)"))
+    }
+    return result
+  }
+
+  /// Related objects in words where those of now are not what those of before became; nil where they are. One that was
+  /// left out, or was merged with another, is none of the before.
+  private func differingObjects(
+    _ before: PropertyValue, _ after: PropertyValue, _ old: VersionedStore
+  ) throws -> (String, String)? {
+    func list(_ value: PropertyValue) -> [ManagedObject] {
+      if case .object(let object) = value { return [object].compactMap(\.self) }
+      return value.objects
+    }
+    let expected = Set(try list(before).compactMap { try counterpart(of: $0, from: old)?.objectID })
+    let found = Set(list(after).map(\.objectID))
+    // A to-one that has become a to-many, and the other way round, keeps what it can.
+    guard
+      !expected.isSubset(of: found) || (found.count > expected.count && list(before).count == expected.count)
+    else { return nil }
+    func text(_ ids: Set<ManagedObjectID>) -> String {
+      "[\(ids.map(\.description).sorted().joined(separator: ", "))]"
+    }
+    return (text(expected), text(found))
+  }
+}

@@ -1,0 +1,109 @@
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Values by what a model says of its attributes: of the type, within the rules, and none the default.
+struct SampleValues {
+  private let graph: EntityGraph
+  private var number: Int64 = 0
+
+  init(_ graph: EntityGraph) { self.graph = graph }
+
+  /// A value that no other attribute has had, where the type has so many; nil for an optional attribute of which no
+  /// sample can be made.
+  mutating func next(for attribute: AttributeDescription, of entity: String) throws -> AttributeValue? {
+    number += 1
+    switch attribute.type {
+    case .string: return try string(for: attribute, of: entity)
+    case .bool: return .bool(attribute.defaultValue != .value(.bool(true)))
+    case .int16, .int32, .int64: return .int(Int64(within(Double(number + 100), attribute)))
+    case .float, .double: return .double(within(Double(number) + 0.5, attribute))
+    case .decimal: return .decimal(Decimal(within(Double(number) + 0.25, attribute)))
+    case .date: return .date(date(for: attribute))
+    case .data: return .data(data(for: attribute))
+    case .uuid: return .uuid(UUID())
+    case .url: return URL(string: "https://example.org/\(number)?a=b#c").map { .url($0) }
+    case .enumeration(let name):
+      let cases = graph.enumeration(name)?.cases.map(\.rawValue) ?? []
+      return cases.last { attribute.defaultValue != .value($0) } ?? cases.last
+    case .composite(let name):
+      var values: [String: AttributeValue] = [:]
+      for field in graph.composite(name)?.fields ?? [] {
+        values[field.name] = try next(for: field, of: "\(entity).\(attribute.name)") ?? .null
+      }
+      return .composite(values)
+    case .codable(let type, _): return .string(SampleJSON.text(of: type, number))
+    }
+  }
+
+  private func string(for attribute: AttributeDescription, of entity: String) throws -> AttributeValue? {
+    let lengths =
+      (attribute.minimumLength ?? 0)...max(attribute.maximumLength ?? .max, attribute.minimumLength ?? 0)
+    func fits(_ text: String) -> Bool { lengths.contains(text.count) }
+    guard let pattern = attribute.pattern else {
+      let text = "text \(number) é"
+      if text.count > lengths.upperBound { return .string(String("\(number)".prefix(lengths.upperBound))) }
+      return .string(text + String(repeating: "x", count: max(0, lengths.lowerBound - text.count)))
+    }
+    for repeats in 0...16 {
+      if let text = PatternSample(pattern, repeats: repeats, seed: Int(number)).text, fits(text) {
+        return .string(text)
+      }
+    }
+    if attribute.isOptional { return nil }
+    throw VersionedStoreError.noSample(
+      entity: entity, attribute: attribute.name, reason: "which has the pattern \(pattern)")
+  }
+
+  private func data(for attribute: AttributeDescription) -> Data {
+    let bytes: [UInt8] = [0, 255, UInt8(number % 256)]
+    let count = min(max(bytes.count, attribute.minimumLength ?? 0), attribute.maximumLength ?? .max)
+    return Data((0..<count).map { bytes[$0 % bytes.count] })
+  }
+
+  private func date(for attribute: AttributeDescription) -> Date {
+    var date = Date(timeIntervalSinceReferenceDate: Double(number) * 86_400 + 0.125)
+    if case .date(let minimum)? = attribute.minimum { date = max(date, minimum) }
+    if case .date(let maximum)? = attribute.maximum { date = min(date, maximum) }
+    return date
+  }
+
+  private func within(_ value: Double, _ attribute: AttributeDescription) -> Double {
+    min(max(value, number(attribute.minimum) ?? value), number(attribute.maximum) ?? .greatestFiniteMagnitude)
+  }
+
+  private func number(_ value: AttributeValue?) -> Double? {
+    switch value {
+    case .int(let value): Double(value)
+    case .double(let value): value
+    case .decimal(let value): Double("\(value)")
+    default: nil
+    }
+  }
+}
+
+/// JSON of the types that codable attributes have. Of a type of an app's own nothing is known, and an empty object
+/// stands for it: a migration takes the JSON as it is.
+enum SampleJSON {
+  static func text(of type: String, _ number: Int64) -> String {
+    let type = type.filter { $0 != " " && $0 != "?" }
+    if type.hasPrefix("["), type.hasSuffix("]") {
+      let inner = type.dropFirst().dropLast()
+      guard let colon = inner.firstIndex(of: ":") else { return "[\(text(of: String(inner), number))]" }
+      return "{\"key\":\(text(of: String(inner[inner.index(after: colon)...]), number))}"
+    }
+    switch type.split(separator: ".").last.map(String.init) ?? type {
+    case "String": return "\"text \(number)\""
+    case "Bool": return "true"
+    case "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64":
+      return "\(number % 100)"
+    case "Float", "Double", "Decimal", "Date": return "\(number).5"
+    case "UUID": return "\"5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11\""
+    default: return "{}"
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import CSQLite
+
+/// A row that stands in the way of others, because of a `unique:` list.
+struct UniqueObstacle {
+  let entity: String
+  let properties: [String]
+  /// The row that has the values; 0 where it could not be found.
+  let key: ObjectKey
+  let objectID: ManagedObjectID?
+  /// The objects whose rows were refused.
+  var refused: [ManagedObjectID]
+}
+
+// Rows that unique indexes refuse.
+extension SaveRun {
+  /// Notes that a unique index refuses the row of an object, with all rows that have its values.
+  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
+    let plan = object.scope.plan
+    let properties = refusedProperties(plan, error)
+    if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
+      conflicts.append(
+        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
+    }
+    let obstacles = try obstacles(of: object)
+    for found in obstacles {
+      let place = self.obstacles.firstIndex {
+        $0.key == found.key && $0.entity == found.entity && $0.properties == found.properties
+      }
+      if let place { self.obstacles[place].refused += found.refused } else { self.obstacles.append(found) }
+    }
+    // An index that the model has not, or has otherwise.
+    if obstacles.isEmpty, conflicts.last?.objectID != object.objectID {
+      self.obstacles.append(
+        UniqueObstacle(
+          entity: plan.name, properties: properties, key: 0, objectID: nil, refused: [object.objectID]))
+    }
+  }
+
+  /// What was noted, as the save throws it; nil for nothing.
+  func notUnique() -> SaveError? {
+    if obstacles.isEmpty { return nil }
+    let own = Set((plan.updated + plan.inserted).map(\.objectID))
+    return .notUnique(
+      obstacles.map { obstacle in
+        let other = obstacle.objectID.map { [$0] } ?? []
+        // A row that this save has written came first.
+        return UniquenessConflict(
+          entity: obstacle.entity, properties: obstacle.properties,
+          objectIDs: own.isDisjoint(with: other) ? obstacle.refused + other : other + obstacle.refused)
+      })
+  }
+
+  /// The rows that have an object's values of one of its `unique:` lists.
+  private func obstacles(of object: ManagedObject) throws -> [UniqueObstacle] {
+    let plan = object.scope.plan
+    var result: [UniqueObstacle] = []
+    for owner in plan.lineage.map({ model.entities[$0] }) {
+      for properties in owner.description.uniquenessConstraints {
+        guard let (key, name) = try holder(of: properties, owner, as: object) else { continue }
+        let id =
+          context.registered(key, root: plan.root)?.objectID
+          ?? ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+        result.append(
+          UniqueObstacle(
+            entity: owner.name, properties: properties, key: key, objectID: id, refused: [object.objectID]))
+      }
+    }
+    return result
+  }
+
+  /// The other row that has an object's values of some properties, and its entity's name; nil for none, and where one
+  /// of the values is nil.
+  private func holder(
+    of properties: [String], _ owner: EntityPlan, as object: ManagedObject
+  ) throws -> (ObjectKey, String)? {
+    let plan = object.scope.plan
+    let columns = properties.flatMap(plan.columnNumbers)
+    var slots: [Int] = []
+    for column in columns where !slots.contains(plan.columns[column].slot) {
+      slots.append(plan.columns[column].slot)
+    }
+    guard !columns.isEmpty else { return nil }
+    // All columns of a slot are written together; those of the list are compared.
+    let written = slots.flatMap { plan.slots[$0].columns }
+    let values = written.indices.map { "?\($0 + 1) AS c\($0)" }.joined(separator: ", ")
+    let conditions = columns.map { column in
+      "t.\(SQLite.quoted(plan.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
+    }
+    let kinds = owner.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+    let entity = plan.hasEntityColumn ? "t._entity" : SQLite.literal(plan.name)
+    let statement = try connection.statement(
+      "WITH v AS (SELECT \(values)) SELECT t._pk, \(entity) FROM \(SQLite.quoted(plan.table)) AS t, v WHERE "
+        + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
+        + (plan.hasEntityColumn ? " AND t._entity IN (\(kinds))" : "") + " LIMIT 1")
+    defer { statement.reset() }
+    writer.start(statement.handle, at: 1)
+    encode(object, slots)
+    statement.bind(object.key, at: writer.nextParameter)
+    guard try statement.step() else { return nil }
+    return (statement.int64(0), statement.string(1) ?? plan.name)
+  }
+
+  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
+  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
+    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
+      return []
+    }
+    let rest = message[message.index(after: colon)...]
+    if rest.hasPrefix(" index '") {
+      let name = rest.dropFirst(" index '".count).dropLast()
+      return name.split(separator: ".").dropFirst(2).map(String.init)
+    }
+    let table = plan.table + "."
+    return rest.split(separator: ",").map { part in
+      let column = part.drop { $0 == " " }
+      let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
+      // A column shared with a sibling's name has the entity's before it.
+      guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
+      let slot = plan.slots[found.slot]
+      return slot.columns.count == 1 ? slot.name : name
+    }
+  }
+}

@@ -1,0 +1,93 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// Models whose stores take the app's own code to migrate.
+extension PersistentStoreCoordinator {
+  /// Opens a store for a model with custom steps.
+  ///
+  /// The app's own code is made anew for each migration.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
+    at location: StoreLocation
+  ) throws {
+    try self.init(for: model, migrations: migrations, stores: [PersistentStoreDescription(location)])
+  }
+
+  /// Opens several stores for a model with custom steps, each for a configuration.
+  ///
+  /// The app's own code is made anew for each migration. A store's own
+  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
+    stores: [PersistentStoreDescription]
+  ) throws {
+    try self.init(for: [ModelWithMigrations(model, migrations: migrations)], stores: stores)
+  }
+
+  /// Opens stores for several models, of which some have custom steps.
+  ///
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as
+  ///   they were.
+  public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
+    var parsed: [ManagedObjectModel] = []
+    var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
+    var policies = MigrationPolicies()
+    for model in models {
+      let definition = model.declaration._definition
+      do {
+        let found = try ManagedObjectModel(canonicalJSON: definition.canonicalJSON)
+        parsed.append(found)
+        policies = policies.merging(model.policies.limited(to: found.id))
+      } catch {
+        throw ModelError.unreadable(model: "\(model.declaration)", reason: "\(error)")
+      }
+      // Two of one name are an error of the merge.
+      classes.merge(definition.classes) { first, _ in first }
+    }
+    let merged = try ManagedObjectModel(merging: parsed)
+    let stores = stores.map { store in
+      var store = store
+      store.migrationPolicies = store.migrationPolicies.merging(policies)
+      return store
+    }
+    try self.init(plan: ModelPlan(merged, classes: classes, stores: stores), stores: stores)
+  }
+}
+
+// What does not compile, and what to write instead.
+extension PersistentStoreCoordinator {
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(for model: any CustomMigratingModel.Type, at location: StoreLocation) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(
+    for model: any CustomMigratingModel.Type, stores: [PersistentStoreDescription]
+  ) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "one of the models has custom migration steps: pass a list of 'ModelWithMigrations'"
+  )
+  public convenience init(
+    for models: [any ModelDeclaration.Type], stores: [PersistentStoreDescription]
+  ) throws {
+    throw ModelError.unreadable(model: "\(models)", reason: "its migrations are not given")
+  }
+}

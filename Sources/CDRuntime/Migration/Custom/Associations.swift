@@ -1,0 +1,96 @@
+import CDModel
+
+/// Which objects were made of which, beyond those that have the key of their source: in a temporary table, so that
+/// memory does not grow with them.
+struct Associations {
+  static let table = "temp._cdgen_associations"
+  /// Objects whose to-many relationships a policy has set as a whole: rules add nothing to them.
+  static let replaced = "temp._cdgen_replaced"
+
+  private let session: MigrationSession
+
+  init(_ session: MigrationSession) throws {
+    self.session = session
+    try session.execute(
+      "CREATE TEMP TABLE _cdgen_associations (id INTEGER PRIMARY KEY, mapping INTEGER NOT NULL, "
+        + "root INTEGER NOT NULL, source INTEGER NOT NULL, entity INTEGER NOT NULL, destination INTEGER NOT NULL)"
+    )
+    try session.execute(
+      "CREATE INDEX temp._cdgen_associations_source ON _cdgen_associations (source, mapping)")
+    try session.execute(
+      "CREATE INDEX temp._cdgen_associations_destination ON _cdgen_associations (destination)")
+    try session.execute(
+      "CREATE TEMP TABLE _cdgen_replaced (name TEXT NOT NULL, pk INTEGER NOT NULL, PRIMARY KEY (name, pk)) "
+        + "WITHOUT ROWID")
+  }
+
+  private func run(_ sql: String, _ values: [AttributeValue]) throws {
+    let statement = try session.connection.statement(sql)
+    session.bind(values, to: statement)
+    do { try statement.run() } catch { throw session.wrapped(error) }
+  }
+
+  private func rows<R>(
+    _ sql: String, _ values: [AttributeValue], _ read: (SQLiteStatement) -> R
+  ) throws -> [R] {
+    let statement = try session.connection.statement(sql)
+    defer { statement.reset() }
+    session.bind(values, to: statement)
+    var result: [R] = []
+    do { while try statement.step() { result.append(read(statement)) } } catch {
+      throw session.wrapped(error)
+    }
+    return result
+  }
+
+  func add(_ mapping: Int, source: ManagedObject, destination: ManagedObject) throws {
+    try run(
+      "INSERT INTO \(Self.table) (mapping, root, source, entity, destination) VALUES (?, ?, ?, ?, ?)",
+      [
+        .int(Int64(mapping)), .int(Int64(source.scope.plan.root)), .int(source.key),
+        .int(Int64(destination.scope.plan.index)), .int(destination.key),
+      ])
+  }
+
+  func replace(_ name: String, of object: ManagedObject) throws {
+    try run(
+      "INSERT OR IGNORE INTO \(Self.replaced) (name, pk) VALUES (?, ?)", [.string(name), .int(object.key)])
+  }
+
+  /// The destinations of a source object in a mapping, as entity and key.
+  func destinations(
+    of source: ManagedObject, in mapping: Int
+  ) throws -> [(entity: Int, key: ObjectKey)] {
+    try rows(
+      "SELECT entity, destination FROM \(Self.table) WHERE source = ? AND mapping = ? AND root = ? ORDER BY id",
+      [.int(source.key), .int(Int64(mapping)), .int(Int64(source.scope.plan.root))]
+    ) { (Int($0.int64(0)), $0.int64(1)) }
+  }
+
+  /// The sources of a destination object, as mapping, root and key.
+  func sources(of destination: ManagedObject) throws -> [(mapping: Int, root: Int, key: ObjectKey)] {
+    try rows(
+      "SELECT mapping, root, source FROM \(Self.table) WHERE destination = ? AND entity = ? ORDER BY id",
+      [.int(destination.key), .int(Int64(destination.scope.plan.index))]
+    ) { (Int($0.int64(0)), Int($0.int64(1)), $0.int64(2)) }
+  }
+
+  /// Some destinations of a mapping behind the last that was given.
+  func batch(
+    of mapping: Int, after last: Int64, limit: Int
+  ) throws -> [(id: Int64, entity: Int, key: ObjectKey)] {
+    try rows(
+      "SELECT id, entity, destination FROM \(Self.table) WHERE id > ? AND mapping = ? ORDER BY id LIMIT \(limit)",
+      [.int(last), .int(Int64(mapping))]
+    ) { ($0.int64(0), Int($0.int64(1)), $0.int64(2)) }
+  }
+
+  /// The numbers of the mappings that have any.
+  func mappings() throws -> Set<Int> {
+    Set(try rows("SELECT DISTINCT mapping FROM \(Self.table)", []) { Int($0.int64(0)) })
+  }
+
+  func hasReplaced() throws -> Bool {
+    try !rows("SELECT 1 FROM \(Self.replaced) LIMIT 1", []) { _ in true }.isEmpty
+  }
+}

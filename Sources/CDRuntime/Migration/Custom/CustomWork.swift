@@ -1,0 +1,426 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The custom mappings of a step at work: source objects stream by, and what policies make of them is saved in batches.
+///
+/// A class because the manager that policies are given shares it.
+final class CustomWork {
+  /// How many changed objects are held before they are saved.
+  private static let batchSize = 1000
+  /// How many bytes of large values are held before they are saved.
+  private static let batchBytes = 8 << 20
+
+  private struct Item {
+    let maker: MappingMaker
+    let policy: any EntityMigrationPolicy
+  }
+
+  let plan: StepPlan
+  let session: MigrationSession
+  let store: DestinationStore
+  let source: ManagedObjectContext
+  let destination: ManagedObjectContext
+  let associations: Associations
+  /// The first key that is no mapping's, by the place of the destination's root.
+  private let firstFreeKeys: [Int: ObjectKey]
+  private var items: [Item] = []
+  private(set) var makers: [String: MappingMaker] = [:]
+
+  /// Set by the policy that is running.
+  var isCancelled = false
+  var leavesRelationships = false
+  private(set) var progress = 0.0
+  /// What could not be thrown where it was found.
+  private var mistake: MigrationError?
+
+  /// The source object whose turn it is, its mapping, and what has been made of it.
+  private(set) var current: ManagedObject?
+  private(set) var currentNumber = -1
+  private var made: [ManagedObject] = []
+  /// Keys that were taken before the turn of their source objects, by mapping.
+  private var early: [Int: Set<ObjectKey>] = [:]
+  private var bytes = 0
+
+  init(
+    _ plan: StepPlan, _ session: MigrationSession,
+    policies: [MigrationPolicies.Key: any EntityMigrationPolicy],
+    source: PersistentStoreCoordinator, destination: PersistentStoreCoordinator, store: DestinationStore
+  ) throws {
+    self.plan = plan
+    self.session = session
+    self.store = store
+    self.source = ManagedObjectContext(source)
+    self.destination = ManagedObjectContext(destination, making: store)
+    firstFreeKeys = store.nextKeys
+    associations = try Associations(session)
+    for (number, mapping) in plan.mapping.entityMappings.enumerated() where mapping.kind == .custom {
+      guard let entity = mapping.destination.flatMap(plan.destination.entity), entity.home == 0 else {
+        continue
+      }
+      let key = MigrationPolicies.Key(mapping.name, from: plan.step.source, to: plan.step.destination)
+      guard let policy = policies[key] else {
+        throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
+      }
+      let maker = MappingMaker(mapping, number: number, entity, of: plan)
+      makers[mapping.name] = maker
+      items.append(Item(maker: maker, policy: policy))
+    }
+  }
+
+  /// The numbers of the slots of a mapping's objects that are given later.
+  func laterSlots(of mapping: EntityMapping) -> Set<Int> {
+    Set(
+      (makers[mapping.name]?.references ?? []).compactMap { slot, reference in
+        if case .later = reference { slot } else { nil }
+      })
+  }
+
+  // MARK: The order of things
+
+  private var shared: MigrationManager?
+
+  private var manager: MigrationManager {
+    if let shared { return shared }
+    let manager = MigrationManager(
+      sourceModel: plan.leg.source, destinationModel: plan.leg.destination, mappingModel: plan.mapping,
+      sourceContext: source, destinationContext: destination, work: self)
+    shared = manager
+    return manager
+  }
+
+  /// Lets go of the manager, which holds this.
+  func finish() {
+    shared = nil
+    items.removeAll()
+    current = nil
+    made.removeAll()
+  }
+
+  /// Makes all objects.
+  func create() throws {
+    for item in items {
+      try hook("begin", item) { try $0.begin(item.maker.mapping, manager: manager) }
+      try save()
+    }
+    let total = try items.reduce(Int64(1)) { try $0 + count($1) }
+    var done: Int64 = 0
+    for item in items {
+      try stream(item, &done, total)
+      try hook("endInstanceCreation", item) {
+        try $0.endInstanceCreation(of: item.maker.mapping, manager: manager)
+      }
+      try save()
+    }
+    session.entity = nil
+  }
+
+  /// Makes relationships beside those of the rules, and lets policies look at the result.
+  func relate() throws {
+    // What rules gave was written beside the context.
+    destination.refreshAllObjects()
+    destination.sweep()
+    for (place, item) in items.enumerated() {
+      report(0.7 + 0.15 * Double(place) / Double(items.count), item)
+      leavesRelationships = false
+      try relate(item)
+      try hook("endRelationshipCreation", item) {
+        try $0.endRelationshipCreation(of: item.maker.mapping, manager: manager)
+      }
+      try save()
+    }
+    for item in items {
+      try hook("validate", item) { try $0.validate(item.maker.mapping, manager: manager) }
+    }
+    for item in items { try hook("end", item) { try $0.end(item.maker.mapping, manager: manager) } }
+    try save()
+    session.entity = nil
+  }
+
+  private func report(_ part: Double, _ item: Item) {
+    progress = part
+    session.entity = item.maker.destination.name
+    session.report(part)
+  }
+
+  private func count(_ item: Item) throws -> Int64 {
+    guard let taker = item.maker.taker else { return 0 }
+    return try session.number(
+      "SELECT count(*) FROM main.\(SQLite.quoted(taker.source.table)) AS t0" + Self.condition(taker))
+  }
+
+  private static func condition(_ taker: StepPlan.Taker) -> String {
+    taker.source.hasEntityColumn ? " WHERE t0._entity = \(SQLite.literal(taker.source.name))" : ""
+  }
+
+  // MARK: Hooks
+
+  private func hook(
+    _ name: String, _ item: Item, _ body: (any EntityMigrationPolicy) throws -> Void
+  ) throws {
+    session.entity = item.maker.destination.name
+    try MigrationFaults.reach("\(name) of \(item.maker.mapping.name)")
+    do { try body(item.policy) } catch { throw failed(error, item.maker, nil) }
+    try check()
+  }
+
+  /// What is to end the migration although no hook threw it.
+  @inline(__always) private func check() throws {
+    if isCancelled { throw session.error(.cancelled) }
+    if let mistake { throw mistake }
+  }
+
+  private func failed(_ error: any Error, _ maker: MappingMaker, _ key: ObjectKey?) -> any Error {
+    if isCancelled { return session.error(.cancelled) }
+    switch error {
+    case is MigrationError, is CancellationError: return session.wrapped(error)
+    case let error as SaveError: return translated(error)
+    default:
+      return plan.error(.policyFailed("\(error)"), maker.destination.name, key)
+    }
+  }
+
+  /// A failed save as the migration's error: with the source row of the first object that is wrong.
+  private func translated(_ error: SaveError) -> any Error {
+    guard case .validation(let errors) = error, let first = errors.first else {
+      return plan.error(.verificationFailed("\(error)"), session.entity)
+    }
+    let key = destination.registeredObject(for: first.objectID).flatMap(sourceKey)
+    let property = first.property ?? ""
+    let reason: MigrationError.Reason =
+      first.reason == .missingValue
+      ? .missingValue(property: property) : .invalidValue(property: property, reason: first.description)
+    return plan.error(reason, first.entity, key)
+  }
+
+  // MARK: Making
+
+  private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
+    guard let taker = item.maker.taker else { return }
+    let entity = taker.source
+    guard let map = source.maps[entity.root] else { return }
+    report(0.1 + 0.6 * Double(done) / Double(total), item)
+    let connection = try source.reader()
+    // By the entity's own columns: it is the one that the condition names.
+    let statement = try connection.makeStatement(
+      "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(taker)) ORDER BY t0._pk"
+    )
+    let kind = source.rowKind(of: entity, statement.handle)
+    currentNumber = item.maker.number
+    defer {
+      current = nil
+      currentNumber = -1
+    }
+    while try statement.step() {
+      done += 1
+      if done % 256 == 0 {
+        try session.checkCancelled()
+        if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
+      }
+      source.sweepIfDue(map)
+      let key = try makeInstances(kind, statement, map, item)
+      if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
+        made.removeAll(keepingCapacity: true)
+        try save()
+      }
+      map.release(key)
+    }
+    made.removeAll()
+    try save()
+  }
+
+  /// Makes what becomes of a row's object.
+  ///
+  /// - Returns: The object's key; the object itself is held no longer.
+  private func makeInstances(
+    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item
+  ) throws -> ObjectKey {
+    guard let object = source.object(of: kind, statement.handle, map) else { return 0 }
+    guard try item.maker.takes(object) else { return object.key }
+    current = object
+    defer { current = nil }
+    made.removeAll(keepingCapacity: true)
+    do {
+      try item.policy.createDestinationInstances(for: object, in: item.maker.mapping, manager: manager)
+    } catch {
+      let error = failed(error, item.maker, object.key)
+      guard let log = session.log, let mistake = error as? MigrationError,
+        log.take(mistake, of: object.entity.name)
+      else { throw error }
+      // A rehearsal goes on without what was made, to find all such objects.
+      for object in made { destination.delete(object) }
+    }
+    try check()
+    return object.key
+  }
+
+  private static func columns(_ entity: EntityPlan) -> String {
+    (["t0._pk", "t0._version"] + entity.columns.map { "t0." + SQLite.quoted($0.name) }).joined(
+      separator: ", ")
+  }
+
+  /// Writes what has been made, and lets go of it.
+  private func save() throws {
+    try check()
+    try session.checkCancelled()
+    guard source.pending.isEmpty else {
+      throw plan.error(.policyFailed("objects of the old version were changed"), session.entity)
+    }
+    // What could not be read is not to be lost in silence.
+    if let error = source.recentErrors.first {
+      throw plan.error(.verificationFailed("\(error)"), session.entity)
+    }
+    bytes = 0
+    do {
+      try noteReplaced()
+      try destination.save()
+    } catch let error as SaveError {
+      throw translated(error)
+    } catch {
+      throw session.wrapped(error)
+    }
+    if let failure = store.failure { throw session.wrapped(failure) }
+    destination.sweep()
+  }
+
+  /// Notes which to-many relationships were set as a whole.
+  private func noteReplaced() throws {
+    for object in destination.pending {
+      for entry in object.extras?.toMany ?? [] where entry.state.isReplaced {
+        entry.state.isReplaced = false
+        guard let relationship = object.scope.plan.relationship(entry.slot) else { continue }
+        try associations.replace(relationship.path, of: object)
+      }
+    }
+  }
+
+  func make(for source: ManagedObject, in mapping: EntityMapping) throws -> ManagedObject {
+    guard let maker = makers[mapping.name] else {
+      throw plan.error(
+        .policyFailed("the entity mapping '\(mapping.name)' makes its objects by rules alone"),
+        mapping.destination)
+    }
+    let scope = destination.scopes[maker.destination.index]
+    var key: ObjectKey = 0
+    if let taker = maker.taker, source.scope.plan === taker.source, try isFree(source, maker, taker) {
+      key = source.key + taker.offset
+    }
+    let seed =
+      key == 0
+      ? ObjectSeed(inserting: scope, in: destination, isComplete: true)
+      : ObjectSeed(inserting: scope, key: key, in: destination)
+    let object = ManagedObject(_seed: seed)
+    if maker.taker != nil { try maker.fill(object, from: source) }
+    if key == 0 { try associations.add(maker.number, source: source, destination: object) }
+    if source === current { made.append(object) }
+    for slot in maker.destination.largeSlots {
+      if case .data(let value)? = object.extras?.values[slot] { bytes += value.count }
+    }
+    return object
+  }
+
+  /// Whether a source object's key has not been taken in a mapping. It is now.
+  private func isFree(
+    _ source: ManagedObject, _ maker: MappingMaker, _ taker: StepPlan.Taker
+  ) throws -> Bool {
+    if source === current, maker.number == currentNumber {
+      return made.isEmpty && early[maker.number]?.contains(source.key) != true
+    }
+    guard early[maker.number, default: []].insert(source.key).inserted else { return false }
+    let key = source.key + taker.offset
+    if destination.registered(key, root: maker.destination.root) != nil { return false }
+    return try destination.fetchObject(key, maker.destination) == nil
+  }
+
+  func associate(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {
+    guard let maker = makers[mapping.name], source.scope.context === self.source,
+      object.scope.context === destination, object.key != 0
+    else {
+      mistake = plan.error(
+        .policyFailed(
+          makers[mapping.name] == nil
+            ? "the entity mapping '\(mapping.name)' makes its objects by rules alone"
+            : "objects of other contexts were associated"), mapping.destination, source.key)
+      return
+    }
+    if let taker = maker.taker, source.scope.plan === taker.source, object.scope.plan === taker.destination,
+      object.key == source.key + taker.offset
+    {
+      return
+    }
+    do {
+      try associations.add(maker.number, source: source, destination: object)
+    } catch {
+      mistake = plan.error(.system("\(error)"), mapping.destination, source.key)
+    }
+    if maker.taker != nil, source.scope.plan === maker.taker?.source { maker.relate(object, to: source) }
+    if source === current { made.append(object) }
+  }
+
+  func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {
+    if !made.contains(where: { $0 === object }) { associate(source, with: object, in: mapping) }
+  }
+
+  func discardMade() {
+    for object in made { destination.delete(object) }
+    made.removeAll()
+  }
+
+  // MARK: Relationships
+
+  private func relate(_ item: Item) throws {
+    let plan = item.maker.destination
+    func visit(_ objects: [ManagedObject]) throws {
+      for object in objects where !leavesRelationships && !object.isDeleted {
+        do {
+          try item.policy.createRelationships(for: object, in: item.maker.mapping, manager: manager)
+        } catch { throw failed(error, item.maker, sourceKey(object)) }
+        try check()
+      }
+      if destination.pending.count >= Self.batchSize { try save() }
+    }
+    let select = destination.model.selects[plan.index]
+    let own = plan.hasEntityColumn ? "t0._entity = \(SQLite.literal(plan.name)) AND " : ""
+    var last: ObjectKey = -1
+    var end = ObjectKey.max
+    if let taker = item.maker.taker {
+      last = taker.offset
+      end = taker.offset + (self.plan.nextSourceKeys[taker.source.root] ?? 0)
+    } else {
+      last = (firstFreeKeys[plan.root] ?? 1) - 1
+    }
+    while !leavesRelationships {
+      try session.checkCancelled()
+      try MigrationFaults.reach("createRelationships of \(item.maker.mapping.name)")
+      let statement = try destination.reader().statement(
+        select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
+      statement.bind(last, at: 1)
+      statement.bind(end, at: 2)
+      let objects = try destination.objects(from: statement, select, of: plan)
+      guard let highest = objects.last?.key else { break }
+      last = highest
+      try visit(try objects.filter { try isOf(item, $0) })
+      destination.sweep()
+    }
+    var id: Int64 = -1
+    while !leavesRelationships, item.maker.taker != nil {
+      let batch = try associations.batch(of: item.maker.number, after: id, limit: 500)
+      guard let highest = batch.last?.id else { break }
+      id = highest
+      try visit(
+        batch.compactMap { try destination.fetchObject($0.key, destination.model.entities[$0.entity]) })
+      destination.sweep()
+    }
+  }
+
+  /// Whether an object within a mapping's keys was made by the mapping: sources of one hierarchy share them.
+  private func isOf(_ item: Item, _ object: ManagedObject) throws -> Bool {
+    guard let taker = item.maker.taker else { return true }
+    guard taker.source.hasEntityColumn else { return true }
+    return try source.fetchObject(object.key - taker.offset, taker.source)?.scope.plan === taker.source
+  }
+}

@@ -1,0 +1,173 @@
+import CDModel
+
+/// Makes the object of a source object by what a mapping's rules give, with everything looked up beforehand.
+struct MappingMaker {
+  /// A relationship that rules give, where its reference stands in the object's own table.
+  enum Reference {
+    /// The key of the source's reference, and what is added to it: the object is there.
+    case key(from: Int, offset: Int64)
+    /// It is known when all objects have been made.
+    case later
+  }
+
+  let mapping: EntityMapping
+  /// Nil for a mapping without a source.
+  let taker: StepPlan.Taker?
+  /// By which associations name the mapping.
+  let number: Int
+  let destination: EntityPlan
+  private(set) var references: [(slot: Int, reference: Reference)] = []
+  /// Slots whose values are the source's.
+  private var copies: [(from: Int, to: Int)] = []
+  private var computed: [Computed] = []
+  private let evaluator: PredicateEvaluator
+  private let plan: StepPlan
+
+  /// A value of its own for a slot, or for a field of a composite.
+  private struct Computed {
+    let slot: Int
+    let field: String?
+    let name: String
+    let cell: CellType
+    let value: ValueExpression
+  }
+
+  init(_ mapping: EntityMapping, number: Int, _ destination: EntityPlan, of plan: StepPlan) {
+    self.mapping = mapping
+    self.number = number
+    self.destination = destination
+    self.plan = plan
+    taker = plan.takers.first { $0.mapping.name == mapping.name }
+    evaluator = PredicateEvaluator(now: plan.now)
+    guard let taker else { return }
+    for each in mapping.attributes { add(each, taker) }
+    for slot in destination.slots {
+      guard let relationship = slot.relationship, case .reference = relationship.storage,
+        let reference = reference(relationship, taker)
+      else { continue }
+      references.append((slot.number, reference))
+    }
+  }
+
+  private mutating func add(_ each: PropertyMapping, _ taker: StepPlan.Taker) {
+    let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
+    guard let slot = destination.slot(parts[0]) else { return }
+    switch slot.kind {
+    case .attribute(let attribute, let cell):
+      guard attribute.derivation == nil else { return }
+      if let old = sourceSlot(each.value, of: taker.source), case .attribute(_, let found) = old.kind,
+        found == cell
+      {
+        copies.append((old.number, slot.number))
+      } else {
+        computed.append(
+          Computed(slot: slot.number, field: nil, name: each.name, cell: cell, value: each.value))
+      }
+    case .composite(_, let fields):
+      guard parts.count == 2, let field = fields.first(where: { $0.description.name == parts[1] }) else {
+        return
+      }
+      computed.append(
+        Computed(
+          slot: slot.number, field: parts[1], name: each.name, cell: field.cell, value: each.value))
+    case .relationship: return
+    }
+  }
+
+  /// The source's attribute that an expression is, and nothing more.
+  private func sourceSlot(_ value: ValueExpression, of entity: EntityPlan) -> SlotPlan? {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
+      case .key(let key) = steps[0]
+    else { return nil }
+    return entity.slot(key)
+  }
+
+  private func reference(_ relationship: RelationshipPlan, _ taker: StepPlan.Taker) -> Reference? {
+    switch plan.objects(of: taker, relationship.name) {
+    case .none?: return nil
+    // Nothing of its own: who refers to it by the inverse may say.
+    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
+    case .objects(let value)?:
+      guard let old = plan.plainRelationship(value, of: taker.source), case .reference = old.storage,
+        !relationship.isGuaranteed || old.isGuaranteed || !old.isWithinStore,
+        let offset = plan.commonOffset(
+          of: plan.source.entities[old.destination], as: plan.destination.entities[relationship.destination])
+      else { return .later }
+      return .key(from: old.slot, offset: offset)
+    }
+  }
+
+  /// Gives an object the values of the rules.
+  func fill(_ object: ManagedObject, from source: ManagedObject) throws {
+    source._willRead()
+    guard let old = source.extras?.values, let extras = object.extras,
+      extras.values.count == destination.slots.count, old.count == source.scope.plan.slots.count
+    else { return }
+    for copy in copies { extras.values[copy.to] = old[copy.from] }
+    relate(extras, old, isNew: true)
+    guard !computed.isEmpty else { return }
+    var composites: [Int: [String: AttributeValue]] = [:]
+    for each in computed {
+      let value = try value(each, source)
+      if let field = each.field {
+        composites[each.slot, default: [:]][field] = value
+      } else {
+        extras.values[each.slot] = value
+      }
+    }
+    for (slot, fields) in composites {
+      extras.values[slot] = fields.values.allSatisfy { $0 == .null } ? .null : .composite(fields)
+    }
+  }
+
+  /// Gives an object the references of the rules where it has none.
+  func relate(_ object: ManagedObject, to source: ManagedObject) {
+    guard !references.isEmpty, object.scope.plan === destination else { return }
+    object._willRead()
+    source._willRead()
+    guard let extras = object.extras, let old = source.extras?.values else { return }
+    for (slot, _) in references where object.referenceKey(slot) <= 0 { object._willWrite(slot) }
+    relate(extras, old, isNew: false)
+  }
+
+  @inline(__always)
+  private func relate(_ extras: ObjectExtras, _ old: [AttributeValue], isNew: Bool) {
+    for (slot, reference) in references {
+      if !isNew, case .int(let key) = extras.values[slot], key > 0 { continue }
+      switch reference {
+      case .later: extras.values[slot] = .int(DestinationStore.placeholder)
+      case .key(let from, let offset):
+        if case .int(let key) = old[from] {
+          extras.values[slot] = .int(key + offset)
+        } else if isNew, destination.slots[slot].relationship?.description.isOptional == true {
+          extras.values[slot] = .null
+        }
+      }
+    }
+  }
+
+  private func value(_ each: Computed, _ source: ManagedObject) throws -> AttributeValue {
+    func invalid(_ reason: String) -> MigrationError {
+      plan.error(.invalidValue(property: each.name, reason: reason), destination.name, source.key)
+    }
+    let result: EvaluationValue
+    do {
+      result = try evaluator.value(of: each.value, for: source)
+    } catch { throw invalid("\(error)") }
+    guard let fitted = result.single.flatMap(each.cell.fitted) else {
+      throw invalid("it is \(result.kindName)")
+    }
+    return fitted
+  }
+
+  /// Whether the mapping's filter takes an object.
+  func takes(_ source: ManagedObject) throws -> Bool {
+    guard let filter = mapping.filter else { return true }
+    do {
+      return try evaluator.matches(filter, source)
+    } catch {
+      throw plan.error(
+        .invalidValue(property: "the filter", reason: "\(error)"), destination.name, source.key)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The app's own code for the custom entity mappings of a store's migrations.
+///
+/// ```swift
+/// var policies = MigrationPolicies()
+/// policies["Person", from: 3, to: 4] = { SplitNames() }
+/// var description = PersistentStoreDescription(.sqlite(url))
+/// description.migrationPolicies = policies
+/// ```
+///
+/// Each migration makes the policies that it needs. Two values are equal where one is a copy of the other.
+public struct MigrationPolicies: Hashable, Sendable {
+  /// Makes the policy of an entity mapping.
+  ///
+  /// ```swift
+  /// let factory: MigrationPolicies.Factory = { SplitNames() }
+  /// ```
+  public typealias Factory = @Sendable () -> any EntityMigrationPolicy
+
+  /// An entity mapping of a step.
+  @_spi(Generated) public struct Key: Hashable, Sendable {
+    let source: Int
+    let destination: Int
+    let mapping: String
+
+    /// - Parameters:
+    ///   - mapping: The name of the entity mapping.
+    ///   - source: The number of the version that the step starts from.
+    ///   - destination: The number of the version that it leads to.
+    public init(_ mapping: String, from source: Int, to destination: Int) {
+      self.mapping = mapping
+      self.source = source
+      self.destination = destination
+    }
+  }
+
+  /// What is compared by its identity.
+  private final class Box<Value: Sendable>: Hashable, Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    static func == (left: Box, right: Box) -> Bool { left === right }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  }
+
+  /// The policies of one model, which a migration makes together.
+  private struct Suite: Hashable, Sendable {
+    /// The model's identity; nil for any.
+    var model: UUID?
+    let make: Box<@Sendable () -> [Key: any EntityMigrationPolicy]>
+  }
+
+  private var factories: [Key: Box<Factory>] = [:]
+  private var suites: [Suite] = []
+
+  /// No policies.
+  public init() {}
+
+  /// Policies of generated code, of which each migration makes all at once.
+  @_spi(Generated) public init(_suite make: @escaping @Sendable () -> [Key: any EntityMigrationPolicy]) {
+    suites = [Suite(model: nil, make: Box(make))]
+  }
+
+  /// Makes the policy of an entity mapping, for the step between two versions.
+  ///
+  /// - Parameters:
+  ///   - mapping: The name of the entity mapping, which is its destination's unless a mapping file says otherwise.
+  ///   - source: The number of the version that the step starts from.
+  ///   - destination: The number of the version that it leads to.
+  public subscript(mapping: String, from source: Int, to destination: Int) -> Factory? {
+    get { factories[Key(mapping, from: source, to: destination)]?.value }
+    set { factories[Key(mapping, from: source, to: destination)] = newValue.map(Box.init) }
+  }
+
+  /// The same policies, for one model alone where nothing else was said.
+  func limited(to model: UUID) -> MigrationPolicies {
+    var result = self
+    for place in result.suites.indices where result.suites[place].model == nil {
+      result.suites[place].model = model
+    }
+    return result
+  }
+
+  /// These policies, and others where these have none.
+  func merging(_ others: MigrationPolicies) -> MigrationPolicies {
+    var result = self
+    result.factories.merge(others.factories) { own, _ in own }
+    result.suites += others.suites
+    return result
+  }
+
+  /// Makes all policies for one migration of a model's store.
+  func make(for model: UUID) -> [Key: any EntityMigrationPolicy] {
+    var result: [Key: any EntityMigrationPolicy] = factories.mapValues { $0.value() }
+    for suite in suites where suite.model == nil || suite.model == model {
+      result.merge(suite.make.value()) { own, _ in own }
+    }
+    return result
+  }
+}

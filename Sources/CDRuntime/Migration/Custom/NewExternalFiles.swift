@@ -1,0 +1,72 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The files of large values that a migration has written: they go where it fails.
+final class NewExternalFiles {
+  private let files: ExternalFiles
+  private let journal: String
+  /// What the store says of itself as long as nothing has taken its place.
+  private let old: String
+  private var names: [String] = []
+
+  /// - Parameter url: The store that is being migrated.
+  init(of url: URL, _ metadata: StoreMetadata) {
+    files = ExternalFiles(store: url)
+    journal = Self.journal(of: url)
+    old = Self.mark("\(metadata.versionNumber)", metadata.dataHash)
+  }
+
+  private static func mark(_ version: String, _ hash: String) -> String { "\(version) \(hash)" }
+
+  private static func journal(of url: URL) -> String { url.path(percentEncoded: false) + "-migrating-files" }
+
+  /// Notes files that are about to be written, where a process that comes after this one finds them.
+  func willWrite(_ new: [String]) throws {
+    names += new
+    let lines = [old] + names
+    do {
+      try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: journal), options: .atomic)
+    } catch {
+      throw StoreError.externalData(URL(filePath: journal), reason: "\(error)")
+    }
+  }
+
+  /// Removes the files of a migration that failed.
+  func discard() {
+    for name in names { files.remove(name) }
+    keep()
+  }
+
+  /// Lets the files be those of the store.
+  func keep() {
+    guard !names.isEmpty else { return }
+    names.removeAll()
+    try? FileManager.default.removeItem(atPath: journal)
+  }
+
+  /// Removes what a process has written that ended before its result took the store's place. Only who holds the
+  /// store's lock does so.
+  ///
+  /// - Parameter connection: A connection to the store.
+  static func recover(_ url: URL, _ connection: SQLiteConnection) throws {
+    let journal = journal(of: url)
+    guard let data = FileManager.default.contents(atPath: journal) else { return }
+    let lines = String(decoding: data, as: UTF8.self).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    let found = try connection.rows(
+      "SELECT v.value, h.value FROM _cdgen_metadata AS v, _cdgen_metadata AS h "
+        + "WHERE v.key = 'versionNumber' AND h.key = 'dataHash'"
+    ).first.map { mark($0[0] ?? "", $0[1] ?? "") }
+    if let old = lines.first, found == String(old) {
+      let files = ExternalFiles(store: url)
+      for name in lines.dropFirst() where UUID(uuidString: String(name)) != nil { files.remove(String(name)) }
+    }
+    try? FileManager.default.removeItem(atPath: journal)
+  }
+
+  /// Whether a process has left such files.
+  static func hasLeftovers(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: journal(of: url)) }
+}

@@ -1,0 +1,80 @@
+/// The policy of an entity mapping that generated code makes of a requirement which an app implements.
+@_spi(Generated) public struct TypedMigrationPolicy: EntityMigrationPolicy {
+  /// Makes the object of a source object; nil leaves it out.
+  public typealias Make = (_ source: ManagedObject, MigrationManager) throws -> ManagedObject?
+  public typealias Relate = (_ destination: ManagedObject, MigrationManager) throws -> Void
+  public typealias Fill = (MigrationManager) throws -> Void
+
+  private let make: Make?
+  private let relate: Relate?
+  private let fill: Fill?
+  private let hooks: (begin: Fill?, end: Fill?, validate: Fill?)
+
+  /// The policy of a mapping with a source.
+  ///
+  /// - Parameter relate: Called for each object that was made, as `createRelationships` is. An implementation that
+  ///   does nothing calls ``MigrationManager/_leaveRelationships()``, and is not called again.
+  public init(
+    make: @escaping Make, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
+  ) {
+    self.make = make
+    self.relate = relate
+    fill = nil
+    hooks = (begin, end, validate)
+  }
+
+  /// The policy of a mapping without a source.
+  public init(
+    fill: @escaping Fill, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
+  ) {
+    self.fill = fill
+    self.relate = relate
+    make = nil
+    hooks = (begin, end, validate)
+  }
+
+  public func begin(_ mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.begin?(manager)
+    try fill?(manager)
+  }
+
+  public func endRelationshipCreation(of mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.end?(manager)
+  }
+
+  public func validate(_ mapping: EntityMapping, manager: MigrationManager) throws {
+    try hooks.validate?(manager)
+  }
+
+  public func createDestinationInstances(
+    for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+  ) throws {
+    if let object = try make?(source, manager) {
+      manager.associateIfNeeded(source, with: object, in: mapping)
+    } else {
+      manager.discardMade()
+    }
+  }
+
+  public func createRelationships(
+    for destination: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+  ) throws {
+    if let relate { try relate(destination, manager) } else { manager._leaveRelationships() }
+  }
+}
+
+extension MigrationManager {
+  /// Makes the object that a source object becomes by the rules of a mapping: see
+  /// ``makeDestinationInstance(for:in:)``.
+  @_spi(Generated) public func _make(from source: ManagedObject, mapping: String) throws -> ManagedObject {
+    guard let mapping = mappingModel.entityMapping(named: mapping) else {
+      throw FetchError.unknownEntity(mapping)
+    }
+    return try makeDestinationInstance(for: source, in: mapping)
+  }
+
+  /// Makes an object that comes of none.
+  @_spi(Generated) public func _insert(_ entity: String) throws -> ManagedObject {
+    try destinationContext.insert(entityNamed: entity)
+  }
+}

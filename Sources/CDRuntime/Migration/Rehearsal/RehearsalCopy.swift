@@ -1,0 +1,77 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A copy of a store as it is at one moment, in a folder of its own that goes with it. The store is only read.
+///
+/// Large values are not copied: their files are linked, and a link that is removed leaves the file alone.
+final class RehearsalCopy {
+  let url: URL
+  private let folder: URL
+
+  /// - Throws: ``StoreError``, or ``MigrationError`` where the disk has no room.
+  init(of original: URL, in workFolder: URL) throws {
+    folder = workFolder.appending(path: "cdgen-rehearsal-\(UUID().uuidString)", directoryHint: .isDirectory)
+    url = folder.appending(path: original.lastPathComponent)
+    // What is thrown from here on leaves the folder to the deinitializer.
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    } catch { throw StoreError.cannotCreate(folder, reason: "\(error)") }
+    do {
+      try copyFile(original)
+      try linkLargeValues(of: original)
+      // Files that are to be removed are those of the original.
+      let connection = try SQLiteConnection(path: path, of: [original])
+      guard try connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
+        throw MigrationError(original, .inUse)
+      }
+      try connection.execute("DELETE FROM _cdgen_files")
+    } catch {
+      try? FileManager.default.removeItem(at: folder)
+      throw error
+    }
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private var path: String { url.path(percentEncoded: false) }
+
+  private func copyFile(_ original: URL) throws {
+    let (source, _) = try SQLiteStore.openToRead(original, rollsBack: false)
+    if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+      let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.path(percentEncoded: false)),
+      free < needed
+    {
+      throw MigrationError(original, .diskFull(needed: needed))
+    }
+    let copy = try SQLiteConnection(path: path, of: [original])
+    guard let backup = sqlite3_backup_init(copy.handle, "main", source.handle, "main") else {
+      throw StoreError(copy.handle, of: [original], during: "copying the store")
+    }
+    // All pages in one go: others who write in between would make it begin anew.
+    let code = sqlite3_backup_step(backup, -1)
+    sqlite3_backup_finish(backup)
+    guard code == SQLITE_DONE else {
+      throw StoreError(
+        code: code, message: String(cString: sqlite3_errstr(code)), of: [original],
+        during: "copying the store")
+    }
+  }
+
+  private func linkLargeValues(of original: URL) throws {
+    let files = ExternalFiles(store: original).folder
+    guard FileManager.default.fileExists(atPath: files.path(percentEncoded: false)) else { return }
+    let links = ExternalFiles(store: url).folder
+    do {
+      try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
+      for name in try FileManager.default.contentsOfDirectory(atPath: files.path(percentEncoded: false)) {
+        try FileManager.default.createSymbolicLink(
+          at: links.appending(path: name), withDestinationURL: files.appending(path: name).absoluteURL)
+      }
+    } catch { throw StoreError.externalData(files, reason: "\(error)") }
+  }
+}

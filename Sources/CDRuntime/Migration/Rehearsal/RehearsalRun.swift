@@ -1,0 +1,263 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The steps of a rehearsal, one after the other, on the copy.
+struct RehearsalRun {
+  let migration: StoreMigration
+  let storeID: UUID
+  var report: MigrationReport
+
+  private var files: MigrationFiles { MigrationFiles(migration.url) }
+  /// The app's own code, as far as there is any.
+  private let policies: StoreMigration.Policies
+  /// The file that holds the result of the steps so far.
+  private var file: URL
+
+  init(migration: StoreMigration, storeID: UUID, report: MigrationReport) {
+    self.migration = migration
+    self.storeID = storeID
+    self.report = report
+    file = migration.url
+    policies = migration.makePolicies()
+  }
+
+  mutating func run() throws {
+    let (found, carried) = try migration.read()
+    report.fileSize = size(file)
+    var duplicate: MigrationError?
+    do {
+      if try isOpenable() {
+        try reportOpened(as: found)
+        return
+      }
+    } catch let error as MigrationError {
+      // Both versions store the same, and only a new constraint is in the way.
+      duplicate = error
+    }
+    let route = try migration.findRoute(found, carried)
+    let now = Date()
+    let plans = try route.legs.map { try migration.makePlan($0, now: now) }
+    report.isInPlace = plans.compactMap(InPlaceStep.init).count == plans.count
+    var before: [String: Int] = [:]
+    if let start = route.legs.first?.source ?? route.refusal?.leg.source { before = try counts(start) }
+    for (place, plan) in plans.enumerated() {
+      do {
+        try rehearse(plan, place: (place, plans.count), found)
+      } catch let error as MigrationError where error.reason != .cancelled {
+        report.refusal = error.at(report.storeURL)
+      }
+      if report.refusal != nil { break }
+    }
+    if report.refusal == nil, let refusal = route.refusal {
+      try explore(refusal.leg, found)
+      report.refusal = refusal.error.at(report.storeURL)
+    }
+    if let duplicate { report.refusal = duplicate.at(report.storeURL) }
+    try compare(before, route)
+    let done = report.steps.prefix { $0.isDone }.count
+    if done > 0 { try findBrokenRules(route.legs[done - 1].destination) }
+  }
+
+  /// Opens the copy as it is, and brings its indexes up to date.
+  ///
+  /// - Returns: False where it has to be migrated.
+  private func isOpenable() throws -> Bool {
+    guard let version = migration.model.currentVersion else { return false }
+    // With its mappings, which may make a step of what both versions store alike.
+    let plan = try ModelPlan(migration.model, stores: migration.stores(version))
+    let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL])
+    do {
+      _ = try StoreOpening(connection: connection, url: migration.url, model: plan, place: 0).open()
+      return true
+    } catch StoreError.needsMigration { return false }
+  }
+
+  /// What is to be said of a store that needs no migration, and may have rules now that it breaks.
+  private mutating func reportOpened(as found: StoreMetadata) throws {
+    report.reached = report.destination
+    guard let version = migration.model.currentVersion,
+      try migration.metadata(of: migration.plan(version), found).definitionHash != found.definitionHash
+    else { return }
+    report.entities = try counts(version).sorted { $0.key < $1.key }.map {
+      MigrationReport.EntityCount(source: $0.key, destination: $0.key, before: $0.value, after: $0.value)
+    }
+    try findBrokenRules(version)
+  }
+
+  private func size(_ url: URL) -> Int64 { MigrationFiles.size(url.path(percentEncoded: false)) ?? 0 }
+
+  // MARK: Steps
+
+  private mutating func rehearse(
+    _ plan: StepPlan, place: (step: Int, of: Int), _ found: StoreMetadata
+  ) throws {
+    report.steps.append(MigrationReport.Step(plan.step))
+    let last = report.steps.count - 1
+    let log = RehearsalLog(storeID: storeID)
+    defer { report.steps[last].take(log) }
+    report.steps[last].losses = try losses(plan)
+    // Without the app's code nothing of the step can be said.
+    _ = try migration.makePlans([plan.leg], policies)
+    var migration = self.migration
+    migration.log = log
+    let clock = ContinuousClock()
+    let start = clock.now
+    let isDone: Bool
+    do {
+      isDone =
+        report.isInPlace
+        ? try makeInPlace(plan, migration, place: place, found)
+        : try makeBeside(plan, migration, place: place, found)
+    } catch let error as MigrationError where error.reason != .cancelled {
+      // What follows from an object that could not be made says less than that.
+      throw log.firstError ?? error
+    }
+    report.steps[last].duration = clock.now - start - log.ownTime
+    report.steps[last].isDone = isDone
+    if isDone { report.reached = plan.leg.destination.number }
+    if let error = log.firstError { throw error }
+  }
+
+  /// - Returns: Whether all objects could be made.
+  private mutating func makeInPlace(
+    _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
+  ) throws -> Bool {
+    guard let step = InPlaceStep(plan) else { return false }
+    let session = try migration.session(file.path(percentEncoded: false), leg: plan.leg, place: place)
+    try session.execute("PRAGMA foreign_keys = OFF")
+    try session.execute("BEGIN EXCLUSIVE")
+    do {
+      session.report(0)
+      try step.run(session)
+      session.report(1)
+      try migration.metadata(plan, found).write(to: session.connection)
+      // The journal is the room that the transaction needs.
+      let journal = MigrationFiles.size(file.path(percentEncoded: false) + "-journal") ?? 0
+      let isDone = session.log?.hasProblems != true
+      try session.execute(isDone ? "COMMIT" : "ROLLBACK")
+      report.neededSpace = max(report.neededSpace, journal + max(0, size(file) - report.fileSize))
+      return isDone
+    } catch {
+      try? session.connection.execute("ROLLBACK")
+      throw session.wrapped(error)
+    }
+  }
+
+  private mutating func makeBeside(
+    _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
+  ) throws -> Bool {
+    let target = files.work(place.step)
+    let result = URL(filePath: target)
+    let values = NewExternalFiles(of: migration.url, found)
+    try migration.make(plan, from: file, at: target, place: place, found, policies, values)
+    // The step before is still there, beside the store itself.
+    let others = file == migration.url ? 0 : size(file)
+    report.neededSpace = max(report.neededSpace, others + size(result))
+    guard migration.log?.hasProblems != true else { return false }
+    files.linkExternalFiles(target)
+    try migration.derive(plan, at: result, place: place)
+    if place.step == place.of - 1 { try migration.finish(plan, at: target, backup: nil) }
+    if file != migration.url { try FileManager.default.removeItem(at: file) }
+    file = result
+    return true
+  }
+
+  /// Finds out what is in the way of a step that the models alone refuse: what would be lost, and what could not be
+  /// made.
+  private mutating func explore(_ leg: MigrationRoute.Leg, _ found: StoreMetadata) throws {
+    report.steps.append(MigrationReport.Step(leg.step))
+    let last = report.steps.count - 1
+    guard let plan = try? migration.makePlan(leg, now: Date()) else { return }
+    report.steps[last].losses = try losses(plan)
+    guard (try? migration.makePlans([leg], policies)) != nil else { return }
+    let log = RehearsalLog(storeID: storeID)
+    var migration = self.migration
+    migration.log = log
+    let target = migration.url.path(percentEncoded: false) + "-explored"
+    do {
+      let values = NewExternalFiles(of: migration.url, found)
+      try migration.make(plan, from: file, at: target, place: (0, 1), found, policies, values)
+    } catch let error as MigrationError where error.reason == .cancelled {
+      throw error
+    } catch {
+      // The refusal says more: a mapping that is not whole may not make any objects.
+    }
+    report.steps[last].problems = log.problems.all
+    try? FileManager.default.removeItem(atPath: target)
+  }
+
+  private func losses(_ plan: StepPlan) throws -> [MigrationReport.Loss] {
+    let session = try migration.session(file.path(percentEncoded: false), leg: plan.leg)
+    return try LossCount(plan: plan, session: session) { try reader(plan.leg.source) }.losses()
+  }
+
+  // MARK: The result
+
+  /// The file, to be read as objects of a version.
+  private func reader(_ version: ModelVersion) throws -> PersistentStoreCoordinator {
+    var stores = migration.stores(version)
+    stores[0].location = .sqlite(file)
+    stores[0].isReadOnly = true
+    return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores)
+  }
+
+  /// The objects of each entity of the file that can have some.
+  private func counts(_ version: ModelVersion) throws -> [String: Int] {
+    let plan = try migration.plan(version)
+    let session = try migration.session(file.path(percentEncoded: false))
+    var result: [String: Int] = [:]
+    for entity in plan.entities where entity.home == 0 && !entity.description.isAbstract {
+      result[entity.name] = try LossCount.count(entity, session)
+    }
+    return result
+  }
+
+  private mutating func compare(_ before: [String: Int], _ route: MigrationRoute) throws {
+    let done = report.steps.prefix { $0.isDone }
+    guard let start = route.legs.first?.source ?? route.refusal?.leg.source else { return }
+    let end = done.isEmpty ? start : route.legs[done.count - 1].destination
+    let after = try counts(end)
+    var used: Set<String> = []
+    for entity in end.entities {
+      guard let count = after[entity.name] else { continue }
+      let source = done.reversed().reduce(Optional(entity.name)) { name, step in
+        name.flatMap { step.step.mapping.entityMappings(to: $0).first?.source }
+      }
+      if let source { used.insert(source) }
+      report.entities.append(
+        MigrationReport.EntityCount(
+          source: source, destination: entity.name, before: source.flatMap { before[$0] }, after: count))
+    }
+    for entity in start.entities where !used.contains(entity.name) {
+      guard let count = before[entity.name] else { continue }
+      report.entities.append(
+        MigrationReport.EntityCount(source: entity.name, destination: nil, before: count, after: nil))
+    }
+  }
+
+  private mutating func findBrokenRules(_ version: ModelVersion) throws {
+    let coordinator = try reader(version)
+    var problems = ProblemList()
+    for root in coordinator.plan.entities where root.root == root.index && root.home == 0 {
+      if migration.description.migrationObserver?.isCancelled == true {
+        throw MigrationError(migration.url, .cancelled)
+      }
+      try coordinator.verifyRows(of: root) { problems.add($0) }
+    }
+    report.brokenRules = problems.all
+  }
+}
+
+extension MigrationReport.Step {
+  /// Takes over what a step has told.
+  fileprivate mutating func take(_ log: RehearsalLog) {
+    statements = log.statements
+    problems = log.problems.all
+    losses += log.losses
+  }
+}

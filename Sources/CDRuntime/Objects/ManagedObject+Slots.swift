@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+// Typed access by slot to objects without a generated class: what the views of a migration read and write by. Generated
+// code knows the types of the slots; one that holds something else reads as the type's empty value.
+extension ManagedObject {
+  /// The value of a slot of an object without a generated class.
+  @inline(__always) private func slotValue(_ slot: Int) -> AttributeValue {
+    _willRead()
+    guard let extras, extras.values.indices.contains(slot) else { return .null }
+    return extras.values[slot]
+  }
+
+  @_spi(Generated) public final func _isNull(_ slot: Int) -> Bool { slotValue(slot) == .null }
+
+  @_spi(Generated) public final func _string(_ slot: Int) -> String { _optionalString(slot) ?? "" }
+  @_spi(Generated) public final func _bool(_ slot: Int) -> Bool { _optionalBool(slot) ?? false }
+  @_spi(Generated) public final func _int16(_ slot: Int) -> Int16 { _optionalInt16(slot) ?? 0 }
+  @_spi(Generated) public final func _int32(_ slot: Int) -> Int32 { _optionalInt32(slot) ?? 0 }
+  @_spi(Generated) public final func _int64(_ slot: Int) -> Int64 { _optionalInt64(slot) ?? 0 }
+  @_spi(Generated) public final func _float(_ slot: Int) -> Float { _optionalFloat(slot) ?? 0 }
+  @_spi(Generated) public final func _double(_ slot: Int) -> Double { _optionalDouble(slot) ?? 0 }
+  @_spi(Generated) public final func _decimal(_ slot: Int) -> Decimal {
+    _optionalDecimal(slot) ?? EmptyValue.decimal
+  }
+  @_spi(Generated) public final func _date(_ slot: Int) -> Date { _optionalDate(slot) ?? EmptyValue.date }
+  @_spi(Generated) public final func _data(_ slot: Int) -> Data { _optionalData(slot) ?? EmptyValue.data }
+  @_spi(Generated) public final func _uuid(_ slot: Int) -> UUID { _optionalUuid(slot) ?? EmptyValue.uuid }
+  @_spi(Generated) public final func _url(_ slot: Int) -> URL { _optionalUrl(slot) ?? EmptyValue.url }
+
+  @_spi(Generated) public final func _optionalString(_ slot: Int) -> String? {
+    if case .string(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalBool(_ slot: Int) -> Bool? {
+    if case .bool(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalInt16(_ slot: Int) -> Int16? {
+    if case .int(let value) = slotValue(slot) { Int16(exactly: value) } else { nil }
+  }
+  @_spi(Generated) public final func _optionalInt32(_ slot: Int) -> Int32? {
+    if case .int(let value) = slotValue(slot) { Int32(exactly: value) } else { nil }
+  }
+  @_spi(Generated) public final func _optionalInt64(_ slot: Int) -> Int64? {
+    if case .int(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalFloat(_ slot: Int) -> Float? {
+    if case .double(let value) = slotValue(slot) { Float(value) } else { nil }
+  }
+  @_spi(Generated) public final func _optionalDouble(_ slot: Int) -> Double? {
+    if case .double(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalDecimal(_ slot: Int) -> Decimal? {
+    if case .decimal(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalDate(_ slot: Int) -> Date? {
+    if case .date(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalData(_ slot: Int) -> Data? {
+    if case .data(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalUuid(_ slot: Int) -> UUID? {
+    if case .uuid(let value) = slotValue(slot) { value } else { nil }
+  }
+  @_spi(Generated) public final func _optionalUrl(_ slot: Int) -> URL? {
+    if case .url(let value) = slotValue(slot) { value } else { nil }
+  }
+
+  /// The fields of a composite by their names; nil where it has no value.
+  @_spi(Generated) public final func _composite(_ slot: Int) -> [String: AttributeValue]? {
+    if case .composite(let fields) = slotValue(slot) { fields } else { nil }
+  }
+
+  /// The JSON of a codable.
+  @_spi(Generated) public final func _json(_ slot: Int) -> Data? {
+    _optionalString(slot).map { Data($0.utf8) }
+  }
+
+  /// The object of a to-one relationship.
+  @_spi(Generated) public final func _related(_ slot: Int) -> ManagedObject? {
+    scope.plan.relationship(slot).flatMap(relatedObject)
+  }
+}
+
+extension ManagedObject {
+  /// Sets a slot of an object without a generated class. The value is one of the slot's type.
+  @inline(__always) private func setSlot(_ slot: Int, _ value: AttributeValue) {
+    _willWrite(slot)
+    guard scope.plan.factory == nil, let extras, extras.values.indices.contains(slot) else { return }
+    extras.values[slot] = value
+  }
+
+  @_spi(Generated) public final func _set(_ value: String?, _ slot: Int) {
+    setSlot(slot, value.map { .string($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Bool?, _ slot: Int) {
+    setSlot(slot, value.map { .bool($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Int16?, _ slot: Int) {
+    setSlot(slot, value.map { .int(Int64($0)) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Int32?, _ slot: Int) {
+    setSlot(slot, value.map { .int(Int64($0)) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Int64?, _ slot: Int) {
+    setSlot(slot, value.map { .int($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Float?, _ slot: Int) {
+    setSlot(slot, value.map { .double(Double($0)) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Double?, _ slot: Int) {
+    setSlot(slot, value.map { .double($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Decimal?, _ slot: Int) {
+    setSlot(slot, value.map { .decimal($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Date?, _ slot: Int) {
+    setSlot(slot, value.map { .date($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: Data?, _ slot: Int) {
+    setSlot(slot, value.map { .data($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: UUID?, _ slot: Int) {
+    setSlot(slot, value.map { .uuid($0) } ?? .null)
+  }
+  @_spi(Generated) public final func _set(_ value: URL?, _ slot: Int) {
+    setSlot(slot, value.map { .url($0) } ?? .null)
+  }
+
+  /// Sets a composite, field by field.
+  @_spi(Generated) public final func _setComposite(_ fields: [String: AttributeValue]?, _ slot: Int) {
+    // The columns cannot tell a composite without values from none.
+    let isEmpty = fields?.values.allSatisfy { $0 == .null } ?? true
+    setSlot(slot, isEmpty ? .null : .composite(fields ?? [:]))
+  }
+
+  /// Sets the JSON of a codable. What is no text is kept as such, and refused at the save.
+  @_spi(Generated) public final func _setJSON(_ json: Data?, _ slot: Int) {
+    setSlot(
+      slot,
+      json.map { data in String(validating: data, as: UTF8.self).map { .string($0) } ?? .data(data) } ?? .null
+    )
+  }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import CDGenerator
+import CDModel
+import CDSchema
+
+/// `cdgen stub`
+struct Stub: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Begin the app's own code for custom migration steps.",
+    discussion: """
+      Writes a type that implements what the generated code asks for: a function for each entity mapping with \
+      'policy: custom' on the way between two versions. What rules and inference know is filled in; where only you \
+      can know, there is an #error with the question, and the file compiles when each has been answered. Where steps \
+      before have custom mappings too, the file extends the type that their stub declared.
+
+        cdgen stub Contacts.cdmodel 3 4 --output Sources/App/ContactsMigrations.swift
+
+      With --tests it is a file of tests for Swift Testing: each released version from FROM on is made with sample \
+      objects, migrated to TO, and compared. They need the library CDMigrationTesting of this package.
+
+        cdgen stub Contacts.cdmodel 1 4 --tests --module App --output Tests/AppTests/ContactsMigrationTests.swift
+
+      A file that is there is never overwritten.
+      """)
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Argument(help: ArgumentHelp("The version that stores are of.", valueName: "from"))
+  var source: Int
+
+  @Argument(help: ArgumentHelp("The version that they become.", valueName: "to"))
+  var destination: Int
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file to make.", valueName: "file"))
+  var output: String
+
+  @Flag(help: "Write tests of the migrations.")
+  var tests = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The type that implements the migrations.", discussion: "ContactsMigrations for a model Contacts.",
+      valueName: "name"))
+  var type: String?
+
+  @Option(help: ArgumentHelp("The module with the generated code, for --tests.", valueName: "name"))
+  var module: String?
+
+  func validate() throws {
+    if module != nil, !tests { throw ValidationError("--module is for --tests.") }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      let loaded = ModelLoader.load(folder: model)
+      guard let unproven = loaded.unprovenModel else {
+        ModelFolder.report(loaded.diagnostics)
+        throw ExitCode.failure
+      }
+      let path = try path(in: unproven)
+      let file = OutputFile(path: output, contents: "")
+      guard try file.currentContents() == nil else {
+        throw Failure(
+          output, "there is a file of this name already, and what is in it stays: name another with --output")
+      }
+      do {
+        guard let text = try text(of: unproven, loaded, path) else {
+          print(
+            "\(ModelFolder.trimmed(model)): nothing is custom from version \(source) to version \(destination), "
+              + "so that there is nothing to write; 'cdgen diff' shows what is done")
+          return
+        }
+        try FileSystem.makeFolder(FileSystem.folder(of: output))
+        try OutputFile(path: output, contents: text).create()
+      } catch let error as GenerationError {
+        ModelFolder.report(error.problems.map { $0.diagnostic(in: loaded, unproven.currentVersionNumber) })
+        throw ExitCode.failure
+      }
+    }
+  }
+
+  private func text(
+    of model: ManagedObjectModel, _ loaded: LoadedModel, _ path: [Int]
+  ) throws -> String? {
+    guard tests else { return try MigrationStub(model, from: source, to: destination, typeName: type)?.text }
+    let line = VersionLine(model)
+    let released = loaded.lockedVersions.map(\.number).filter { number in
+      number >= source && number != destination && line.path(from: number, to: destination) != nil
+    }
+    if released.isEmpty {
+      throw Failure(
+        self.model,
+        "no version from \(source) on that leads to version \(destination) is released: 'cdgen lock' says which are"
+      )
+    }
+    return try MigrationTestStub(model, from: released, to: destination, typeName: type, module: module).text
+  }
+
+  private func path(in model: ManagedObjectModel) throws -> [Int] {
+    for number in [source, destination] where model.version(number) == nil {
+      throw Failure(self.model, "there is no version \(number)")
+    }
+    guard source != destination, let path = VersionLine(model).path(from: source, to: destination) else {
+      throw Failure(self.model, "no store goes from version \(source) to version \(destination)")
+    }
+    return path
+  }
+}

@@ -1,0 +1,138 @@
+import ArgumentParser
+import CDModel
+import CDRuntime
+import Foundation
+
+/// `cdstore migrate`
+struct Migrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring a store to a version of its model, wholly or not at all.",
+    discussion: """
+      Whatever happens, the store is the whole old one or the whole new one. ^C ends the migration and leaves the \
+      store as it was. --dry-run tries it on a copy, and says what would be lost and what would fail.
+
+        cdstore migrate Notes.sqlite --model Notes.cdmodel
+        cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run --sql
+        cdstore migrate Notes.sqlite --model Notes.cdmodel --to 3 --keep-backup --verify
+
+      Steps with code of an app's own cannot be made here; the app makes them when it opens the store.
+
+      The exit status is 0 if the store is of the version (with --dry-run: if it would be), 1 if not, 64 if the \
+      arguments make no sense, and 130 if it was interrupted.
+      """)
+
+  enum Format: String, CaseIterable, ExpressibleByArgument { case text, json }
+
+  @Argument(help: "The store's file.", completion: .file())
+  var store: String
+
+  @Option(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  var model: String
+
+  @Option(help: "The version to migrate to; the current one by default.")
+  var to: Int?
+
+  @Option(help: "The configuration whose entities the store holds.")
+  var configuration: String?
+
+  @Flag(help: "Try it on a copy. The store is only read.")
+  var dryRun = false
+
+  @Flag(help: "With --dry-run, print the statements.")
+  var sql = false
+
+  @Option(
+    help: "With --dry-run, the folder for the copy; the system's folder for temporary files by default.")
+  var workFolder: String?
+
+  @Flag(help: "Keep the old file for good, where a new one is made.")
+  var keepBackup = false
+
+  @Flag(help: "Check the migrated store whole, as 'cdstore verify' does.")
+  var verify = false
+
+  @Option(help: "How the result is printed.")
+  var format: Format = .text
+
+  func validate() throws {
+    guard !dryRun || !(keepBackup || verify) else {
+      throw ValidationError("--keep-backup and --verify are for a migration; leave them out, or --dry-run")
+    }
+    guard dryRun || !sql && workFolder == nil else {
+      throw ValidationError("--sql and --work-folder go with --dry-run")
+    }
+  }
+
+  func run() throws {
+    let model = try ModelSource.load(model, version: to)
+    guard FileManager.default.fileExists(atPath: store) else {
+      throw Problem("there is no store at \(store)")
+    }
+    let interruption = Interruption()
+    let progress = ProgressLine(isQuiet: format == .json)
+    var description = PersistentStoreDescription(
+      .sqlite(URL(filePath: store)), configuration: configuration)
+    description.keepsBackup = keepBackup
+    description.migrationObserver = MigrationObserver(
+      progress: { progress.show($0) }, isCancelled: { [flag = interruption.flag] in flag.isRaised })
+    do {
+      defer {
+        progress.end()
+        withExtendedLifetime(interruption) {}
+      }
+      if dryRun {
+        try rehearse(description, model, progress)
+      } else {
+        try migrate(description, model, progress)
+      }
+    } catch let error as MigrationError where error.reason == .cancelled {
+      Lines.error("interrupted; the store is as it was")
+      throw ExitCode(130)
+    }
+  }
+
+  // MARK: Migrating
+
+  private func migrate(
+    _ description: PersistentStoreDescription, _ model: ManagedObjectModel, _ progress: ProgressLine
+  ) throws {
+    let before = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+    progress.end()
+    let result = coordinator.migrations.first
+    let findings = verify ? try coordinator.verify() : []
+    let after = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let outcome = MigrationOutcome(
+      store: store, source: before.modelVersion.number, destination: after.modelVersion.number,
+      result: result, hasNewIndexes: before.layoutHash != after.layoutHash,
+      objects: try objects(PersistentContainer(coordinator).newContext(), after.modelVersion),
+      keepsBackup: keepBackup, findings: verify ? findings.map(\.description) : nil)
+    Lines.write(format == .json ? outcome.json.canonicalText : outcome.text)
+    if !findings.isEmpty { throw ExitCode.failure }
+  }
+
+  private func objects(_ context: ManagedObjectContext, _ version: ModelVersion) throws -> Int {
+    let graph = EntityGraph(version)
+    return try version.entities.filter { graph.root(of: $0.name)?.name == $0.name }.reduce(0) { sum, entity in
+      do {
+        return sum + (try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name)))
+      } catch StoreError.noStore {
+        return sum
+      }
+    }
+  }
+
+  // MARK: Rehearsing
+
+  private func rehearse(
+    _ description: PersistentStoreDescription, _ model: ManagedObjectModel, _ progress: ProgressLine
+  ) throws {
+    var rehearsal = MigrationRehearsal(description, model: model)
+    if let workFolder { rehearsal.workFolder = URL(filePath: workFolder, directoryHint: .isDirectory) }
+    let report = try rehearsal.run()
+    progress.end()
+    let printed = RehearsalText(report: report, store: store, showsSQL: sql)
+    Lines.write(format == .json ? printed.json.canonicalText : printed.text)
+    if !report.succeeds { throw ExitCode.failure }
+  }
+}

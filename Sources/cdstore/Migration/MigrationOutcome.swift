@@ -1,0 +1,74 @@
+import CDModel
+import CDRuntime
+import Foundation
+
+/// What `cdstore migrate` has done, for people and for programs.
+struct MigrationOutcome {
+  let store: String
+  let source: Int
+  let destination: Int
+  /// Nil where the store had its version already.
+  let result: MigrationResult?
+  let hasNewIndexes: Bool
+  let objects: Int
+  let keepsBackup: Bool
+  /// Nil where the store was not checked.
+  let findings: [String]?
+
+  var text: String {
+    var lines: [String] = []
+    if let result {
+      lines.append("\(store): version \(source) to version \(destination)")
+      lines.append(
+        "  steps    " + result.steps.map { "\($0.source) → \($0.destination)" }.joined(separator: ", "))
+      lines.append("  objects  \(objects)")
+      lines.append("  time     \(Quantity.time(result.duration))")
+      lines.append("  made     " + (result.isInPlace ? "in place, in one transaction" : "as a new file"))
+      if let backup = result.backup {
+        let name =
+          URL(filePath: store).deletingLastPathComponent().relativePath + "/" + backup.lastPathComponent
+        lines.append(
+          "  backup   \(name.hasPrefix("./") ? String(name.dropFirst(2)) : name)"
+            + (keepsBackup ? "" : ", until the store is opened the next time"))
+      }
+    } else if source != destination || hasNewIndexes {
+      let way =
+        source == destination ? "" : "version \(source) to version \(destination), which stores the same; "
+      lines.append(
+        "\(store): \(way.isEmpty ? "version \(destination); " : way)"
+          + (hasNewIndexes ? "its indexes were brought up to date" : "nothing had to be done"))
+    } else {
+      lines.append("\(store): version \(destination) already")
+    }
+    if let findings {
+      lines += findings
+      lines.append(findings.isEmpty ? "the store is whole" : Quantity.count(findings.count, "finding"))
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("store", .string(store)), .init("from", .count(source)), .init("to", .count(destination)),
+      .init(
+        "steps",
+        .array(
+          (result?.steps ?? []).map {
+            .object([.init("from", .count($0.source)), .init("to", .count($0.destination))])
+          })), .init("objects", .count(objects)),
+    ]
+    if let result {
+      members += [
+        .init("inPlace", .bool(result.isInPlace)), .init("seconds", .seconds(result.duration)),
+      ]
+      if let backup = result.backup {
+        members += [
+          .init("backup", .string(backup.path(percentEncoded: false))),
+          .init("backupIsKept", .bool(keepsBackup)),
+        ]
+      }
+    }
+    if let findings { members.append(.init("findings", .array(findings.map(JSONValue.string)))) }
+    return .object(members)
+  }
+}

@@ -1,0 +1,95 @@
+import CDModel
+import CDRuntime
+import Foundation
+
+/// What a rehearsal has found, for people.
+struct RehearsalText {
+  let report: MigrationReport
+  let store: String
+  let showsSQL: Bool
+
+  var text: String {
+    var lines = [head]
+    for step in report.steps { lines += self.lines(of: step) }
+    if !report.entities.isEmpty {
+      lines += ["", Lines.table(["Entity", "Objects", "Then"], report.entities.map(Self.row))]
+    }
+    if !report.brokenRules.isEmpty {
+      lines += [
+        "",
+        "objects that break a rule of version \(report.reached); they cannot be saved before they are put right:",
+      ]
+      lines += report.brokenRules.map { "  \($0)" }
+    }
+    if !report.steps.isEmpty { lines += ["", room] }
+    if let refusal = report.refusal {
+      lines.append("it would fail, and the store be as it was:")
+      lines.append("  \(advice ?? "\(refusal)")")
+    } else if !report.steps.isEmpty {
+      lines.append("it would succeed")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private var head: String {
+    if report.steps.isEmpty, report.succeeds {
+      return report.source == report.destination
+        ? "\(store): version \(report.source) already"
+        : "\(store): version \(report.source) to version \(report.destination), which stores the same"
+    }
+    return "\(store): rehearsal of version \(report.source) to version \(report.destination), on a copy"
+  }
+
+  private var room: String {
+    let way = report.isInPlace ? "in place, in one transaction" : "as a new file"
+    let free = report.freeSpace.map { "; \(Quantity.bytes($0)) are free" } ?? ""
+    return "made \(way), in \(Quantity.time(report.duration)); \(Quantity.bytes(report.fileSize)) are there, "
+      + "\(Quantity.bytes(report.neededSpace)) more are needed\(free)"
+  }
+
+  /// What a program without the app's code says of a step that needs it.
+  private var advice: String? {
+    guard let refusal = report.refusal, case .missingPolicy(let mapping) = refusal.reason else { return nil }
+    let place = refusal.step.map { "the step from \($0)" } ?? "a step"
+    return
+      "\(place) has code of the app's own, for '\(mapping)', which cannot run here: rehearse it in the app, "
+      + "with MigrationRehearsal" + (report.reached == report.source ? "" : "; all up to there was rehearsed")
+  }
+
+  private func lines(of step: MigrationReport.Step) -> [String] {
+    let name = "\(step.step.source)-\(step.step.destination).mapping.yaml"
+    let end = step.isDone ? Quantity.time(step.duration) : "not made"
+    var lines = ["", "\(step.kind.rawValue), \(end):"]
+    lines += step.step.planText(mapping: name).split(separator: "\n").map(String.init)
+    if !step.losses.isEmpty {
+      lines.append("  lost:")
+      lines += step.losses.map { loss in
+        let number = loss.count.map { ": \(Self.count($0, loss.unit))" } ?? ""
+        return "    \(loss.description)\(number)" + (loss.isConfirmed ? "" : "; nobody has confirmed that")
+      }
+    }
+    if !step.problems.isEmpty {
+      lines.append("  in the way:")
+      lines += step.problems.map { "    \($0)" }
+    }
+    if showsSQL, !step.statements.isEmpty {
+      lines.append("  statements:")
+      lines += step.statements.map { "    \($0.sql);" + ($0.count > 1 ? "  -- \($0.count) times" : "") }
+    }
+    return lines
+  }
+
+  private static func count(_ number: Int, _ unit: MigrationReport.Loss.Unit) -> String {
+    switch unit {
+    case .objects: Quantity.count(number, "object")
+    case .values: Quantity.count(number, "value")
+    case .relations: Quantity.count(number, "relation")
+    }
+  }
+
+  private static func row(_ entity: MigrationReport.EntityCount) -> [String] {
+    let names = [entity.source, entity.destination].compactMap(\.self)
+    let name = names.count == 2 && names[0] == names[1] ? names[0] : names.joined(separator: " → ")
+    return [name, entity.before.map(String.init) ?? "new", entity.after.map(String.init) ?? "gone"]
+  }
+}

@@ -1,0 +1,130 @@
+import CDMigrationTesting
+import CDRuntime
+import Foundation
+import Testing
+
+@Suite struct VersionedStoreTests {
+  private let model = SampleModel.model
+
+  private func library() throws -> VersionedStore {
+    let old = try VersionedStore(of: model, version: 1)
+    let shelf = try old.insert("Shelf", ["label": "Hall"])
+    for (title, pages) in [("Walden", 352), ("Typee", 0)] {
+      try old.insert(
+        "Volume",
+        ["title": .init(title), "pages": .init(pages), "isbn": "1-971234", "shelf": .object(shelf)])
+    }
+    return old
+  }
+
+  @Test func bothSidesCanBeLookedAt() throws {
+    let old = try library()
+    let new = try old.migrated(to: 2)
+    #expect(try old.count(of: "Volume") == 2)
+    #expect(try new.count(of: "Book") == 2)
+    #expect(throws: FetchError.self) { try old.count(of: "Book") }
+    let volume = try #require(try old.objects(of: "Volume").first)
+    let book = try #require(try new.counterpart(of: volume, from: old))
+    #expect(try book.value(forKey: "title").attribute == volume.value(forKey: "title").attribute)
+    #expect(try book.value(forKey: "rating").attribute == .double(1))
+    #expect(try book.value(forKey: "shelf").object?.value(forKey: "label").attribute == .string("Hall"))
+    #expect(try new.differences(from: old) == [])
+  }
+
+  @Test func whatARuleLeavesOutIsNoDifference() throws {
+    let old = try library()
+    let new = try old.migrated()
+    #expect(try new.count(of: "Book") == 1)
+    #expect(try new.differences(from: old) == [])
+    let typee = try #require(try old.objects(of: "Volume").last)
+    #expect(try new.counterpart(of: typee, from: old) == nil)
+  }
+
+  @Test func eachStepCanBeLookedAt() throws {
+    let steps = try library().migratedStepByStep()
+    #expect(steps.map(\.version.number) == [2, 3])
+    #expect(try steps.map { try $0.count(of: "Book") } == [2, 1])
+  }
+
+  @Test func aChangeBehindTheMigrationIsFound() throws {
+    let old = try library()
+    let new = try old.migrated(to: 2)
+    let books = try new.objects(of: "Book")
+    try books[0].setValue("Changed", forKey: "title")
+    try books[0].setValue(.object(nil), forKey: "shelf")
+    new.context.delete(books[1])
+    try new.context.save()
+    let differences = try new.differences(from: old)
+    let volumes = try old.objects(of: "Volume").map(\.objectID)
+    #expect(
+      differences.filter { $0.entity == "Volume" }.map(\.objectID) == [volumes[0], volumes[0], volumes[1]])
+    #expect(
+      differences.filter { $0.entity == "Volume" }.map(\.kind)
+        == [.property("shelf"), .property("title"), .missing])
+    #expect(
+      differences.contains {
+        $0.description.hasPrefix("'title' of ") && $0.detail.contains("Walden")
+          && $0.detail.contains("Changed")
+      })
+  }
+
+  @Test func samplesHaveAValueForEverythingAndSurvive() throws {
+    for version in VersionedStore.everyReleasedVersion(of: model) {
+      let old = try VersionedStore(of: model, version: version)
+      let samples = try old.insertSamples()
+      #expect(Set(samples.keys) == Set(old.version.entities.map(\.name)))
+      for object in samples.values {
+        for attribute in object.entity.attributes {
+          #expect(try object.value(forKey: attribute.name).attribute != .null)
+        }
+      }
+      #expect(try samples["Shelf"]?.value(forKey: "books").objects.count == 1)
+      #expect(try old.migrated().differences(from: old) == [])
+    }
+    #expect(VersionedStore.everyReleasedVersion(of: model) == [1, 2])
+  }
+
+  @Test func aSampleCanBeGiven() throws {
+    let old = try VersionedStore(of: model, version: 1)
+    let samples = try old.insertSamples(["Volume.isbn": "9-98----", "Shelf.label": "Here"])
+    #expect(try samples["Volume"]?.value(forKey: "isbn").attribute == .string("9-98----"))
+    #expect(try samples["Shelf"]?.value(forKey: "label").attribute == .string("Here"))
+  }
+
+  @Test func mistakesAreSaid() throws {
+    #expect(throws: VersionedStoreError.unknownVersion(9)) { try VersionedStore(of: model, version: 9) }
+    let old = try library()
+    #expect(throws: VersionedStoreError.unknownVersion(9)) { try old.migrated(to: 9) }
+    #expect(throws: VersionedStoreError.noWay(from: 3, to: 1)) {
+      try old.migrated().migratedStepByStep(to: 1)
+    }
+    #expect(throws: VersionedStoreError.noClasses(version: 1, current: 3)) { try old.newContext() }
+    #expect(throws: PropertyError.self) { try old.insert("Shelf", ["label": 5]) }
+  }
+
+  @Test func aPatternWithoutASampleIsNamed() throws {
+    let version = ModelVersion(
+      number: 1,
+      entities: [
+        EntityDescription(
+          name: "Thing",
+          attributes: [AttributeDescription(name: "code", type: .string, pattern: "(?=a)[^b]+")])
+      ])
+    let model = ManagedObjectModel(name: "Odd", id: UUID(), versions: [version], currentVersionNumber: 1)
+    let store = try VersionedStore(of: model, version: 1)
+    #expect {
+      try store.insertSamples()
+    } throws: { error in
+      "\(error)".contains("'code' of 'Thing'") && "\(error)".contains("insertSamples([\"Thing.code\": …])")
+    }
+    #expect(try VersionedStore(of: model, version: 1).insertSamples(["Thing.code": "ac"]).count == 1)
+  }
+
+  @Test func theFilesGoWithTheStore() throws {
+    var store: VersionedStore? = try VersionedStore(of: model, version: 1)
+    let url = try #require(store?.url)
+    #expect(FileManager.default.fileExists(atPath: url.path))
+    store = nil
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+  }
+}

@@ -1,0 +1,133 @@
+import CSQLite
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Stores that others have open while they are to be migrated, and journals that were left beside them.
+@Suite struct MigrationSharingTests {
+  private func fixture() throws -> MigrationFixture {
+    let fixture = try MigrationFixture()
+    try fixture.create([MigrationChainTests.line[0]]) { try MigrationChainTests.fill($0) }
+    return fixture
+  }
+
+  private func connection(_ fixture: MigrationFixture) throws -> SQLiteConnection {
+    try SQLiteConnection(path: fixture.url.path(percentEncoded: false), of: [], busyTimeout: 0)
+  }
+
+  private enum Holding: CaseIterable, Sendable { case read, write, exclusive }
+
+  /// Somebody who reads or writes at the time: the migration waits, and then says so.
+  @Test(arguments: [2, 3], [0, 1, 2]) func aTransactionOfOthersIsNotDisturbed(
+    _ end: Int, _ place: Int
+  ) throws {
+    let fixture = try fixture()
+    let other = try connection(fixture)
+    switch Holding.allCases[place] {
+    case .read:
+      try other.execute("BEGIN")
+      _ = try other.rows("SELECT count(*) FROM Item")
+    case .write:
+      try other.execute("BEGIN IMMEDIATE; UPDATE Item SET text = 'mine' WHERE _pk = 1")
+    case .exclusive:
+      _ = try other.scalar("PRAGMA journal_mode = DELETE")
+      try other.execute("BEGIN EXCLUSIVE; UPDATE Item SET text = 'mine' WHERE _pk = 1")
+    }
+    let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
+    do {
+      try fixture.open(model) { $0.busyTimeout = 0.05 }
+      Issue.record("it was migrated")
+    } catch let error as MigrationError {
+      #expect(error.reason == .inUse)
+    } catch let error as StoreError {
+      guard case .busy = error else { throw error }
+    }
+    try other.execute("COMMIT")
+    let text = Holding.allCases[place] == .read ? "I0" : "mine"
+    #expect(try other.rows("SELECT text FROM Item ORDER BY _pk")[0] == [text])
+    // What was held is let go, and the next attempt succeeds.
+    _ = consume other
+    try fixture.open(model)
+    try fixture.open(model)
+    #expect(try fixture.column("SELECT text FROM Item ORDER BY _pk") == [text, "I1", "I2"])
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
+  /// Several at once: each has a store of the current version in the end, or was told that it is in use.
+  @Test(arguments: [2, 3, 6]) func severalMigrateAtOnce(_ end: Int) async throws {
+    let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
+    for _ in 0..<5 {
+      let fixture = try fixture()
+      let url = fixture.url
+      let opened = await withTaskGroup(of: Result<Int, any Error>.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            Result {
+              var description = PersistentStoreDescription(.sqlite(url))
+              description.busyTimeout = 5
+              let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+              return try ManagedObjectContext(coordinator).count(
+                for: FetchRequest<ManagedObject>(entityName: end == 6 ? "Thing" : "Item"))
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      for result in opened {
+        switch result {
+        case .success(let count): #expect(count == 3)
+        case .failure(let error as MigrationError): #expect(error.reason == .inUse)
+        case .failure(StoreError.busy), .failure(StoreError.replaced): break
+        case .failure(let error): Issue.record("\(error)")
+        }
+      }
+      try fixture.open(model)
+      try fixture.open(model)
+      try fixture.verify(model)
+      #expect(fixture.files == ["store.cdstore"])
+    }
+  }
+
+  /// A program that ended within a transaction has left its journal: the store is what it was before that.
+  @Test(arguments: [2, 3]) func aHotJournalIsRolledBackFirst(_ end: Int) throws {
+    let fixture = try fixture()
+    let other = try connection(fixture)
+    _ = try other.scalar("PRAGMA journal_mode = DELETE")
+    // So small a cache that the file is written to before the end.
+    try other.execute("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN EXCLUSIVE")
+    try other.execute(
+      "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
+        + "INSERT INTO Item (_pk, _version, text) SELECT i, 1, 'half' FROM n")
+    let left = try MigrationFixture()
+    try FileManager.default.removeItem(at: left.folder)
+    try FileManager.default.copyItem(at: fixture.folder, to: left.folder)
+    #expect(left.files.contains("store.cdstore-journal"))
+    let model = try MigrationChainTests.model(MigrationChainTests.line[..<end])
+
+    // What is only read is not rolled back, and must not be taken for what it was.
+    let bytes = try left.bytes()
+    #expect(throws: (any Error).self) {
+      try MigrationRehearsal(PersistentStoreDescription(.sqlite(left.url)), model: model).run()
+    }
+    #expect(try left.bytes() == bytes)
+
+    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: left.url)
+    #expect(metadata.modelVersion.number == 1)
+    try left.open(model)
+    try left.open(model)
+    #expect(try left.column("SELECT text FROM Item ORDER BY _pk") == ["I0", "I1", "I2"])
+    #expect(left.files == ["store.cdstore"])
+  }
+
+  /// SQLite ignores an empty journal beside a store that has none, and leaves it there.
+  @Test(arguments: [2, 3], ["-wal", "-journal"]) func anEmptyJournalIsNoJournal(_ end: Int, _ name: String)
+    throws
+  {
+    let fixture = try fixture()
+    _ = try connection(fixture).scalar("PRAGMA journal_mode = DELETE")
+    try Data().write(to: fixture.folder.appending(path: "store.cdstore" + name))
+    try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<end]))
+    #expect(try fixture.column("SELECT text FROM Item ORDER BY _pk") == ["I0", "I1", "I2"])
+  }
+}

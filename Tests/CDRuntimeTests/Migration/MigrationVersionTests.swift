@@ -1,0 +1,332 @@
+import CSQLite
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Which versions a store comes through: long lines, branches, drafts, ways back, and merged models.
+@Suite struct MigrationVersionTests {
+  // MARK: A long line
+
+  /// Twenty versions: attributes that come, go, take another name or type, and a rename of the entity.
+  static let line: [ModelVersion] = (1...20).map { number in
+    var attributes = [attribute("text", .string)]
+    for added in 1...number where added % 2 == 0 {
+      attributes.append(attribute("a\(added)", .int32, .int(Int64(added))))
+    }
+    if number >= 7 {
+      attributes.append(
+        attribute("wide", number >= 13 ? .string : .int64, number >= 13 ? .string("7") : .int(7)))
+    }
+    if number >= 17, let place = attributes.firstIndex(where: { $0.name == "a2" }) {
+      attributes[place].name = "second"
+      if number == 17 { attributes[place].renamedFrom = "a2" }
+    }
+    let name = number >= 10 ? "Thing" : "Item"
+    var result = entity(name, renamedFrom: number == 10 ? "Item" : nil, attributes)
+    result.uniquenessConstraints = []
+    return MigrationFixture.version(number, [result])
+  }
+
+  @Test(arguments: 1...19) func twentyVersionsAreGoneThroughFromEach(_ start: Int) throws {
+    let fixture = try MigrationFixture()
+    let version = Self.line[start - 1]
+    let name = version.entities[0].name
+    try fixture.using(
+      MigrationFixture.model(Array(Self.line[..<start])),
+      body: { context in
+        for number in 0..<3 {
+          let item = try context.insert(entityNamed: name)
+          try item.setValue(.attribute(.string("t\(number)")), forKey: "text")
+          if start >= 4 { try item.setValue(.attribute(.int(Int64(number * 100))), forKey: "a4") }
+        }
+      })
+    let model = MigrationFixture.model(Self.line)
+    var description = PersistentStoreDescription(.sqlite(fixture.url))
+    description.keepsBackup = false
+    do {
+      let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
+      let result = try #require(coordinator.migrations.first)
+      #expect(result.steps.map(\.source) == Array(start..<20))
+      #expect(result.source == start && result.destination == 20)
+      #expect((result.backup == nil) == result.isInPlace)
+    }
+    try fixture.verify(model)
+    #expect(
+      try fixture.rows("SELECT text, second, a4, a20, wide FROM Thing ORDER BY _pk")
+        == (0..<3).map { ["t\($0)", "2", start >= 4 ? "\($0 * 100)" : "4", "20", "7"] })
+  }
+
+  // MARK: Branches
+
+  private static let base = MigrationFixture.version(1, [entity("Item", [attribute("text", .string)])])
+
+  /// Two versions that are based on the first, each with an attribute of its own.
+  private static func sibling(_ number: Int, basedOn: [Int] = [1]) -> ModelVersion {
+    ModelVersion(
+      number: number, basedOn: basedOn,
+      entities: [
+        entity("Item", [attribute("text", .string), attribute("s\(number)", .string, .string("\(number)"))])
+      ])
+  }
+
+  private func store(of model: ManagedObjectModel) throws -> MigrationFixture {
+    let fixture = try MigrationFixture()
+    try fixture.using(
+      model,
+      body: { try $0.insert(entityNamed: "Item").setValue(.attribute(.string("t")), forKey: "text") })
+    return fixture
+  }
+
+  /// Expects a refusal that leaves every byte.
+  @discardableResult private func refusal(
+    _ fixture: MigrationFixture, _ model: ManagedObjectModel
+  ) throws -> (any Error)? {
+    let bytes = try fixture.bytes()
+    let error = #expect(throws: (any Error).self) { try fixture.open(model) }
+    #expect(try fixture.bytes() == bytes)
+    #expect(fixture.files == ["store.cdstore"])
+    return error
+  }
+
+  @Test func aSiblingNeedsAMappingOrABase() throws {
+    let versions = [Self.base, Self.sibling(2), Self.sibling(3)]
+    let fixture = try store(of: MigrationFixture.model(versions, current: 2))
+    let error = try refusal(fixture, MigrationFixture.model(versions))
+    #expect((error as? MigrationError)?.reason == .noPath)
+
+    let rules = MappingRules(
+      source: 2, destination: 3, entities: [EntityRule(destination: "Item", drops: ["s2"])])
+    try fixture.open(MigrationFixture.model(versions, mappings: [rules]))
+    #expect(try fixture.rows("SELECT text, s3 FROM Item") == [["t", "3"]])
+
+    var both = Self.sibling(3, basedOn: [1, 2])
+    both.entities[0].attributes.append(attribute("s2", .string, .string("none")))
+    let other = try store(of: MigrationFixture.model(versions, current: 2))
+    try other.open(MigrationFixture.model([Self.base, Self.sibling(2), both]))
+    #expect(try other.rows("SELECT text, s2, s3 FROM Item") == [["t", "2", "3"]])
+    let first = try store(of: MigrationFixture.model([Self.base]))
+    try first.open(MigrationFixture.model([Self.base, Self.sibling(2), both]))
+    #expect(try first.column("SELECT text FROM Item") == ["t"])
+  }
+
+  @Test func aMappedStepIsNeverJumpedOver() throws {
+    func version(_ number: Int) -> ModelVersion {
+      var result = Self.base
+      result.number = number
+      result.basedOn = [number - 1]
+      return result
+    }
+    func rules(_ source: Int, _ destination: Int, _ mark: String) throws -> MappingRules {
+      MappingRules(
+        source: source, destination: destination,
+        entities: [
+          EntityRule(
+            destination: "Item",
+            attributes: [
+              PropertyMapping(name: "text", value: try ValueExpression(format: "text + '\(mark)'"))
+            ])
+        ])
+    }
+    let versions = [Self.base, version(2), version(3)]
+    let fixture = try store(of: MigrationFixture.model([Self.base]))
+    try fixture.open(MigrationFixture.model(versions, mappings: [rules(1, 2, "a"), rules(2, 3, "b")]))
+    #expect(try fixture.column("SELECT text FROM Item") == ["tab"])
+
+    let jumping = try store(of: MigrationFixture.model([Self.base]))
+    try jumping.open(
+      MigrationFixture.model(versions, mappings: [rules(1, 2, "a"), rules(2, 3, "b"), rules(1, 3, "c")]))
+    #expect(try jumping.column("SELECT text FROM Item") == ["tc"])
+  }
+
+  /// Two branches gave different versions one number.
+  @Test func twoVersionsOfOneNumberAreToldApart() throws {
+    let fixture = try store(of: MigrationFixture.model([Self.base, Self.sibling(2)]))
+    var other = Self.sibling(2)
+    other.entities[0].attributes[1] = attribute("mine", .string, .string("m"))
+    let error = try refusal(fixture, MigrationFixture.model([Self.base, other]))
+    guard case .losesData? = (error as? MigrationError)?.reason else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    other.entities[0].attributes.append(attribute("s2", .string, .string("none")))
+    try fixture.open(MigrationFixture.model([Self.base, other]))
+    #expect(try fixture.rows("SELECT text, s2, mine FROM Item") == [["t", "2", "m"]])
+  }
+
+  // MARK: What is refused
+
+  @Test func anotherIdentityIsRefused() throws {
+    let fixture = try store(of: MigrationFixture.model([Self.base]))
+    var model = MigrationFixture.model([Self.base, Self.sibling(2)])
+    model.id = UUID()
+    let error = try refusal(fixture, model)
+    guard case StoreError.otherModel? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func aWayBackIsTakenWhereNothingIsLost() throws {
+    var second = Self.base
+    second.number = 2
+    second.basedOn = [1]
+    second.entities[0] = entity("Item", [attribute("title", .string, renamedFrom: "text")])
+    let versions = [Self.base, second]
+    let fixture = try MigrationFixture()
+    try fixture.using(
+      MigrationFixture.model(versions),
+      body: { try $0.insert(entityNamed: "Item").setValue(.attribute(.string("t")), forKey: "title") })
+    try fixture.open(MigrationFixture.model(versions, current: 1))
+    #expect(try fixture.column("SELECT text FROM Item") == ["t"])
+
+    let other = try store(of: MigrationFixture.model([Self.base, Self.sibling(2)]))
+    let error = try refusal(other, MigrationFixture.model([Self.base, Self.sibling(2)], current: 1))
+    #expect((error as? MigrationError)?.reason == .newerStore(current: 1))
+  }
+
+  /// A version that nobody has released, edited between two starts of the program.
+  @Test func yesterdaysStoreOpensAfterAnEdit() throws {
+    let fixture = try store(of: MigrationFixture.model([Self.base, Self.sibling(2)]))
+    var edited = Self.sibling(2)
+    edited.entities[0].attributes[1].type = .url
+    edited.entities[0].attributes[1].isOptional = true
+    edited.entities[0].attributes[1].defaultValue = nil
+    edited.entities[0].attributes.append(attribute("more", .int16, .int(1)))
+    #expect(throws: MigrationError.self) { try fixture.open(MigrationFixture.model([Self.base, edited])) }
+    edited.entities[0].attributes[1].type = .string
+    edited.entities.append(entity("Tag", [attribute("label", .string)]))
+    try fixture.open(MigrationFixture.model([Self.base, edited]))
+    #expect(try fixture.rows("SELECT text, s2, more FROM Item") == [["t", "2", "1"]])
+    try fixture.verify(MigrationFixture.model([Self.base, edited]))
+  }
+
+  @Test func newUniqueConstraintsNameTheirProperties() throws {
+    let fixture = try MigrationFixture()
+    try fixture.using(
+      MigrationFixture.model([Self.base]),
+      body: { context in
+        for _ in 0..<2 {
+          try context.insert(entityNamed: "Item").setValue(.attribute(.string("t")), forKey: "text")
+        }
+      })
+    var second = Self.base
+    second.number = 2
+    second.basedOn = [1]
+    second.entities[0].uniquenessConstraints = [["text"]]
+    let error = try refusal(fixture, MigrationFixture.model([Self.base, second]))
+    let migration = try #require(error as? MigrationError)
+    #expect(migration.reason == .duplicate(properties: ["text"]))
+    #expect(migration.entity == "Item" && migration.objectKey == 2)
+    #expect(migration.step?.description == "version 1 to version 2")
+  }
+
+  @Test func indexesAreMadeOnOpening() throws {
+    let fixture = try store(of: MigrationFixture.model([Self.base]))
+    var edited = Self.base
+    edited.entities[0].indexes = [
+      IndexDescription(elements: [SortKey("text")])
+    ]
+    let coordinator = try PersistentStoreCoordinator(
+      model: MigrationFixture.model([edited]), at: .sqlite(fixture.url))
+    #expect(coordinator.migrations.isEmpty)
+    #expect(
+      try fixture.column("SELECT count(*) FROM sqlite_master WHERE type = 'index' AND tbl_name = 'Item'")
+        == ["1"])
+  }
+
+  // MARK: Merged models
+
+  private static func part(_ name: String, _ id: String, _ versions: [ModelVersion]) -> ManagedObjectModel {
+    ManagedObjectModel(
+      name: name, id: UUID(uuidString: id) ?? UUID(), versions: versions,
+      currentVersionNumber: versions.last?.number ?? 1)
+  }
+
+  private static func notes(_ last: Int) -> ManagedObjectModel {
+    part(
+      "Notes", "0E7C6B44-5B0B-4F2E-9C4F-52B8E6B6F7B1",
+      (1...last).map { number in
+        MigrationFixture.version(
+          number,
+          [
+            entity(
+              "Note",
+              [attribute("text", .string)] + (1..<number).map { attribute("n\($0)", .int16, .int(Int64($0))) }
+            )
+          ])
+      })
+  }
+
+  private static func tasks(_ last: Int) -> ManagedObjectModel {
+    part(
+      "Tasks", "0E7C6B44-5B0B-4F2E-9C4F-52B8E6B6F7B2",
+      (1...last).map { number in
+        MigrationFixture.version(
+          number,
+          [
+            entity(
+              "Job",
+              [
+                attribute("text", .string),
+                attribute("size", number > 1 ? .string : .int32, number > 1 ? .string("5") : .int(5)),
+              ])
+          ])
+      })
+  }
+
+  @Test func eachPartOfAMergedModelMovesAlongItsOwnLine() throws {
+    let fixture = try MigrationFixture()
+    let stores = ["Notes", "Tasks"].map {
+      PersistentStoreDescription(.sqlite(fixture.folder.appending(path: $0)), configuration: $0)
+    }
+    func coordinator(_ notes: Int, _ tasks: Int) throws -> PersistentStoreCoordinator {
+      try PersistentStoreCoordinator(
+        model: ManagedObjectModel(merging: [Self.notes(notes), Self.tasks(tasks)]), stores: stores)
+    }
+    do {
+      let context = ManagedObjectContext(try coordinator(1, 1))
+      for name in ["Note", "Job"] {
+        try context.insert(entityNamed: name).setValue(.attribute(.string(name)), forKey: "text")
+      }
+      try context.save()
+    }
+    do {
+      let merged = try coordinator(3, 1)
+      #expect(merged.migrations.map { [$0.source, $0.destination] } == [[1, 3]])
+    }
+    do {
+      let merged = try coordinator(3, 2)
+      #expect(merged.migrations.map { [$0.source, $0.destination] } == [[1, 2]])
+      let context = ManagedObjectContext(merged)
+      let note = try context.fetch(FetchRequest<ManagedObject>(entityName: "Note"))[0]
+      #expect(try note.value(forKey: "n2").attribute == .int(2))
+      let job = try context.fetch(FetchRequest<ManagedObject>(entityName: "Job"))[0]
+      #expect(try job.value(forKey: "size").attribute == .string("5"))
+      #expect(try merged.verify().isEmpty)
+    }
+    // A part's store is the part's: it opens with that alone, and goes on with it.
+    let alone = try PersistentStoreCoordinator(
+      model: Self.notes(4), at: .sqlite(fixture.folder.appending(path: "Notes")))
+    #expect(alone.migrations.map { [$0.source, $0.destination] } == [[3, 4]])
+  }
+
+  /// One store for all parts is of the merged model, which has one version: it migrates as a draft does.
+  @Test func aStoreOfSeveralPartsMigratesWhereNothingIsLost() throws {
+    let fixture = try MigrationFixture()
+    func model(_ notes: Int, _ tasks: Int) throws -> ManagedObjectModel {
+      try ManagedObjectModel(merging: [Self.notes(notes), Self.tasks(tasks)])
+    }
+    try fixture.using(
+      model(1, 1),
+      body: { context in
+        for name in ["Note", "Job"] {
+          try context.insert(entityNamed: name).setValue(.attribute(.string(name)), forKey: "text")
+        }
+      })
+    try fixture.open(model(2, 2))
+    #expect(try fixture.rows("SELECT text, n1 FROM Note") == [["Note", "1"]])
+    #expect(try fixture.rows("SELECT text, size FROM Job") == [["Job", "5"]])
+    try fixture.verify(model(2, 2))
+  }
+}

@@ -1,0 +1,212 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// A store that a living coordinator lets go of, while the others go on.
+@Suite struct StoreRemovalTests {
+  private let stores: DiaryStores
+
+  init() throws { stores = try DiaryStores() }
+
+  @Test func itsObjectsAreInaccessibleAndTheOthersGoOn() throws {
+    let coordinator = try stores.container().persistentStoreCoordinator
+    let context = PersistentContainer(coordinator).newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    try coordinator.removePersistentStore(withID: note.objectID.storeID)
+    #expect(coordinator.storeIDs == [grace.objectID.storeID])
+
+    #expect(throws: StoreError.noStore(entity: "Note")) { try DiaryStores.texts("text != ''", context) }
+    #expect(note.isInaccessible && !grace.isInaccessible)
+    #expect(try note.value(forKey: "text") == .attribute(.string("Compile it")))
+    #expect(context.recentErrors.map(\.reason) == [.storeRemoved])
+    #expect(context.recentErrors.map(\.entity) == ["Note"])
+    #expect(try grace.value(forKey: "notes") == .objects([]))
+    #expect(throws: FetchError.unknownObject(note.objectID)) {
+      try context.existingObject(with: note.objectID)
+    }
+    #expect(throws: StoreError.noStore(entity: "Note")) { try context.insert(entityNamed: "Note") }
+
+    try grace.setValue("Grace H.", forKey: "name")
+    try context.insert(entityNamed: "Person").setValue("Ada", forKey: "name")
+    try context.save()
+    // What leads to the store leads nowhere, in SQL as in memory.
+    #expect(try context.objects(forEntityNamed: "Person", format: "ANY notes.text != ''").isEmpty)
+    #expect(try context.objects(forEntityNamed: "Person", format: "notes.@count == 0").count == 2)
+    #expect(try coordinator.verify() == [])
+    #expect(try coordinator.metadata(forStore: note.objectID.storeID) == nil)
+
+    let again = try stores.freshContext()
+    #expect(try DiaryStores.texts("author.name == 'Grace H.'", again) == ["Compile it"])
+  }
+
+  @Test func theFirstOfThemCanGoToo() throws {
+    let coordinator = try stores.container().persistentStoreCoordinator
+    let context = PersistentContainer(coordinator).newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    try coordinator.removePersistentStore(withID: grace.objectID.storeID)
+    let fresh = PersistentContainer(coordinator).newContext()
+    #expect(try DiaryStores.texts("author.name == nil", fresh).sorted() == ["Compile it", "Nobody's"])
+    #expect(try fresh.existingObject(with: note.objectID).value(forKey: "author") == .object(nil))
+    #expect(try DiaryStores.texts("author.name == nil", context).count == 2)
+    #expect(grace.isInaccessible && !note.isInaccessible)
+    #expect(try note.value(forKey: "author") == .object(nil))
+    try note.setValue("Link it", forKey: "text")
+    try context.save()
+    // The reference is still there for whoever has the other store.
+    #expect(try DiaryStores.texts("author.name == 'Grace'", stores.freshContext()) == ["Link it"])
+  }
+
+  @Test func unsavedChangesOfItsObjectsAreRefusedUntilTheyAreRolledBack() throws {
+    let coordinator = try stores.container().persistentStoreCoordinator
+    let context = PersistentContainer(coordinator).newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    let other = try #require(try context.objects(forEntityNamed: "Note", format: "author == nil").first)
+    try note.setValue("Mine", forKey: "text")
+    context.delete(other)
+    let new = try context.insert(entityNamed: "Note")
+    try new.setValue("New", forKey: "text")
+    try grace.setValue("Grace H.", forKey: "name")
+    try coordinator.removePersistentStore(withID: note.objectID.storeID)
+    let errors = [note, other, new].map {
+      ValidationError(reason: .storeRemoved, entity: "Note", property: nil, objectID: $0.objectID)
+    }
+    #expect(throws: SaveError.validation(errors)) { try context.save() }
+    #expect(context.hasChanges && [note, other, new].allSatisfy(\.isInaccessible))
+    context.rollback()
+    #expect(!context.hasChanges && !grace.isInaccessible && note.isInaccessible)
+    try grace.setValue("Grace M.", forKey: "name")
+    try context.save()
+    let fresh = try stores.freshContext()
+    #expect(try DiaryStores.texts("author.name == 'Grace M.'", fresh) == ["Compile it"])
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Note")) == 2)
+  }
+
+  @Test func aStateThatIsReadStaysWholeToItsEnd() throws {
+    let coordinator = try stores.container().persistentStoreCoordinator
+    let context = PersistentContainer(coordinator).newContext()
+    let (_, note) = try DiaryStores.fill(context)
+    try context.save()
+    try context.perform {
+      #expect(try DiaryStores.texts("text != ''", context).count == 2)
+      try coordinator.removePersistentStore(withID: note.objectID.storeID)
+      #expect(try DiaryStores.texts("text != ''", context).count == 2 && !note.isInaccessible)
+    }
+    #expect(throws: StoreError.noStore(entity: "Note")) { try DiaryStores.texts("text != ''", context) }
+    #expect(note.isInaccessible)
+  }
+
+  /// Nothing has to be read for it: an app that lets go of a store can remove its file soon after.
+  @MainActor @Test func theMainActorsContextIsToldInItsNextTurn() async throws {
+    let container = try stores.container()
+    let note = try DiaryStores.fill(container.viewContext).note
+    try container.viewContext.save()
+    #expect(try DiaryStores.texts("text != ''", container.viewContext).count == 2)
+    try container.persistentStoreCoordinator.removePersistentStore(withID: note.objectID.storeID)
+    #expect(throws: StoreError.inUse(stores.notes)) {
+      try PersistentStoreCoordinator.destroyPersistentStore(at: stores.notes)
+    }
+    for _ in 0..<1000 where !note.isInaccessible { await Task.yield() }
+    #expect(note.isInaccessible)
+    try PersistentStoreCoordinator.destroyPersistentStore(at: stores.notes)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: stores.folder.path).allSatisfy {
+        $0.hasPrefix("people")
+      })
+    let ada = try container.viewContext.insert(entityNamed: "Person")
+    try ada.setValue("Ada", forKey: "name")
+    try container.viewContext.save()
+  }
+
+  @Test func anyNumberOfThemCanGoAndOthersAreNone() throws {
+    let coordinator = try PersistentStoreCoordinator(
+      model: DiaryStores.model,
+      stores: [
+        PersistentStoreDescription(.inMemory, configuration: "People"),
+        PersistentStoreDescription(.inMemory, configuration: "Notes"),
+      ])
+    let context = PersistentContainer(coordinator).newContext()
+    let (grace, note) = try DiaryStores.fill(context)
+    try context.save()
+    try coordinator.removePersistentStore(withID: UUID())
+    #expect(coordinator.storeIDs.count == 2)
+    try coordinator.removePersistentStore(withID: grace.objectID.storeID)
+    // Memory goes with its last connection: that of the other store is kept.
+    #expect(try DiaryStores.texts("text != ''", context).count == 2)
+    try coordinator.removePersistentStore(withID: note.objectID.storeID)
+    try coordinator.removePersistentStore(withID: note.objectID.storeID)
+    #expect(coordinator.storeIDs.isEmpty)
+    #expect(try coordinator.verify() == [])
+    #expect(throws: StoreError.noStore(entity: "Note")) { try DiaryStores.texts("text != ''", context) }
+    try context.save()
+  }
+
+  @Test func theOnlyStoreCanGo() throws {
+    let store = try TemporaryStore()
+    let container = try store.container()
+    let context = container.newContext()
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    #expect(try Tag.object(matching: \.name, "a", in: context) === tag)
+    try container.persistentStoreCoordinator.removePersistentStore(withID: tag.objectID.storeID)
+    #expect(throws: StoreError.noStore(entity: "Tag")) { try Tag.object(matching: \.name, "a", in: context) }
+    #expect(tag.isInaccessible && tag.name == "a")
+    let second = Tag(name: "b", in: context)
+    #expect(second.isInaccessible)
+    #expect(throws: StoreError.noStore(entity: "Tag")) { try context.save() }
+    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).isEmpty)
+  }
+
+  /// Saves of another store go on meanwhile; those of the one that goes are written or refused.
+  @Test func itCanGoWhileOthersSave() async throws {
+    let container = try stores.container()
+    let coordinator = container.persistentStoreCoordinator
+    let notes = try #require(coordinator.storeIDs.last)
+    let written = try await withThrowingTaskGroup(of: (people: Int, notes: Int).self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          try await container.performBackgroundTask { context in
+            var count = (people: 0, notes: 0)
+            for number in 0..<40 {
+              let person = try context.insert(entityNamed: "Person")
+              try person.setValue("\(writer)-\(number)", forKey: "name")
+              try context.save()
+              count.people += 1
+              do {
+                try context.insert(entityNamed: "Note").setValue("\(writer)-\(number)", forKey: "text")
+                try context.save()
+                count.notes += 1
+              } catch is StoreError {
+                context.rollback()
+              } catch SaveError.validation(let errors) {
+                #expect(errors.map(\.reason) == [.storeRemoved])
+                context.rollback()
+              }
+            }
+            return count
+          }
+        }
+      }
+      group.addTask {
+        let context = container.newContext()
+        while try context.count(for: FetchRequest<ManagedObject>(entityName: "Note")) < 20 {
+          await Task.yield()
+        }
+        try coordinator.removePersistentStore(withID: notes)
+        return (0, 0)
+      }
+      return try await group.reduce(into: (people: 0, notes: 0)) {
+        $0.people += $1.people
+        $0.notes += $1.notes
+      }
+    }
+    #expect(written.people == 160)
+    let fresh = try stores.freshContext()
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Person")) == 160)
+    #expect(try fresh.count(for: FetchRequest<ManagedObject>(entityName: "Note")) == written.notes)
+    #expect(try fresh.persistentStoreCoordinator.verify() == [])
+  }
+}

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/CustomMigration/Expected/CustomMigration+Generated.swift

@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/CustomMigrationMany/Expected/CustomMigrationMany+Generated.swift

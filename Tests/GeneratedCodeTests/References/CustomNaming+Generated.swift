@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/CustomNaming/Expected/CustomNaming+Generated.swift
