@@ -180,7 +180,9 @@ struct MigrationResolver {
       switch type {
       case .enumeration(let name): result.insert(name)
       case .composite(let name):
-        if result.insert(name).inserted { for field in graph.composite(name)?.fields ?? [] { add(field.type) } }
+        if result.insert(name).inserted {
+          for field in graph.composite(name)?.fields ?? [] { add(field.type) }
+        }
       default: break
       }
     }

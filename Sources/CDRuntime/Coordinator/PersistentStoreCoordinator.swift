@@ -25,7 +25,7 @@
 /// - ``StoreLocation``
 ///
 /// ### What stores say of themselves
-/// - ``metadata(forStoreAt:)``
+/// - ``metadata(forStoreAt:formats:)``
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
@@ -35,7 +35,8 @@
 /// ### Care
 /// - ``verify()``
 /// - ``removePersistentStore(withID:)``
-/// - ``destroyPersistentStore(at:)``
+/// - ``destroyPersistentStore(at:formats:)``
+/// - ``copyPersistentStore(at:to:formats:)``
 ///
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
@@ -130,7 +131,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// Lets go of one of the stores, while the others go on. Its file is left as it is;
-  /// ``destroyPersistentStore(at:)`` removes it, and another coordinator may open it.
+  /// ``destroyPersistentStore(at:formats:)`` removes it, and another coordinator may open it.
   ///
   /// ```swift
   /// let id = try PersistentStoreCoordinator.metadata(forStoreAt: url).storeID

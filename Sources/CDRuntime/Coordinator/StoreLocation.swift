@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import Foundation
 
 extension PersistentStoreCoordinator.StoreLocation: Hashable {
   /// Whether two locations are the same file by the same format; formats of one name count as one.

@@ -151,7 +151,8 @@ struct FileStoreOpening {
     }
     file.adopt(prepared)
     result = MigrationResult(
-      storeURL: url, steps: result.steps, isInPlace: false, backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
+      storeURL: url, steps: result.steps, isInPlace: false,
+      backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
     return Opened(connection: connection, storeID: id, memory: memory, migration: result)
   }
 }

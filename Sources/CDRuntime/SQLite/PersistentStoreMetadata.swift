@@ -81,12 +81,16 @@ extension PersistentStoreCoordinator {
     forStoreAt url: URL, formats: [any StoreFormat] = []
   ) throws -> PersistentStoreMetadata {
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
-      let file = try StoreFile(url, format, isReadOnly: true)
-      let connection = try SQLiteConnection(path: ":memory:", of: [url])
-      try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
-      return try PersistentStoreMetadata(connection, url: url)
+      return try metadata(forStoreAt: url, format: format)
     }
     return try metadata(forStoreAt: url, rollsBack: true)
+  }
+
+  static func metadata(forStoreAt url: URL, format: any StoreFormat) throws -> PersistentStoreMetadata {
+    let file = try StoreFile(url, format, isReadOnly: true)
+    let connection = try SQLiteConnection(path: ":memory:", of: [url])
+    try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
+    return try PersistentStoreMetadata(connection, url: url)
   }
 
   static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {

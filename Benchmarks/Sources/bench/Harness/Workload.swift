@@ -17,6 +17,9 @@ enum Workloads {
         RequestWorkload(), MigrateWorkload(kind: .rewrite), MigrateWorkload(kind: .custom), AddColumnWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]
+      + FileStoreWorkload.Kind.allCases.flatMap { kind in
+        FileStoreWorkload.Direction.allCases.map { FileStoreWorkload(kind: kind, direction: $0) }
+      }
   }
 }
 

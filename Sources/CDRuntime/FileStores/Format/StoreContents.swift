@@ -27,7 +27,8 @@ public final class StoreContents {
   private let connection: SQLiteConnection
   private let schema: String
 
-  init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String) throws {
+  /// - Parameter isCopy: Whether it is for a store of another name, beside which no backup is.
+  init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false) throws {
     self.rows = rows
     self.connection = connection
     self.schema = schema
@@ -36,6 +37,7 @@ public final class StoreContents {
     for row in try connection.rows("SELECT \"key\", \"value\" FROM \(schema).\"_cdgen_metadata\"") {
       if let key = row[0], let value = row[1] { metadata[key] = value }
     }
+    if isCopy { metadata["pendingBackup"] = nil }
     metadata[StoreBuilder.entitiesKey] = rows.roots.joined(separator: " ")
     self.metadata = metadata
   }
@@ -83,7 +85,7 @@ extension SQLiteStatement {
     case .real(let number): sqlite3_bind_double(handle, parameter, number)
     case .text(let text): bind(text, at: parameter)
     case .bytes(let data):
-      data.withUnsafeBytes { bytes in
+      _ = data.withUnsafeBytes { bytes in
         if bytes.isEmpty {
           sqlite3_bind_zeroblob(handle, parameter, 0)
         } else {
