@@ -44,7 +44,8 @@ import Testing
       let photo = try context.existingObject(with: id)
       #expect(try photo.value(forKey: "pixels") == .attribute(.data(large)))
       let copy = fixture.folder.appending(path: "copy")
-      try PersistentStoreCoordinator.copyPersistentStore(at: fixture.url, to: .xml(copy), formats: [JSONStoreFormat()])
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: fixture.url, to: .xml(copy), formats: [JSONStoreFormat()])
       let copied = ManagedObjectContext(try PersistentStoreCoordinator(model: Self.model, at: .xml(copy)))
       #expect(try copied.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
       try photo.setValue(.attribute(.null), forKey: "pixels")

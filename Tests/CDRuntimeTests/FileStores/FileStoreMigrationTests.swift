@@ -23,9 +23,13 @@ import Testing
         [
           entity(
             "Person",
-            [attribute("name", .string), attribute("age", .int32, isOptional: true), attribute("note", .string, .string("x"))],
+            [
+              attribute("name", .string), attribute("age", .int32, isOptional: true),
+              attribute("note", .string, .string("x")),
+            ],
             relationships: [toMany("pets", "Pet", inverse: "owner", isOrdered: true)]),
-          entity("Pet", [attribute("name", .string)], relationships: [toOne("owner", "Person", inverse: "pets")]),
+          entity(
+            "Pet", [attribute("name", .string)], relationships: [toOne("owner", "Person", inverse: "pets")]),
         ])
     ),
     (
@@ -43,7 +47,9 @@ import Testing
   ]
 
   private func create(_ fixture: MigrationFixture, _ kind: StoreKind) throws -> [URL] {
-    try fixture.using(MigrationFixture.model([Self.first])) { $0.location = kind.location(fixture.url) } body: {
+    try fixture.using(MigrationFixture.model([Self.first])) {
+      $0.location = kind.location(fixture.url)
+    } body: {
       context in
       var uris: [URL] = []
       for number in 1...3 {
@@ -96,7 +102,8 @@ import Testing
     // The old one stays until the new one has been opened once.
     #expect(fixture.files == ["store.cdstore", "store.cdstore-before-1"])
     #expect(try Data(contentsOf: fixture.folder.appending(path: "store.cdstore-before-1")) == old)
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: fixture.url, formats: [JSONStoreFormat()])
+    let metadata = try PersistentStoreCoordinator.metadata(
+      forStoreAt: fixture.url, formats: [JSONStoreFormat()])
     #expect(metadata.modelVersion.number == 2)
     try check(fixture, kind, model, uris)
     #expect(fixture.files == ["store.cdstore"])

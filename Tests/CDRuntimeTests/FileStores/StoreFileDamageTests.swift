@@ -114,7 +114,8 @@ import Testing
     let external = "<!DOCTYPE x SYSTEM \"file:///etc/passwd\">\n<cdgen"
     #expect(try text { $0.replacing("<cdgen", with: external) } == .documentType)
     #expect(try text { $0.replacing(">Walden<", with: ">&secret;<") } == .documentType)
-    #expect(try text { $0.replacing(">Walden<", with: ">\(String(repeating: "&", count: 99))<") } == .documentType)
+    #expect(
+      try text { $0.replacing(">Walden<", with: ">\(String(repeating: "&", count: 99))<") } == .documentType)
   }
 
   @Test func otherEncodingsAreRefused() throws {
@@ -132,16 +133,20 @@ import Testing
   @Test func whatTheModelHasNotIsRefused() throws {
     defer { removeFiles() }
     #expect(
-      try text { $0.replacing("<objects name=\"Tag\"", with: "<objects name=\"Tug\"") } == .unknownEntity("Tug"))
+      try text { $0.replacing("<objects name=\"Tag\"", with: "<objects name=\"Tug\"") }
+        == .unknownEntity("Tug"))
     #expect(
       try text { $0.replacing("name=\"isbn\"", with: "name=\"isbm\"") }
         == .unknownProperty(entity: "Book", property: "isbm"))
     #expect(
       try text { $0.replacing("<object key=\"1\" ", with: "<object key=\"1\" colour=\"red\" ") }
         == .unknownProperty(entity: "Book", property: "colour"))
-    #expect(try text { $0.replacing("key=\"entities\">", with: "key=\"entities\">Strange ") } == .unknownEntity("Strange"))
+    #expect(
+      try text { $0.replacing("key=\"entities\">", with: "key=\"entities\">Strange ") }
+        == .unknownEntity("Strange"))
     #expect(try text { $0.replacing("key=\"storeUUID\"", with: "key=\"x\"") } == .metadata(key: "storeUUID"))
-    #expect(try text { $0.replacing("key=\"version\"", with: "key=\"version2\"") } == .metadata(key: "version"))
+    #expect(
+      try text { $0.replacing("key=\"version\"", with: "key=\"version2\"") } == .metadata(key: "version"))
   }
 
   @Test func valuesOfOtherTypesAreRefused() throws {
@@ -156,7 +161,9 @@ import Testing
       try text { $0.replacing("<value name=\"title\">Walden</value>", with: "") }
         == .invalidValue(entity: "Book", property: "title", key: 1))
     for key in ["0", "-1", "9223372036854775807", "99999999999999999999", ""] {
-      #expect(try text { $0.replacing("<object key=\"2\" ", with: "<object key=\"\(key)\" ") } != nil, "key '\(key)'")
+      #expect(
+        try text { $0.replacing("<object key=\"2\" ", with: "<object key=\"\(key)\" ") } != nil,
+        "key '\(key)'")
     }
   }
 
@@ -165,7 +172,9 @@ import Testing
     #expect(
       try text { $0.replacing("<object key=\"2\" ", with: "<object key=\"1\" ") }
         == .duplicateKey(entity: "Tag", key: 1))
-    #expect(try text { $0.replacing("<value name=\"name\">b<", with: "<value name=\"name\">a<") } == .notUnique(index: "Tag.unique.name"))
+    #expect(
+      try text { $0.replacing("<value name=\"name\">b<", with: "<value name=\"name\">a<") }
+        == .notUnique(index: "Tag.unique.name"))
   }
 
   @Test func referencesThatLeadNowhereAreRefused() throws {
@@ -173,7 +182,9 @@ import Testing
     #expect(
       try text { $0.replacing("<value name=\"author\">1<", with: "<value name=\"author\">77<") }
         == .danglingReference(entity: "Publication", key: 1, destination: "Author"))
-    let reason = try text { $0.replacing("<row source=\"1\" target=\"2\"", with: "<row source=\"1\" target=\"78\"") }
+    let reason = try text {
+      $0.replacing("<row source=\"1\" target=\"2\"", with: "<row source=\"1\" target=\"78\"")
+    }
     #expect(reason == .danglingReference(entity: "Book.tags", key: nil, destination: "Tag"))
   }
 
@@ -184,7 +195,8 @@ import Testing
     #expect(try reason(Data("a letter".utf8), .binary) == .otherFormat)
     let deep = String(repeating: "<a>", count: 100_000)
     for change in [
-      (">Walden<", ">Wal<b>den</b><"), (">Walden<", ">Wal\u{1}den<"), (">Walden<", ">&#0;<"), (">Walden<", ">\(deep)<"),
+      (">Walden<", ">Wal<b>den</b><"), (">Walden<", ">Wal\u{1}den<"), (">Walden<", ">&#0;<"),
+      (">Walden<", ">\(deep)<"),
       ("<metadata>", "<metadata><"), ("</metadata>", "</data>"), ("<objects", "<objects x=\"1\" x=\"2\""),
       ("<objects", "<\(String(repeating: "o", count: 5000))"), ("</cdgen>", "</cdgen><cdgen/>"),
     ] {
@@ -226,14 +238,19 @@ import Testing
   }
 
   @Test func theDateOfXMLIsExact() {
-    for seconds in [0, 1, -1, 86_400, -63_113_904_000, 252_423_993_599, 1e18, 0.5, -0.0, .infinity, 5e-324] as [Double] {
+    for seconds in [
+      0, 1, -1, 86_400, -63_113_904_000, 252_423_993_599, 1e18, 0.5, -0.0, .infinity, .leastNonzeroMagnitude,
+    ] as [Double] {
       let text = XMLDate.text(seconds)
       let back = XMLDate.seconds(text)
       #expect(back == seconds && back?.sign == seconds.sign, "\(text)")
     }
-    #expect(XMLDate.text(0) == "2001-01-01T00:00:00Z" && XMLDate.text(-63_113_904_000) == "0001-01-01T00:00:00Z")
+    #expect(
+      XMLDate.text(0) == "2001-01-01T00:00:00Z" && XMLDate.text(-63_113_904_000) == "0001-01-01T00:00:00Z")
     #expect(XMLDate.text(730_000_000) == "2024-02-19T01:46:40Z")
-    for text in ["2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "2001-01-01 00:00:00Z", ""] {
+    for text in [
+      "2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "2001-01-01 00:00:00Z", "",
+    ] {
       #expect(XMLDate.seconds(text) == nil, "\(text)")
     }
   }

@@ -18,8 +18,9 @@ enum StoreKind: String, CaseIterable, Sendable {
   }
 
   /// What the environment variable `CDGEN_STORE_TYPE` asks suites to run on that know no kind of their own.
-  static let ofEnvironment = StoreKind(
-    rawValue: ProcessInfo.processInfo.environment["CDGEN_STORE_TYPE"] ?? "sqlite") ?? .sqlite
+  static let ofEnvironment =
+    StoreKind(
+      rawValue: ProcessInfo.processInfo.environment["CDGEN_STORE_TYPE"] ?? "sqlite") ?? .sqlite
 }
 
 extension PersistentStoreCoordinator {

@@ -43,9 +43,12 @@ import Testing
     for (number, text) in Self.texts.enumerated() {
       let book = Book(title: text, isbn: "0-\(number)", author: author, in: context)
       book.salesRank = [Int64.min, -1, 0, 119, 120, .max, nil, 1, 2][number % 9]
-      book.price = [Decimal(0), Decimal(string: "-0.00000000000000000000000001"), Decimal(123_456_789)][number % 3] ?? 0
+      book.price =
+        [Decimal(0), Decimal(string: "0.00000000000000000000000001"), Decimal(123_456_789)][number % 3] ?? 0
       book.added = Date(
-        timeIntervalSinceReferenceDate: [0.1, -1, 1e300, 86_399, -63_114_076_800, 5e-324, 0, 1, 2][number % 9])
+        timeIntervalSinceReferenceDate: [
+          0.1, -1, 1e300, 86_399, -63_114_076_800, .leastNonzeroMagnitude, 0, 1, 2,
+        ][number % 9])
       if number > 0 { book.shippedTo = Address(street: text, city: number % 2 == 0 ? nil : "Concord") }
       for stars in 0..<number % 4 {
         let review = Review(stars: Int16(stars), in: context)
@@ -183,7 +186,9 @@ import Testing
     #expect(files == ["moved"])
   }
 
-  @Test(arguments: [StoreKind.xml, .binary]) func aSaveThatCannotBeWrittenChangesNothing(_ kind: StoreKind) throws {
+  @Test(arguments: [StoreKind.xml, .binary]) func aSaveThatCannotBeWrittenChangesNothing(_ kind: StoreKind)
+    throws
+  {
     defer { removeFiles() }
     let coordinator = try open(kind)
     let context = ManagedObjectContext(coordinator)
@@ -210,7 +215,9 @@ import Testing
       let name = "failing"
       let json = JSONStoreFormat()
       func recognizes(_ start: [UInt8]) -> Bool { json.recognizes(start) }
-      func read(_ input: StoreInput, into builder: StoreBuilder) throws { try json.read(input, into: builder) }
+      func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+        try json.read(input, into: builder)
+      }
       func write(_ contents: StoreContents, to output: StoreOutput) throws {
         try json.write(contents, to: output)
         for table in contents.tables where table.name == "Tag" {
@@ -221,7 +228,9 @@ import Testing
     let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .custom(url, Failing()))
     let context = ManagedObjectContext(coordinator)
     let tag = Tag(name: "bad", in: context)
-    #expect(throws: StoreError.formatFailed(url, format: "failing", reason: "Refusal()")) { try context.save() }
+    #expect(throws: StoreError.formatFailed(url, format: "failing", reason: "Refusal()")) {
+      try context.save()
+    }
     tag.name = "good"
     try context.save()
     #expect(files == ["library.store"])

@@ -22,7 +22,9 @@ final class TemporaryStore {
   private weak var coordinator: PersistentStoreCoordinator?
 
   func container() throws -> PersistentContainer {
-    guard StoreKind.ofEnvironment != .sqlite else { return try PersistentContainer(for: LibraryModel.self, at: url) }
+    guard StoreKind.ofEnvironment != .sqlite else {
+      return try PersistentContainer(for: LibraryModel.self, at: url)
+    }
     let shared =
       try coordinator
       ?? PersistentStoreCoordinator(for: LibraryModel.self, at: StoreKind.ofEnvironment.location(url))

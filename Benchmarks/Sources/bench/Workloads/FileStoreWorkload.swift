@@ -37,7 +37,8 @@ struct FileStoreWorkload: Workload {
   private static func records(_ count: Int) -> [Record] {
     (0..<count).map { number in
       Record(
-        title: "Todo number \(number)", notes: number.isMultiple(of: 3) ? nil : "Some words about \(number) & more",
+        title: "Todo number \(number)",
+        notes: number.isMultiple(of: 3) ? nil : "Some words about \(number) & more",
         priority: Int64(number % 5), due: Date(timeIntervalSinceReferenceDate: Double(number) * 1000.25),
         done: number.isMultiple(of: 2), uuid: UUID(),
         category: number.isMultiple(of: 10) ? nil : number % categoryCount)
@@ -62,7 +63,9 @@ struct FileStoreWorkload: Workload {
       case .write:
         let coordinator = try PersistentStoreCoordinator(for: TasksModel.self, at: location)
         let context = PersistentContainer(coordinator).newContext()
-        guard let todo = try Todo.fetch(limit: 1, in: context).first else { throw BenchError("nothing to change") }
+        guard let todo = try Todo.fetch(limit: 1, in: context).first else {
+          throw BenchError("nothing to change")
+        }
         todo.priority += 1
         // All objects are written, whichever has changed.
         return try CPUTime.measure { try context.save() }
@@ -80,7 +83,9 @@ struct FileStoreWorkload: Workload {
       }
     }
     let json = Contender(name: "JSONEncoder") {
-      if direction == .write { return try CPUTime.measure { try JSONEncoder().encode(document).write(to: coder) } }
+      if direction == .write {
+        return try CPUTime.measure { try JSONEncoder().encode(document).write(to: coder) }
+      }
       try JSONEncoder().encode(document).write(to: coder)
       return try CPUTime.measure {
         _ = try JSONDecoder().decode(Document.self, from: Data(contentsOf: coder))

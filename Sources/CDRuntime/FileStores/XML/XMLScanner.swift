@@ -70,7 +70,7 @@ final class XMLScanner {
   /// Reads the declaration, if there is one.
   func begin() throws {
     guard try fill() else { throw StoreFormatError(.truncated) }
-    switch (buffer[0], buffer.count > 1 ? buffer[1] : 0) {
+    switch (buffer[0], buffer.count > 1 ? buffer[1] : UInt8(ascii: "<")) {
     case (0xFE, 0xFF), (0xFF, 0xFE), (0x00, _), (_, 0x00): throw StoreFormatError(.encoding)
     case (0xEF, 0xBB): place = min(3, buffer.count)
     default: break
