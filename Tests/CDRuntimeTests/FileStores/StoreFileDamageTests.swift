@@ -18,6 +18,7 @@ import Testing
 
   /// The bytes of a store with an author, his book and two tags.
   private func make(_ kind: StoreKind) throws -> Data {
+    try? FileManager.default.removeItem(at: url)
     let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: kind.location(url))
     let context = ManagedObjectContext(coordinator)
     let author = Author(name: "Thoreau", in: context)

@@ -50,7 +50,7 @@ import Testing
           0.1, -1, 1e300, 86_399, -63_114_076_800, .leastNonzeroMagnitude, 0, 1, 2,
         ][number % 9])
       if number > 0 { book.shippedTo = Address(street: text, city: number % 2 == 0 ? nil : "Concord") }
-      for stars in 0..<number % 4 {
+      for stars in 1..<1 + number % 4 {
         let review = Review(stars: Int16(stars), in: context)
         review.text = text
         book.addToReviews(review)
