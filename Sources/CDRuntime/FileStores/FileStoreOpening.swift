@@ -6,6 +6,11 @@ import CSQLite
 #else
   import Foundation
 #endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The opening of a store that is read whole: its rows go into a database in memory, which is then opened as a SQLite
 /// store's file is, and migrated where it has to be.
@@ -110,6 +115,10 @@ struct FileStoreOpening {
       try copy.execute("PRAGMA synchronous = OFF")
       try copy.replaceContents(by: old)
     }
+    // What a step writes there is to find the folder behind the link; one that stays empty goes again.
+    let large = ExternalFiles(store: url).folder
+    try? FileManager.default.createDirectory(at: large, withIntermediateDirectories: true)
+    defer { rmdir(large.path(percentEncoded: false)) }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
     description.location = .sqlite(scratch)
