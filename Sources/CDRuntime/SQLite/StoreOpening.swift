@@ -50,8 +50,10 @@ struct StoreOpening {
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
     }
-    // What was written with this very version says the same of itself as would be written now.
-    let isSame = model.isWhole(store: place) && found.version == source.version.canonicalJSON
+    // What was written with this very version, for the same entities, says of itself what would be written now.
+    let isSame =
+      try model.isWhole(store: place) && found.version == source.version.canonicalJSON
+      && model.entities.map(\.table).allSatisfy(tables().contains)
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
@@ -86,14 +88,17 @@ struct StoreOpening {
     let stores =
       [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
     guard let assignment = try? StoreAssignment(graph, stores) else { return }
-    let tables = Set(
-      try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
+    let tables = try tables()
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
     let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }
     guard holds != asked else { return }
     let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
+  }
+
+  private func tables() throws -> Set<String> {
+    Set(try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
   }
 
   /// Whether all indexes that the model asks for are there, and as it asks for them.

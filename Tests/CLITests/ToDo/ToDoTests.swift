@@ -64,6 +64,46 @@ import Testing
     try expect("due", "--within", "5m", output: "(none)\n")
   }
 
+  /// A list that an older release of the program made: its store is of version 1, which knows no alerts.
+  @Test func aListOfAnOlderReleaseIsTakenAlong() throws {
+    var package = URL(filePath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let schema = package.appending(path: "Schemas/ToDo.cdmodel").path
+    let create = try BuiltTool.cdstore.run(
+      "create", "list.store", "--model", schema, "--version", "1", in: folder.url)
+    #expect(create.status == 0, "\(create.errors)")
+    let soon = Date.now.addingTimeInterval(150).timeIntervalSince1970
+    try folder.write(
+      """
+      {
+        "Category": [{ "@id": "home", "name": "Home" }],
+        "ToDo": [
+          { "name": "Water the plants", "dueDate": { "$date": \(soon) }, "category": "home" },
+          { "name": "Sleep", "dueDate": { "$date": \(soon + 30) } },
+          { "name": "Rise", "dueDate": { "$date": \(soon + 60) }, "completed": true }
+        ]
+      }
+      """, to: "list.json")
+    let load = try BuiltTool.cdstore.run("load", "list.store", "list.json", in: folder.url)
+    #expect(load.status == 0, "\(load.errors)")
+
+    try expect("mute", "Sleep", output: "2  Sleep, muted\n")
+    let list = try todo("list", "--all").output
+    #expect(
+      list.contains("Water the plants  Home") && list.contains("muted") && list.contains("done"), "\(list)")
+    try expect(
+      "due", "--within", "5m",
+      output: """
+        No  Due       Name
+        --  --------  ----------------
+        1   in 2 min  Water the plants
+
+        """)
+    try expect("due", "--within", "5m", output: "(none)\n")
+    let info = try BuiltTool.cdstore.run("verify", "list.store", in: folder.url)
+    #expect(info.status == 0, "\(info.output)\(info.errors)")
+  }
+
   @Test func mistakesAreSaidAndChangeNothing() throws {
     try expect("category", "add", "Home", output: "Home\n")
     try expect(
