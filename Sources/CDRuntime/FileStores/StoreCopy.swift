@@ -16,7 +16,8 @@ extension PersistentStoreCoordinator {
   /// identifiers and their URIs lead to its objects too; of the history it has the newest 1,000 saves.
   ///
   /// ```swift
-  /// try PersistentStoreCoordinator.copyPersistentStore(at: old, to: .xml(new))
+  /// try PersistentStoreCoordinator.copyPersistentStore(
+  ///   at: url, to: .xml(url.appendingPathExtension("xml")))
   /// ```
   ///
   /// - Parameter formats: The app's own, where the store may be of one of them.

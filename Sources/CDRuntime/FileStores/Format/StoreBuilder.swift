@@ -10,10 +10,17 @@ import CSQLite
 /// What a ``StoreFormat`` gives the rows that it reads: the metadata first, then the rows, in any order of the tables.
 ///
 /// ```swift
+/// struct Contents: Decodable {
+///   var metadata: [String: String]
+///   var texts: [String: [[String?]]]
+/// }
+///
 /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
 ///   let file = try JSONDecoder().decode(Contents.self, from: input.readAll())
 ///   for table in try builder.begin(metadata: file.metadata) {
-///     for row in file.rows[table.name] ?? [] { try builder.add(row, to: table) }
+///     for row in file.texts[table.name] ?? [] {
+///       try builder.add(row.map { text in text.map(StoreValue.text) ?? .null }, to: table)
+///     }
 ///   }
 /// }
 /// ```

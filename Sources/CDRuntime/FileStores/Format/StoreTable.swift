@@ -1,7 +1,9 @@
 /// A column of a store's rows, with what its values mean.
 ///
 /// ```swift
-/// for column in table.columns where column.type == .reference { print(column.name) }
+/// func numbers(of table: StoreTable) -> [String] {
+///   table.columns.filter { $0.type == .key }.map(\.name)
+/// }
 /// ```
 public struct StoreColumn: Hashable, Sendable {
   /// What a column's values mean, and so of which kind they are. Any of them may be null where the model allows it.
@@ -51,8 +53,8 @@ public struct StoreColumn: Hashable, Sendable {
 /// itself.
 ///
 /// ```swift
-/// for table in contents.tables where table.kind == .objects {
-///   print(table.name, table.columns.map(\.name))
+/// func entities(of contents: StoreContents) -> [String] {
+///   contents.tables.filter { $0.kind == .objects }.map(\.name)
 /// }
 /// ```
 public struct StoreTable: Hashable, Sendable {
