@@ -280,7 +280,8 @@ import Testing
     let rows = try run("fetch", "m.store", "Note", "--sort", "text", "--format", "json")
     #expect(rows.status == 0 && rows.output.contains("Buy tea"))
     // There and back: the URIs are those of before.
-    #expect(try run("convert", "m.store", "back.sqlite", "--type", "sqlite").output == "back.sqlite: sqlite\n")
+    #expect(
+      try run("convert", "m.store", "back.sqlite", "--type", "sqlite").output == "back.sqlite: sqlite\n")
     #expect(try run("convert", "back.sqlite", "again", "--type", type).status == 0)
     for store in ["back.sqlite", "again"] {
       #expect(try run("fetch", store, "Note", "--sort", "text", "--format", "json").output == rows.output)
