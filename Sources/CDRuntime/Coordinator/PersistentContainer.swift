@@ -63,16 +63,21 @@ public final class PersistentContainer: Sendable {
 
   private let view: ViewContext
 
-  /// Opens the store of a model, and makes it where there is none.
+  /// Opens the store of a model: a file that is there as what it is, whatever its name; where there is none, a SQLite
+  /// store is made. ``PersistentStoreDescription`` chooses another kind.
   ///
   /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
   public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
-    self.init(try PersistentStoreCoordinator(for: model, at: .sqlite(url)))
+    self.init(
+      try PersistentStoreCoordinator(
+        for: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
   }
 
   /// Opens the store of a model without generated classes.
   public convenience init(model: ManagedObjectModel, at url: URL) throws {
-    self.init(try PersistentStoreCoordinator(model: model, at: .sqlite(url)))
+    self.init(
+      try PersistentStoreCoordinator(
+        model: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
   }
 
   /// Opens several stores, each for a configuration of the model.
