@@ -70,16 +70,15 @@ final class DestinationStore {
 
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
     if let failure { throw failure }
+    // Before anything is written: nothing is lost by what is not to be saved.
+    let unset = unset(plan).map { object, slot in
+      ValidationError(
+        reason: .missingValue, entity: object.scope.plan.name,
+        property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+    }
+    if !unset.isEmpty { throw SaveError.validation(unset) }
     do {
       try MigrationFaults.reach("save of new objects")
-      for (object, slot) in unset(plan) {
-        throw SaveError.validation([
-          ValidationError(
-            reason: .missingValue, entity: object.scope.plan.name,
-            property: object.scope.plan.slots[slot].name,
-            objectID: object.objectID)
-        ])
-      }
       var run = try SaveRun(context: context, connection: connection, plan: plan)
       // Nothing is left half done where there is one file.
       _ = try run.write()
@@ -93,11 +92,9 @@ final class DestinationStore {
 
   /// Mandatory references that were set to nil.
   private func unset(_ plan: SavePlan) -> [(ManagedObject, Int)] {
-    for object in plan.inserted + plan.updated {
-      let slots = mandatorySlots[object.scope.plan.index]
-      if let slot = slots.first(where: { object.referenceKey($0) == 0 }) { return [(object, slot)] }
+    (plan.inserted + plan.updated).flatMap { object in
+      mandatorySlots[object.scope.plan.index].filter { object.referenceKey($0) == 0 }.map { (object, $0) }
     }
-    return []
   }
 
   // MARK: Indexes
