@@ -41,6 +41,7 @@ final class CustomWork {
   /// The source object whose turn it is, its mapping, and what has been made of it.
   private(set) var current: ManagedObject?
   private(set) var currentNumber = -1
+  private var currentMaker: MappingMaker?
   private var made: [ManagedObject] = []
   /// Keys that were taken before the turn of their source objects, by mapping.
   private var early: [Int: Set<ObjectKey>] = [:]
@@ -249,8 +250,10 @@ final class CustomWork {
     )
     let kind = source.rowKind(of: entity, statement.handle)
     currentNumber = item.maker.number
+    currentMaker = item.maker
     defer {
       current = nil
+      currentMaker = nil
       currentNumber = -1
     }
     while try statement.step() {
@@ -343,12 +346,20 @@ final class CustomWork {
     }
   }
 
-  func make(for source: ManagedObject, in mapping: EntityMapping) throws -> ManagedObject {
-    guard let maker = makers[mapping.name] else {
+  func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject {
+    // For the most part it is the mapping whose turn it is.
+    if let currentMaker, currentMaker.mapping.name == name { return try make(for: source, currentMaker) }
+    guard let maker = makers[name] else {
+      guard let mapping = plan.mapping.entityMapping(named: name) else {
+        throw FetchError.unknownEntity(name)
+      }
       throw plan.error(
-        .policyFailed("the entity mapping '\(mapping.name)' makes its objects by rules alone"),
-        mapping.destination)
+        .policyFailed("the entity mapping '\(name)' makes its objects by rules alone"), mapping.destination)
     }
+    return try make(for: source, maker)
+  }
+
+  private func make(for source: ManagedObject, _ maker: MappingMaker) throws -> ManagedObject {
     let scope = destination.scopes[maker.destination.index]
     var key: ObjectKey = 0
     if let taker = maker.taker, source.scope.plan === taker.source, try isFree(source, maker, taker) {

@@ -24,6 +24,7 @@ final class DestinationStore {
   private(set) var nextKeys: [Int: ObjectKey]
   /// Mandatory references of the object's own table, by the place of the entity.
   private let mandatorySlots: [[Int]]
+  private let hasMandatorySlots: Bool
   private(set) var failure: (any Error)?
   /// How many objects the app's own code has made, less those that it has deleted.
   private(set) var madeCount: Int64 = 0
@@ -45,6 +46,7 @@ final class DestinationStore {
         slot.isStored && slot.relationship?.description.isOptional == false
       }.map(\.number)
     }
+    hasMandatorySlots = !mandatorySlots.allSatisfy(\.isEmpty)
     connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     try connection.execute("PRAGMA foreign_keys = OFF")
     _ = try connection.scalar("PRAGMA journal_mode = OFF")
@@ -92,9 +94,16 @@ final class DestinationStore {
 
   /// Mandatory references that were set to nil.
   private func unset(_ plan: SavePlan) -> [(ManagedObject, Int)] {
-    (plan.inserted + plan.updated).flatMap { object in
-      mandatorySlots[object.scope.plan.index].filter { object.referenceKey($0) == 0 }.map { (object, $0) }
+    guard hasMandatorySlots else { return [] }
+    var result: [(ManagedObject, Int)] = []
+    for objects in [plan.inserted, plan.updated] {
+      for object in objects {
+        for slot in mandatorySlots[object.scope.plan.index] where object.referenceKey(slot) == 0 {
+          result.append((object, slot))
+        }
+      }
     }
+    return result
   }
 
   // MARK: Indexes
