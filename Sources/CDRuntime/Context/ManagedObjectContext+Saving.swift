@@ -11,8 +11,11 @@ extension ManagedObjectContext {
   /// model's or no key could be had, it gives an inaccessible object, which no save writes; the first save after it
   /// says so once, by throwing. The next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
   ///
+  /// Where somebody else has changed the same rows, ``mergePolicy`` decides; without one that is an error.
+  ///
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
-  ///   changes are still there; ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
+  ///   changes are still there; conflicts that a policy has resolved before stay resolved.
+  ///   ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
   public func save() throws {
     if let error = insertionErrors.first {
       insertionErrors.removeAll()
@@ -24,24 +27,47 @@ extension ManagedObjectContext {
     // A migration derives when all objects are there.
     if making == nil { try deriveAttributes() }
     try validate()
-    let plan = SavePlan(pending)
-    // Reads end before the write begins, so that nothing is left reading an old state afterwards.
-    endReading()
     if let making {
+      let plan = SavePlan(pending)
+      endReading()
       try making.write(plan, of: self)
       return finish(plan)
     }
+    let plan = mergePolicy.isError ? try write() : try writeResolvingConflicts()
+    let saved = savedObjects(plan)
+    let changes = changeObservers == nil ? nil : self.changes(of: plan)
+    finish(plan)
+    for object in saved { object.didSave() }
+    database.watch.announce()
+    if let changes { changeObservers?.tell(changes) }
+  }
+
+  /// Writes what is pending.
+  ///
+  /// - Parameter met: Set to all conflicts where the save throws for them.
+  func write(conflicts met: inout [SaveConflict]) throws -> SavePlan {
+    let plan = SavePlan(pending)
+    // Reads end before the write begins, so that nothing is left reading an old state afterwards.
+    endReading()
     var partial: PartialSave?
     try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)
-      partial = try run.write()
+      do {
+        partial = try run.write()
+      } catch {
+        met = run.conflicts + run.refusals
+        throw error
+      }
       unfinishedSave = partial == nil ? nil : run.saveID
       for save in run.saves { noteOwnSave(save.id, in: save.store) }
     }
     if let partial { try finish(plan, partial) }
-    let saved = savedObjects(plan)
-    finish(plan)
-    for object in saved { object.didSave() }
+    return plan
+  }
+
+  private func write() throws -> SavePlan {
+    var met: [SaveConflict] = []
+    return try write(conflicts: &met)
   }
 
   /// Ends a save that has reached some of several stores: what is in these is saved, and the rest is not.
@@ -49,10 +75,13 @@ extension ManagedObjectContext {
     let places = Set(partial.written.map(\.place))
     let own = SavePlan(pending.filter { $0.scope.plan.home.map(places.contains) ?? false })
     let saved = savedObjects(own)
+    let changes = changeObservers == nil ? nil : self.changes(of: own)
     finish(own, in: places)
     // Orders may stand in the rows of either side: they are read again.
     forgetRelationships(to: Set(model.entities.map(\.root)))
     for object in saved { object.didSave() }
+    database.watch.announce()
+    if let changes { changeObservers?.tell(changes) }
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 
@@ -63,7 +92,7 @@ extension ManagedObjectContext {
       object.flags = [.gone, .inaccessible]
       object.extras?.toMany.removeAll()
     }
-    for object in plan.inserted { object.version = 1 }
+    for object in plan.inserted { object.version = object.nextVersion }
     for object in plan.updated { object.version += 1 }
     var rest: [ManagedObject] = []
     for object in pending where !object.flags.contains(.gone) {

@@ -39,12 +39,27 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Conflicts
+/// - ``mergePolicy``
+/// - ``MergePolicy``
+/// - ``survivor(of:)``
+///
+/// ### Batches
+/// - ``execute(_:)-(BatchInsertRequest<Object>)``
+/// - ``execute(_:)-(BatchUpdateRequest<Object>)``
+/// - ``execute(_:)-(BatchDeleteRequest<Object>)``
+///
+/// ### What changes
+/// - ``changes``
+/// - ``mergeChanges(from:)``
+///
 /// ### Fetching
 /// - ``fetch(_:)``
 /// - ``lazyFetch(_:)``
 /// - ``objectIDs(for:)``
 /// - ``dictionaries(for:)``
 /// - ``count(for:)``
+/// - ``aggregates(for:)``
 ///
 /// ### By the entity's name
 /// - ``objects(forEntityNamed:matching:using:)``
@@ -77,6 +92,9 @@ public final class ManagedObjectContext {
   /// A name that the history keeps with each save of the context.
   public var transactionAuthor: String?
 
+  /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
+  public var mergePolicy = MergePolicy.error
+
   let model: ModelPlan
   let database: SQLiteDatabase
   /// The stores that the context's connection has open.
@@ -97,7 +115,11 @@ public final class ManagedObjectContext {
   var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
   var connection: SQLiteConnection?
+  /// Whether the connection is somebody else's.
+  private var isGuest = false
   private let observers = ErrorObservers()
+  /// Who wants to know what changes; nil until somebody does.
+  var changeObservers: ChangeObservers?
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
@@ -143,13 +165,21 @@ public final class ManagedObjectContext {
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
+  /// A context that reads by a connection of somebody else's, in whatever transaction that is.
+  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy connection: SQLiteConnection) {
+    self.init(coordinator)
+    self.connection = connection
+    isGuest = true
+    reading.isEnabled = false
+  }
+
   deinit {
     for scope in scopes { scope.context = nil }
     // Statements go before their connection does.
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if making == nil, let connection { database.giveBack(connection, of: stores) }
+    if making == nil, !isGuest, let connection { database.giveBack(connection, of: stores) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }

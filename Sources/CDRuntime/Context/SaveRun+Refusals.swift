@@ -16,10 +16,14 @@ extension SaveRun {
   /// Notes that a unique index refuses the row of an object, with all rows that have its values.
   mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
     let plan = object.scope.plan
-    let properties = refusedProperties(plan, error)
+    let properties = error.refusedProperties(of: plan)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
+      let other = try holder(of: properties, model.entities[plan.root], as: object).map { key, name in
+        ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+      }
       conflicts.append(
-        SaveConflict(reason: .partnerTaken, objectID: object.objectID, keys: properties))
+        SaveConflict(
+          reason: .partnerTaken, objectID: object.objectID, keys: properties, otherID: other))
     }
     let obstacles = try obstacles(of: object)
     for found in obstacles {
@@ -33,6 +37,16 @@ extension SaveRun {
       self.obstacles.append(
         UniqueObstacle(
           entity: plan.name, properties: properties, key: 0, objectID: nil, refused: [object.objectID]))
+    }
+  }
+
+  /// What was noted, as merge policies are asked about it.
+  var refusals: [SaveConflict] {
+    obstacles.flatMap { obstacle in
+      obstacle.refused.map {
+        SaveConflict(
+          reason: .notUnique, objectID: $0, keys: obstacle.properties, otherID: obstacle.objectID)
+      }
     }
   }
 
@@ -99,10 +113,12 @@ extension SaveRun {
     guard try statement.step() else { return nil }
     return (statement.int64(0), statement.string(1) ?? plan.name)
   }
+}
 
+extension StoreError {
   /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
-    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
+  func refusedProperties(of plan: EntityPlan) -> [String] {
+    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
       return []
     }
     let rest = message[message.index(after: colon)...]

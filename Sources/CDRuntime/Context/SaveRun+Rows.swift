@@ -29,16 +29,14 @@ extension SaveRun {
     guard try statement.step() else {
       // What was to be deleted is: that is no conflict.
       if object.flags.contains(.deleted) { return }
-      conflicts.append(SaveConflict(reason: .deleted, objectID: object.objectID))
+      conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
       return
     }
     let report = RowReport(files: context.database.files)
     let row = RowReader(statement: statement.handle, map: nil, report: report)
-    let keys = plan.storedSlots.filter { slot in
-      let committed = object.extras?.old.first { $0.slot == slot }?.value ?? object.storedValue(slot)
-      return ManagedObject.storedValue(of: row, plan.slots[slot]) != committed
-    }.map { plan.slots[$0].name }
-    conflicts.append(SaveConflict(reason: .changed, objectID: object.objectID, keys: keys))
+    var store: [Int: AttributeValue] = [:]
+    for slot in plan.storedSlots { store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot]) }
+    conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
   }
 
   mutating func update(_ object: ManagedObject) throws {
@@ -87,8 +85,18 @@ extension SaveRun {
     do {
       try statement.run()
     } catch let error as StoreError where error.isUniquenessViolation {
-      try noteRefusal(of: object, error)
+      return try noteRefusal(of: object, error)
     }
+    if object.version != 0 { try writeVersion(of: object) }
+  }
+
+  /// Lets a row that is written anew go on counting its versions: others may still have read the row that there was.
+  private func writeVersion(of object: ManagedObject) throws {
+    let statement = try connection.statement(
+      "UPDATE \(SQLite.quoted(object.scope.plan.table)) SET \"_version\" = ?2 WHERE \"_pk\" = ?1")
+    statement.bind(object.key, at: 1)
+    statement.bind(object.nextVersion, at: 2)
+    try statement.run()
   }
 
   private mutating func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {

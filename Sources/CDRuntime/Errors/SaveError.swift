@@ -102,49 +102,6 @@ public struct ValidationError: Error, Hashable, Sendable {
   }
 }
 
-/// A row that somebody else has changed, deleted or related since it was read.
-///
-/// To save one's own values over those of somebody else:
-///
-/// ```swift
-/// do {
-///   try context.save()
-/// } catch SaveError.conflict(let conflicts) {
-///   for conflict in conflicts where conflict.reason == .changed {
-///     guard let object = context.registeredObject(for: conflict.objectID) else { continue }
-///     context.refresh(object, mergeChanges: true)
-///   }
-///   try context.save()
-/// }
-/// ```
-public struct SaveConflict: Error, Hashable, Sendable {
-  /// What somebody else has done.
-  public enum Reason: Hashable, Sendable {
-    /// The object's row has other values.
-    case changed
-    /// The object's row is gone.
-    case deleted
-    /// The object that a one-to-one relationship was set to has another partner in the store. Where that one's
-    /// relationship is set to nil, the save succeeds; or else another object is to be chosen.
-    case partnerTaken
-  }
-
-  /// What somebody else has done.
-  public let reason: Reason
-  /// The object that was to be saved.
-  public let objectID: ManagedObjectID
-  /// The attributes and to-one relationships that have other values in the store than when the object was read, in
-  /// the order of the schema; none where the row is gone. With ``Reason/partnerTaken``, the relationship.
-  public let keys: [String]
-
-  /// A conflict of an object, for tests of code that resolves conflicts.
-  public init(reason: Reason, objectID: ManagedObjectID, keys: [String] = []) {
-    self.reason = reason
-    self.objectID = objectID
-    self.keys = keys
-  }
-}
-
 extension ValidationError: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
@@ -176,20 +133,6 @@ extension ValidationError.Reason: CustomStringConvertible {
       "has changes, and its store was removed from the coordinator; roll back, or reset the context"
     case .refused(let text): "was refused: \(text)"
     case .notDerivable(let text): "cannot be derived: \(text)"
-    }
-  }
-}
-
-extension SaveConflict: CustomStringConvertible {
-  public var description: String {
-    switch reason {
-    case .changed:
-      "\(objectID) has been changed by somebody else"
-        + (keys.isEmpty ? "" : " (\(keys.joined(separator: ", ")))") + "; refresh it and save again"
-    case .deleted: "\(objectID) has been deleted by somebody else; roll back or delete it"
-    case .partnerTaken:
-      "somebody else has given another partner to what \(objectID) refers to (\(keys.joined(separator: ", "))); "
-        + "take it from that one and save again, or choose another"
     }
   }
 }

@@ -50,6 +50,10 @@ open class ManagedObject {
     set { revision = UInt32(truncatingIfNeeded: newValue) }
   }
 
+  /// The version of the row that an insertion writes. A row that is written anew has one far from those that others
+  /// may have read before it was deleted.
+  final var nextVersion: Int64 { revision == 0 ? 1 : Int64(revision &+ 65_536) }
+
   /// The name of the class's entity; empty for ``ManagedObject`` itself.
   open class var entityName: String { "" }
 

@@ -15,6 +15,9 @@ final class ObjectExtras {
   /// What the next save has to refuse.
   var faults: [ValidationError] = []
 
+  /// The key of the object that a new one has become at a save, having its unique values.
+  var survivor: ObjectKey = 0
+
   func toManyState(_ slot: Int) -> ToManyState? {
     for entry in toMany where entry.slot == slot { return entry.state }
     return nil

@@ -1,0 +1,42 @@
+// Changes that somebody names.
+extension ManagedObjectContext {
+  /// Brings the objects in memory up to changes that were made elsewhere: objects whose rows were changed read them
+  /// again when they are next used, those whose rows were deleted are inaccessible, and relationships are read again.
+  /// Objects with unsaved changes keep them; their save finds out.
+  ///
+  /// A context does so by itself when it next reads: what others have saved, batches included, is in the stores'
+  /// histories. This is for who cannot wait for that, or has changed rows by other means. What the changes name of
+  /// other stores and other models is passed over.
+  ///
+  /// ```swift
+  /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
+  /// container.viewContext.mergeChanges(from: result.changes)
+  /// ```
+  public func mergeChanges(from changes: ObjectChanges) {
+    endReading()
+    var roots: Set<Int> = []
+    for group in changes.inserted.groups { if let plan = plan(of: group) { roots.insert(plan.root) } }
+    for group in changes.updated.groups + changes.refreshed.groups {
+      guard let plan = plan(of: group) else { continue }
+      roots.insert(plan.root)
+      merge([group.keys], of: plan.root) { $0.becomeStale() }
+    }
+    for group in changes.deleted.groups {
+      guard let plan = plan(of: group) else { continue }
+      roots.insert(plan.root)
+      merge([group.keys], of: plan.root) { lose($0) }
+    }
+    if !roots.isEmpty { forgetRelationships(to: roots) }
+    changeObservers?.tell(
+      ObjectChanges(
+        inserted: changes.inserted, deleted: changes.deleted,
+        refreshed: changes.updated.union(changes.refreshed)))
+  }
+
+  private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {
+    guard let plan = model.entity(group.entityName), scopes[plan.index].storeID == group.storeID else {
+      return nil
+    }
+    return plan
+  }
+}
