@@ -38,7 +38,8 @@ extension Resolver {
           typeName: SwiftName.escaped(entity.swiftName), expression: expression(of: entity.swiftName),
           superclass: superentity.map { SwiftName.escaped($0.swiftName) }, isAbstract: entity.isAbstract,
           attributes: own[place].attributes, relationships: own[place].relationships,
-          fetched: fetchedProperties(of: entity), properties: propertyNames(of: entity), initializers: initializers,
+          fetched: fetchedProperties(of: entity), properties: propertyNames(of: entity),
+          initializers: initializers,
           uniqueKeys: uniqueKeys(of: entity), templates: templates(of: entity), doc: entity.doc))
     }
     return result

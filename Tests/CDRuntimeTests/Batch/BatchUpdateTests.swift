@@ -96,7 +96,8 @@ import Testing
       try context.execute(BatchUpdateRequest<Book>(request, set: [.set(\.price, to: 1)]))
     }
     // What memory settles before it comes to the sum is no mistake.
-    let guarded = FetchRequest<Book>(where: try FetchPredicate(format: "salesRank < 100 AND salesRank + 1 > 3"))
+    let guarded = FetchRequest<Book>(
+      where: try FetchPredicate(format: "salesRank < 100 AND salesRank + 1 > 3"))
     #expect(
       try context.execute(BatchUpdateRequest<Book>(guarded, set: [.set(\.price, to: 1)])).count
         == context.fetch(guarded).count)

@@ -27,7 +27,9 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
     case nil: break
     @unknown default: throw PredicateTranslator.unsupported(Self.self)
     }
-    if let type = Root.Output.self as? any EnumAttribute.Type, isRawValue(keyPath, of: type) { return .value(base) }
+    if let type = Root.Output.self as? any EnumAttribute.Type, isRawValue(keyPath, of: type) {
+      return .value(base)
+    }
     let table = try table()
     if keyPath == table.objectID { return .value(base) }
     if let name = table.name(of: keyPath) { return .value(.path(base, [.key(name)])) }

@@ -11,10 +11,6 @@ protocol TranslatableConstant {
   func translated() throws -> TranslatedExpression
 }
 
-extension Character: TranslatableConstant {
-  func translated() -> TranslatedExpression { .value(.constant(.string(String(self)))) }
-}
-
 extension PredicateExpressions.PredicateRegex: TranslatableConstant {
   func translated() -> TranslatedExpression { .regularExpression(stringRepresentation) }
 }
@@ -32,7 +28,6 @@ extension Sequence {
               return .value(element.attributeValue)
             }
             if let element = element as? any FormatArgument { return element.expressionConstant }
-            if let element = element as? Character { return .value(.string(String(element))) }
             throw PredicateTranslationError.unsupported(
               construct: "a constant of type \(type(of: element))",
               remedy: element is ManagedObject ? "compare the objects' objectIDs" : nil)

@@ -244,7 +244,7 @@ nonisolated public class Publication: CDRuntime.ManagedObject, CDRuntime.EntityC
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("uuid title language published added website size reviewCount publisher authors reviews copies", [\Publication.uuid, \Publication.title, \Publication.language, \Publication.published, \Publication.added, \Publication.website, \Publication.size, \Publication.reviewCount, \Publication.publisher, \Publication.authors, \Publication.reviews, \Publication.copies])
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies", [\Publication.uuid, \Publication.title, \Publication.language, \Publication.published, \Publication.added, \Publication.website, \Publication.size, \Publication.reviewCount, \Publication.publisher, \Publication.authors, \Publication.reviews, \Publication.copies], objectID: \Publication.objectID)
   }
 }
 
@@ -388,7 +388,7 @@ nonisolated public class Book: Publication {
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("uuid title language published added website size reviewCount publisher authors reviews copies isbn salesRank price pages cover subjects firstSold sequel", [\Book.uuid, \Book.title, \Book.language, \Book.published, \Book.added, \Book.website, \Book.size, \Book.reviewCount, \Book.publisher, \Book.authors, \Book.reviews, \Book.copies, \Book.isbn, \Book.salesRank, \Book.price, \Book.pages, \Book.cover, \Book.subjects, \Book.firstSold, \Book.sequel])
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies isbn salesRank price pages cover subjects firstSold sequel", [\Book.uuid, \Book.title, \Book.language, \Book.published, \Book.added, \Book.website, \Book.size, \Book.reviewCount, \Book.publisher, \Book.authors, \Book.reviews, \Book.copies, \Book.isbn, \Book.salesRank, \Book.price, \Book.pages, \Book.cover, \Book.subjects, \Book.firstSold, \Book.sequel], objectID: \Book.objectID)
   }
 }
 
@@ -470,7 +470,7 @@ nonisolated public class Magazine: Publication {
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("uuid title language published added website size reviewCount publisher authors reviews copies issue volume in", [\Magazine.uuid, \Magazine.title, \Magazine.language, \Magazine.published, \Magazine.added, \Magazine.website, \Magazine.size, \Magazine.reviewCount, \Magazine.publisher, \Magazine.authors, \Magazine.reviews, \Magazine.copies, \Magazine.issue, \Magazine.volume, \Magazine.series])
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies issue volume in", [\Magazine.uuid, \Magazine.title, \Magazine.language, \Magazine.published, \Magazine.added, \Magazine.website, \Magazine.size, \Magazine.reviewCount, \Magazine.publisher, \Magazine.authors, \Magazine.reviews, \Magazine.copies, \Magazine.issue, \Magazine.volume, \Magazine.series], objectID: \Magazine.objectID)
   }
 }
 
@@ -558,7 +558,7 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("name born address portrait displayName publications", [\Author.name, \Author.born, \Author.address, \Author.portrait, \Author.displayName, \Author.publications])
+    .init("name born address portrait displayName publications", [\Author.name, \Author.born, \Author.address, \Author.portrait, \Author.displayName, \Author.publications], objectID: \Author.objectID)
   }
 }
 
@@ -647,7 +647,7 @@ nonisolated public class Publisher: CDRuntime.ManagedObject, CDRuntime.EntityCla
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("name address logo homepage publications", [\Publisher.name, \Publisher.address, \Publisher.logo, \Publisher.homepage, \Publisher.publications])
+    .init("name address logo homepage publications", [\Publisher.name, \Publisher.address, \Publisher.logo, \Publisher.homepage, \Publisher.publications], objectID: \Publisher.objectID)
   }
 }
 
@@ -739,7 +739,7 @@ nonisolated public class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("text rating weight publication reader", [\Review.text, \Review.rating, \Review.weight, \Review.publication, \Review.reader])
+    .init("text rating weight publication reader", [\Review.text, \Review.rating, \Review.weight, \Review.publication, \Review.reader], objectID: \Review.objectID)
   }
 }
 
@@ -862,7 +862,7 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("name card joined default address reviews loans guardian wards", [\LibraryReader.name, \LibraryReader.cardNumber, \LibraryReader.joined, \LibraryReader.`default`, \LibraryReader.address, \LibraryReader.reviews, \LibraryReader.loans, \LibraryReader.guardian, \LibraryReader.wards])
+    .init("name card joined default address reviews loans guardian wards", [\LibraryReader.name, \LibraryReader.cardNumber, \LibraryReader.joined, \LibraryReader.`default`, \LibraryReader.address, \LibraryReader.reviews, \LibraryReader.loans, \LibraryReader.guardian, \LibraryReader.wards], objectID: \LibraryReader.objectID)
   }
 }
 
@@ -949,7 +949,7 @@ nonisolated public class Copy: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("barcode condition publication loan", [\Copy.barcode, \Copy.condition, \Copy.publication, \Copy.loan])
+    .init("barcode condition publication loan", [\Copy.barcode, \Copy.condition, \Copy.publication, \Copy.loan], objectID: \Copy.objectID)
   }
 }
 
@@ -1045,7 +1045,7 @@ nonisolated public class Loan: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("since due renewals copy reader", [\Loan.since, \Loan.due, \Loan.renewals, \Loan.`copy`, \Loan.reader])
+    .init("since due renewals copy reader", [\Loan.since, \Loan.due, \Loan.renewals, \Loan.`copy`, \Loan.reader], objectID: \Loan.objectID)
   }
 }
 
