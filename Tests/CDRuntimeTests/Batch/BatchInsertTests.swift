@@ -87,6 +87,37 @@ import Testing
     }
   }
 
+  @Test func aDateThatIsNoneIsRefusedAndAMissingValueToo() throws {
+    let id = author.objectID
+    func mistakes(_ dates: [Date?]) throws -> [BatchMistake] {
+      do {
+        try context.execute(
+          BatchInsertRequest<Book>(
+            dates,
+            columns: [
+              .set(\.title) { _ in "A" }, .set(\.isbn) { "\($0?.timeIntervalSinceReferenceDate ?? 0)" },
+              .set(\.author) { _ in id }, .set(\.uuid) { _ in UUID() },
+              .set("added") { .attribute($0.map(AttributeValue.date) ?? .null) },
+            ]))
+        return []
+      } catch BatchError.invalid(let found) {
+        return found
+      }
+    }
+    let found = try mistakes([Date(), Date(timeIntervalSinceReferenceDate: .nan), nil])
+    #expect(found.map(\.row) == [1, 2] && found.map(\.reason) == [.notANumber, .missingValue])
+    #expect(throws: BatchError.self) {
+      try context.execute(
+        BatchInsertRequest<Book>(
+          [Double.infinity],
+          columns: [
+            .set(\.title) { _ in "A" }, .set(\.isbn) { _ in "1" }, .set(\.author) { _ in id },
+            .set(\.uuid) { _ in UUID() }, .set(\.added) { Date(timeIntervalSinceReferenceDate: $0) },
+          ]))
+    }
+    #expect(try Book.count(in: context) == 0)
+  }
+
   @Test func aRowWithTakenUniqueValuesIsRefusedKeptOrUpdatesTheOther() throws {
     try context.execute(request([Record("A", "1", 1)]))
     #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: 1)) {
