@@ -89,32 +89,26 @@ import Testing
 
   @Test func aDateThatIsNoneIsRefusedAndAMissingValueToo() throws {
     let id = author.objectID
-    func mistakes(_ dates: [Date?]) throws -> [BatchMistake] {
+    func reasons(_ added: BatchColumn<Book, Date?>) throws -> [Int?: ValidationError.Reason] {
+      let request = BatchInsertRequest<Book>(
+        [Date(), Date(timeIntervalSinceReferenceDate: .nan), nil],
+        columns: [
+          .set("title") { _ in "A" }, .set("isbn") { _ in .value(UUID().uuidString) },
+          .set("author") { _ in .object(id) }, .set("uuid") { _ in .value(UUID()) }, added,
+        ])
       do {
-        try context.execute(
-          BatchInsertRequest<Book>(
-            dates,
-            columns: [
-              .set(\.title) { _ in "A" }, .set(\.isbn) { "\($0?.timeIntervalSinceReferenceDate ?? 0)" },
-              .set(\.author) { _ in id }, .set(\.uuid) { _ in UUID() },
-              .set("added") { .attribute($0.map(AttributeValue.date) ?? .null) },
-            ]))
-        return []
+        try context.execute(request)
+        return [:]
       } catch BatchError.invalid(let found) {
-        return found
+        return Dictionary(found.map { ($0.row, $0.reason) }) { first, _ in first }
       }
     }
-    let found = try mistakes([Date(), Date(timeIntervalSinceReferenceDate: .nan), nil])
-    #expect(found.map(\.row) == [1, 2] && found.map(\.reason) == [.notANumber, .missingValue])
-    #expect(throws: BatchError.self) {
-      try context.execute(
-        BatchInsertRequest<Book>(
-          [Double.infinity],
-          columns: [
-            .set(\.title) { _ in "A" }, .set(\.isbn) { _ in "1" }, .set(\.author) { _ in id },
-            .set(\.uuid) { _ in UUID() }, .set(\.added) { Date(timeIntervalSinceReferenceDate: $0) },
-          ]))
+    let byName = BatchColumn<Book, Date?>.set("added") { .attribute($0.map(AttributeValue.date) ?? .null) }
+    #expect(try reasons(byName) == [1: .notANumber, 2: .missingValue])
+    let typed = BatchColumn<Book, Date?>.set(\.added) {
+      $0 ?? Date(timeIntervalSinceReferenceDate: .infinity)
     }
+    #expect(try reasons(typed) == [1: .notANumber, 2: .notANumber])
     #expect(try Book.count(in: context) == 0)
   }
 
