@@ -88,7 +88,7 @@ let package = Package(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
-      name: "CDXcodeTests", dependencies: ["CDXcode", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CDXcodeTests", dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel"], swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),

@@ -13,8 +13,9 @@ final class SourceDatabase {
 
   var url: URL { files.url }
 
-  init(_ url: URL) throws(CoreDataStoreError) {
-    files = try SourceFiles(url)
+  /// - Parameter ignoresJournal: Whether the file alone is looked at, whatever a program has left beside it.
+  init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
+    files = try SourceFiles(url, ignoresJournal: ignoresJournal)
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
     var opened: OpaquePointer?
     guard sqlite3_open_v2(files.uri, &opened, flags, nil) == SQLITE_OK, let opened else {

@@ -1,8 +1,5 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import Foundation  // FileHandle
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -46,7 +43,7 @@ final class SourceFiles {
     }
   }
 
-  init(_ url: URL) throws(CoreDataStoreError) {
+  init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
     self.url = url
     let given = url.path(percentEncoded: false)
     path =
@@ -57,7 +54,9 @@ final class SourceFiles {
     let header = try readHeader()
     let isWAL = header[18] == 2 || header[19] == 2
     state = states
-    if (size("-wal") ?? 0) > 0 || isHot(journal: path + "-journal") {
+    if ignoresJournal {
+      uri = Self.uri(path) + "?mode=ro&immutable=1"
+    } else if (size("-wal") ?? 0) > 0 || isHot(journal: path + "-journal") {
       uri = Self.uri(try makeCopy()) + "?mode=rw"
     } else {
       uri = Self.uri(path) + (isWAL ? "?mode=ro&immutable=1" : "?mode=ro")

@@ -36,6 +36,11 @@ final class CoreDataSource {
     return schema.has(table) ? schema.name(of: table) : nil
   }
 
+  /// The columns of a table by their names in capitals.
+  func columns(of table: String) throws(CoreDataStoreError) -> [String: SourceSchema.Column] {
+    try schema.columns(of: table)
+  }
+
   /// The counts of rows by the numbers of entities; `nil` is for those that have none.
   func counts(in table: String) throws(CoreDataStoreError) -> [Int64?: Int64] {
     try schema.require(["Z_PK", "Z_ENT"], in: table)

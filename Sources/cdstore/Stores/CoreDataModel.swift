@@ -1,0 +1,33 @@
+import CDModel
+import CDSchema
+import CDXcode
+import Foundation
+
+/// The model of a store of Core Data.
+enum CoreDataModel {
+  /// Xcode's own, or that which was made of it.
+  static func load(_ path: String) throws -> ManagedObjectModel {
+    guard isXcodes(path) else { return try ModelSource.load(path, version: nil) }
+    let result: XcodeImport
+    do {
+      result = XcodeImporter(try XcodeBundle(contentsOf: path)).run(id: UUID())
+    } catch { throw Problem("\(error)") }
+    guard let model = result.model else {
+      let errors = result.diagnostics.filter { $0.severity == .error }
+      throw Problem(
+        errors.map(\.description).joined(separator: "\n")
+          + "\nmake a model of it with 'cdgen import', and name that with --model")
+    }
+    return model
+  }
+
+  static func isXcodes(_ path: String) -> Bool {
+    let name = URL(filePath: path).pathExtension
+    return name == "xcdatamodeld" || name == "xcdatamodel"
+  }
+
+  /// The number, and the name that the version has in Xcode.
+  static func title(_ version: ModelVersion) -> String {
+    "\(version.number)\(version.label.map { " ('\($0)')" } ?? "")"
+  }
+}
