@@ -32,7 +32,7 @@ import Testing
         == [["1", "3", "Ada", "86400.5"], ["2", "1", "Brontë", "NULL"]])
     #expect(
       try store.copied(
-        "SELECT _pk, _version, _entity, title, rank_, pages, \"Book.note\", \"Magazine.note\", issue FROM Item "
+        "SELECT _pk, _version, _entity, title, rank, pages, \"Book.note\", \"Magazine.note\", issue FROM Item "
           + "ORDER BY _pk") == [
           ["1", "1", "Book", "One", "11", "100", "first", "NULL", "NULL"],
           ["2", "1", "Book", "Two", "NULL", "200", "NULL", "NULL", "NULL"],

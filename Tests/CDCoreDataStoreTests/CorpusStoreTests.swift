@@ -1,6 +1,7 @@
 import CDCoreDataStore
 import CDModel
 import CDRuntime
+import CDSchema
 import CDXcode
 import Foundation
 import Testing

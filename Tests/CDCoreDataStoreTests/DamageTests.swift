@@ -65,9 +65,7 @@ import Testing
   @Test func aPropertyListThatUnfoldsIsRefused() throws {
     // Each of 40 lists has the next one sixteen times.
     var bytes = Array("bplist00".utf8)
-    var offsets: [UInt8] = []
     for next in UInt8(1)...40 {
-      offsets.append(UInt8(bytes.count - 8))
       bytes += [0xAE] + [UInt8](repeating: next, count: 14)
     }
     let table = bytes.count
@@ -81,8 +79,8 @@ import Testing
   }
 
   @Test func aFileThatIsCutOffIsRefusedWhereverItIsCut() throws {
-    let whole = try Data(contentsOf: ShelfStore().url)
     let store = try ShelfStore()
+    let whole = try Data(contentsOf: store.url)
     for length in stride(from: 0, to: whole.count, by: 1021) {
       try whole.prefix(length).write(to: store.url)
       let message = try error(store)
@@ -92,8 +90,8 @@ import Testing
 
   /// Every byte of some hundred is another one. What matters is that there is an error or a copy, and no crash.
   @Test func noChangedByteEndsTheProgram() throws {
-    let whole = [UInt8](try Data(contentsOf: ShelfStore().url))
     let store = try ShelfStore()
+    let whole = [UInt8](try Data(contentsOf: store.url))
     var generator = SplitMix(state: 7)
     for _ in 0..<300 {
       var bytes = whole

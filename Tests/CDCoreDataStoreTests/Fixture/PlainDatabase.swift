@@ -38,11 +38,9 @@ final class PlainDatabase {
           switch sqlite3_column_type(statement, column) {
           case SQLITE_NULL: "NULL"
           case SQLITE_BLOB:
-            "x'"
-              + Data(
-                bytes: sqlite3_column_blob(statement, column) ?? UnsafeRawPointer(bitPattern: 1)!,
-                count: Int(sqlite3_column_bytes(statement, column))
-              ).map { String(format: "%02x", $0) }.joined() + "'"
+            sqlite3_column_blob(statement, column).map { start in
+              Self.hex(Data(bytes: start, count: Int(sqlite3_column_bytes(statement, column))))
+            } ?? "x''"
           default: String(cString: sqlite3_column_text(statement, column))
           }
         })

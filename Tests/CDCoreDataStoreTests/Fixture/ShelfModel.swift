@@ -1,4 +1,5 @@
 import CDModel
+import CDSchema
 import CDXcode
 import Foundation
 
@@ -72,6 +73,8 @@ enum ShelfModel {
     """
   }
 
+  private static let id = UUID(uuid: (11, 11, 45, 82, 142, 90, 79, 11, 158, 12, 125, 91, 13, 47, 106, 17))
+
   /// The model of some of the versions.
   static func model(_ texts: [String] = [element(1), element(2)]) throws -> ManagedObjectModel {
     let versions = texts.enumerated().map { place, text in
@@ -79,7 +82,7 @@ enum ShelfModel {
         name: place == 0 ? "Shelf" : "Shelf \(place + 1)", path: "Shelf \(place + 1)", contents: Array(text.utf8))
     }
     let bundle = XcodeBundle(name: "Shelf", path: "Shelf.xcdatamodeld", versions: versions)
-    let result = XcodeImporter(bundle).run(id: UUID(uuidString: "0B0B2D52-8E5A-4F0B-9E0C-7D5B0D2F6A11")!)
+    let result = XcodeImporter(bundle).run(id: id)
     guard let model = result.model else {
       throw PlainDatabase.Failure(message: result.diagnostics.map(\.description).joined(separator: "\n"))
     }
