@@ -88,9 +88,11 @@ let package = Package(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
-      name: "CDXcodeTests", dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CDXcodeTests", dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel"],
+      swiftSettings: settings),
     .testTarget(
-      name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
+      name: "CDGeneratorTests",
+      dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
     .testTarget(
@@ -109,7 +111,9 @@ let package = Package(
       name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS"], swiftSettings: settings),
     .testTarget(
       name: "CDCoreDataStoreTests",
-      dependencies: ["CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDModel", "CDPropertyList", "CSQLite"],
+      dependencies: [
+        "CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDModel", "CDPropertyList", "CSQLite",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel", "CSQLite"],

@@ -25,29 +25,95 @@ import Testing
     ("DROP TABLE Z_METADATA", "FILE is no store of Core Data: it has no table Z_METADATA"),
     ("DROP TABLE Z_PRIMARYKEY", "FILE is no store of Core Data: it has no table Z_PRIMARYKEY"),
     ("DELETE FROM Z_METADATA", "the store FILE is damaged: Z_METADATA has no row"),
-    ("INSERT INTO Z_METADATA SELECT 2, Z_UUID, Z_PLIST FROM Z_METADATA", "the store FILE is damaged: Z_METADATA has more than one row"),
+    (
+      "INSERT INTO Z_METADATA SELECT 2, Z_UUID, Z_PLIST FROM Z_METADATA",
+      "the store FILE is damaged: Z_METADATA has more than one row"
+    ),
     ("UPDATE Z_METADATA SET Z_UUID = 'me'", "the store FILE is damaged: Z_METADATA has no UUID"),
-    ("UPDATE Z_METADATA SET Z_PLIST = NULL", "the store FILE is damaged: Z_METADATA has no property list, or one of more than 67108864 bytes"),
-    ("UPDATE Z_METADATA SET Z_PLIST = zeroblob(70000000)", "the store FILE is damaged: Z_METADATA has no property list, or one of more than 67108864 bytes"),
-    ("UPDATE Z_METADATA SET Z_PLIST = x'62706c6973743030'", "the store FILE is damaged: the property list of Z_METADATA cannot be read"),
-    ("UPDATE Z_METADATA SET Z_PLIST = 'text'", "the store FILE is damaged: the property list of Z_METADATA cannot be read"),
-    ("ALTER TABLE Z_METADATA RENAME COLUMN Z_PLIST TO Z_LIST", "FILE is no store of Core Data: Z_METADATA has no column Z_PLIST"),
-    ("UPDATE Z_PRIMARYKEY SET Z_SUPER = CASE Z_ENT WHEN 3 THEN 4 ELSE 3 END WHERE Z_ENT IN (3, 4)", "the store FILE is damaged: 'Book' inherits from itself by Z_SUPER"),
-    ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 3 WHERE Z_ENT = 3", "the store FILE is damaged: 'Book' inherits from itself by Z_SUPER"),
-    ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 999 WHERE Z_ENT = 3", "the store FILE is damaged: 'Book' inherits from entity 999, which Z_PRIMARYKEY has not"),
-    ("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Book' WHERE Z_ENT = 4", "the store FILE is damaged: Z_PRIMARYKEY has 'Book', or its number, twice"),
-    ("UPDATE Z_PRIMARYKEY SET Z_NAME = NULL WHERE Z_ENT = 4", "the store FILE is damaged: a row of Z_PRIMARYKEY has no number or no name"),
-    ("UPDATE ZITEM SET Z_ENT = 99 WHERE Z_PK = 1", "the store FILE is damaged: 1 rows of ZITEM are of entity 99, which it has not"),
-    ("UPDATE ZITEM SET Z_ENT = NULL WHERE Z_PK = 1", "the store FILE is damaged: 1 rows of ZITEM are of entity NULL, which it has not"),
-    ("UPDATE ZITEM SET Z_ENT = 7 WHERE Z_PK = 1", "the store FILE is damaged: 1 rows of ZITEM are of entity 7, which it has not"),
-    ("UPDATE ZITEM SET Z_ENT = 2 WHERE Z_PK = 1", "the store FILE is damaged: 1 rows of ZITEM are of 'Item', which is abstract"),
-    ("DROP TABLE ZTAG; CREATE VIEW ZTAG AS SELECT 1 Z_PK, 7 Z_ENT, 1 Z_OPT, 'x' ZNAME", "FILE is no store of Core Data: ZTAG is no plain table"),
-    ("ALTER TABLE Z_PRIMARYKEY RENAME TO P; CREATE VIEW Z_PRIMARYKEY AS SELECT * FROM P", "FILE is no store of Core Data: Z_PRIMARYKEY is no plain table"),
-    ("DROP TABLE ZTAG; CREATE VIRTUAL TABLE ZTAG USING fts5(Z_PK, Z_ENT, Z_OPT, ZNAME)", "FILE is no store of Core Data: ZTAG is no plain table"),
-    ("DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK INTEGER, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)", "FILE is no store of Core Data: Z_PK is not the key of ZTAG"),
-    ("DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK TEXT PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)", "FILE is no store of Core Data: Z_PK is not the key of ZTAG"),
-    ("ALTER TABLE ZTAG ADD COLUMN ZSUM INTEGER AS (Z_PK + 1)", "FILE is no store of Core Data: ZTAG has columns that are calculated"),
-    ("UPDATE ZTAG SET Z_PK = -3 WHERE Z_PK = 3; DELETE FROM Z_3TAGS", "the store FILE cannot be read, and was left as it is: a row of 'Tag' is not as it should be"),
+    (
+      "UPDATE Z_METADATA SET Z_PLIST = NULL",
+      "the store FILE is damaged: Z_METADATA has no property list, or one of more than 67108864 bytes"
+    ),
+    (
+      "UPDATE Z_METADATA SET Z_PLIST = zeroblob(70000000)",
+      "the store FILE is damaged: Z_METADATA has no property list, or one of more than 67108864 bytes"
+    ),
+    (
+      "UPDATE Z_METADATA SET Z_PLIST = x'62706c6973743030'",
+      "the store FILE is damaged: the property list of Z_METADATA cannot be read"
+    ),
+    (
+      "UPDATE Z_METADATA SET Z_PLIST = 'text'",
+      "the store FILE is damaged: the property list of Z_METADATA cannot be read"
+    ),
+    (
+      "ALTER TABLE Z_METADATA RENAME COLUMN Z_PLIST TO Z_LIST",
+      "FILE is no store of Core Data: Z_METADATA has no column Z_PLIST"
+    ),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_SUPER = CASE Z_ENT WHEN 3 THEN 4 ELSE 3 END WHERE Z_ENT IN (3, 4)",
+      "the store FILE is damaged: 'Book' inherits from itself by Z_SUPER"
+    ),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_SUPER = 3 WHERE Z_ENT = 3",
+      "the store FILE is damaged: 'Book' inherits from itself by Z_SUPER"
+    ),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_SUPER = 999 WHERE Z_ENT = 3",
+      "the store FILE is damaged: 'Book' inherits from entity 999, which Z_PRIMARYKEY has not"
+    ),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_NAME = 'Book' WHERE Z_ENT = 4",
+      "the store FILE is damaged: Z_PRIMARYKEY has 'Book', or its number, twice"
+    ),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_NAME = NULL WHERE Z_ENT = 4",
+      "the store FILE is damaged: a row of Z_PRIMARYKEY has no number or no name"
+    ),
+    (
+      "UPDATE ZITEM SET Z_ENT = 99 WHERE Z_PK = 1",
+      "the store FILE is damaged: 1 rows of ZITEM are of entity 99, which it has not"
+    ),
+    (
+      "UPDATE ZITEM SET Z_ENT = NULL WHERE Z_PK = 1",
+      "the store FILE is damaged: 1 rows of ZITEM are of entity NULL, which it has not"
+    ),
+    (
+      "UPDATE ZITEM SET Z_ENT = 7 WHERE Z_PK = 1",
+      "the store FILE is damaged: 1 rows of ZITEM are of entity 7, which it has not"
+    ),
+    (
+      "UPDATE ZITEM SET Z_ENT = 2 WHERE Z_PK = 1",
+      "the store FILE is damaged: 1 rows of ZITEM are of 'Item', which is abstract"
+    ),
+    (
+      "DROP TABLE ZTAG; CREATE VIEW ZTAG AS SELECT 1 Z_PK, 7 Z_ENT, 1 Z_OPT, 'x' ZNAME",
+      "FILE is no store of Core Data: ZTAG is no plain table"
+    ),
+    (
+      "ALTER TABLE Z_PRIMARYKEY RENAME TO P; CREATE VIEW Z_PRIMARYKEY AS SELECT * FROM P",
+      "FILE is no store of Core Data: Z_PRIMARYKEY is no plain table"
+    ),
+    (
+      "DROP TABLE ZTAG; CREATE VIRTUAL TABLE ZTAG USING fts5(Z_PK, Z_ENT, Z_OPT, ZNAME)",
+      "FILE is no store of Core Data: ZTAG is no plain table"
+    ),
+    (
+      "DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK INTEGER, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)",
+      "FILE is no store of Core Data: Z_PK is not the key of ZTAG"
+    ),
+    (
+      "DROP TABLE ZTAG; CREATE TABLE ZTAG (Z_PK TEXT PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR)",
+      "FILE is no store of Core Data: Z_PK is not the key of ZTAG"
+    ),
+    (
+      "ALTER TABLE ZTAG ADD COLUMN ZSUM INTEGER AS (Z_PK + 1)",
+      "FILE is no store of Core Data: ZTAG has columns that are calculated"
+    ),
+    (
+      "UPDATE ZTAG SET Z_PK = -3 WHERE Z_PK = 3; DELETE FROM Z_3TAGS",
+      "the store FILE cannot be read, and was left as it is: a row of 'Tag' is not as it should be"
+    ),
   ]) func aFileThatCoreDataWouldNotLeaveIsRefused(sql: String, message: String) throws {
     #expect(try error(ShelfStore(extra: [sql])) == message)
   }
@@ -84,7 +150,9 @@ import Testing
     for length in stride(from: 0, to: whole.count, by: 1021) {
       try whole.prefix(length).write(to: store.url)
       let message = try error(store)
-      #expect(message.hasPrefix("the store FILE is damaged") || message == "FILE is no SQLite database", "\(length)")
+      #expect(
+        message.hasPrefix("the store FILE is damaged") || message == "FILE is no SQLite database", "\(length)"
+      )
     }
   }
 
@@ -93,9 +161,11 @@ import Testing
     let store = try ShelfStore()
     let whole = [UInt8](try Data(contentsOf: store.url))
     var generator = SplitMix(state: 7)
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       var bytes = whole
-      for _ in 0..<8 { bytes[Int(generator.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: generator.next()) }
+      for _ in 0..<8 {
+        bytes[Int(generator.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: generator.next())
+      }
       try Data(bytes).write(to: store.url)
       try? FileManager.default.removeItem(at: store.copy)
       _ = try error(store)

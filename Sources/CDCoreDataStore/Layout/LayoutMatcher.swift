@@ -172,7 +172,8 @@ struct LayoutMatcher {
     used.insert("\(table).\(name)")
     layout.columns[wanted.property] = column.name
     if !wanted.types.isEmpty, !wanted.types.contains(ColumnTypes.family(column.type)) {
-      differences.append("\(wanted.title) has the column \(name) of \(table), which is of type \(column.type)")
+      differences.append(
+        "\(wanted.title) has the column \(name) of \(table), which is of type \(column.type)")
     }
     guard wanted.ordersInverse else { return }
     let position = "Z_FOK_" + name.dropFirst()
@@ -180,38 +181,49 @@ struct LayoutMatcher {
       used.insert("\(table).\(position)")
       layout.positions[wanted.property] = found.name
     } else {
-      differences.append("\(table) has no column \(position) for the order that \(wanted.title) has a place in")
+      differences.append(
+        "\(table) has no column \(position) for the order that \(wanted.title) has a place in")
     }
   }
 
   /// Which of several properties of one name, of entities that are no relatives in a line, has which column.
   ///
   /// Core Data numbers them as it numbers the entities; a migration in place has added later ones at the end. So where
-  /// an entity's rows have values decides, and the order does for the others.
+  /// an entity's rows have values decides, and the order does for the others. A migration may also have given a new
+  /// column's default to rows of all entities: what nobody else can have is settled first.
   private mutating func settled(
     _ group: [Wanted], _ free: [String], of table: String, _ columns: [String: SourceSchema.Column]
   ) throws(CoreDataStoreError) -> [(Wanted, String?)] {
     guard group.count > 1 else { return group.map { ($0, free.first) } }
-    var result = [String?](repeating: nil, count: group.count)
-    var left = free
-    for (place, wanted) in group.enumerated() {
+    var evidence: [Set<String>] = []
+    for wanted in group {
       let kinds =
         [wanted.property.entity] + layout.graph.descendants(of: wanted.property.entity).map(\.name)
-      var evidence: Set<String> = []
+      var found: Set<String> = []
       for number in kinds.compactMap({ layout.numbers[$0] }) {
         let counts = try usage.counts(schema.name(of: table), columns: columns, entity: number)
-        evidence.formUnion(free.filter { counts[$0] != nil })
+        found.formUnion(free.filter { counts[$0] != nil })
       }
-      guard let column = evidence.first else { continue }
-      guard evidence.count == 1, left.contains(column) else {
-        differences.append("the rows of several entities have values in the column of \(wanted.title)")
-        continue
-      }
+      evidence.append(found)
+    }
+    var result = [String?](repeating: nil, count: group.count)
+    var left = free
+    func take(_ column: String, for place: Int) {
       result[place] = column
       left.removeAll { $0 == column }
     }
-    for place in group.indices where result[place] == nil && !left.isEmpty {
-      result[place] = left.removeFirst()
+    for (place, wanted) in group.enumerated() where evidence[place].count == 1 {
+      guard let column = evidence[place].first else { continue }
+      if left.contains(column) {
+        take(column, for: place)
+      } else {
+        differences.append("the rows of another entity have values in the column of \(wanted.title)")
+      }
+    }
+    for place in group.indices where result[place] == nil {
+      if let column = left.first(where: { evidence[place].contains($0) }) ?? left.first {
+        take(column, for: place)
+      }
     }
     return Array(zip(group, result))
   }

@@ -77,7 +77,7 @@ struct StoreReading {
     }
   }
 
-  /// Rows of no entity, and values of entities that have no such property.
+  /// Rows of no entity, and values in columns of other entities.
   private mutating func checkTable(of root: String) throws(CoreDataStoreError) {
     guard let table = layout.tables[root] else { return }
     let names = layout.names
@@ -86,7 +86,8 @@ struct StoreReading {
       guard let name = number.flatMap({ names[$0] }), layout.graph.root(of: name)?.name == root else {
         throw .damaged(
           source.url,
-          reason: "\(count) rows of \(table) are of entity \(number.map(String.init) ?? "NULL"), which it has not")
+          reason:
+            "\(count) rows of \(table) are of entity \(number.map(String.init) ?? "NULL"), which it has not")
       }
       if layout.graph.entity(name)?.isAbstract == true {
         throw .damaged(source.url, reason: "\(count) rows of \(table) are of '\(name)', which is abstract")
@@ -104,8 +105,10 @@ struct StoreReading {
         }.map { $0.value.uppercased() })
       let used = try source.usage.counts(table, columns: columns, entity: number)
       for (column, count) in used.sorted(by: { $0.key < $1.key }) where foreign.contains(column) {
-        report.lose(
-          name, nil, column, "\(count) objects have a value in this column, which is another entity's")
+        // A migration in place gives a new column's default to all rows, and Core Data never shows it.
+        report.remarks.append(
+          "\(count) objects of '\(name)' have a value in \(table).\(column), the column of another entity, which is not "
+            + "taken over")
       }
     }
   }
@@ -120,7 +123,8 @@ struct StoreReading {
     for entity in layout.graph.version.entities where layout.numbers[entity.name] != nil {
       for relationship in entity.relationships where StoredName.isTransient(relationship) {
         report.remarks.append(
-          "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so that it has nothing to take over")
+          "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so that it has nothing to take over"
+        )
       }
     }
     if source.entities.all.count > source.entities.ofModel.count {

@@ -11,7 +11,7 @@ public struct CoreDataLosses: Hashable, Sendable {
   public struct Loss: Hashable, Sendable, CustomStringConvertible {
     /// The object's entity.
     public let entity: String
-    /// The object's number in its table, `Z_PK`; nil where it is about more than one.
+    /// The object's number in its table, `Z_PK`; nil where the store has none.
     public let key: Int64?
     /// The attribute or relationship.
     public let property: String

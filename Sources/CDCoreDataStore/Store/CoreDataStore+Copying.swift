@@ -32,8 +32,10 @@ extension CoreDataStore {
   /// Makes a store of cdgen of it, of the same version of the model, with the same UUID and the same keys.
   ///
   /// ```swift
-  /// let copy = try CoreDataStore(at: old).copy(to: .sqlite(new), model: LibraryModel.managedObjectModel)
-  /// let container = try PersistentContainer(for: LibraryModel.self, at: new)  // migrates it, if it is of an older one
+  /// let new = url.appendingPathExtension("new")
+  /// try CoreDataStore(at: url).copy(to: .sqlite(new), model: LibraryModel.model)
+  /// // Opening it migrates it, if it is of an older version.
+  /// let container = try PersistentContainer(for: LibraryModel.self, at: new)
   /// ```
   ///
   /// - Parameters:

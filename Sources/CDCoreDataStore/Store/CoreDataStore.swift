@@ -11,8 +11,8 @@ public import CDModel
 /// ```swift
 /// let store = try CoreDataStore(at: url)
 /// for entity in store.entities { print(entity.name, entity.count) }
-/// let version = try store.version(in: model)
-/// let copy = try store.copy(to: .sqlite(newURL), model: model)
+/// print(try store.version(in: model).number)
+/// let copy = try store.copy(to: .sqlite(url.appendingPathExtension("new")), model: model)
 /// for remark in copy.remarks { print(remark) }
 /// ```
 ///

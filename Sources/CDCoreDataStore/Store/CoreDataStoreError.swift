@@ -8,7 +8,7 @@
 ///
 /// ```swift
 /// do {
-///   _ = try store.version(in: model)
+///   _ = try CoreDataStore(at: url).version(in: model)
 /// } catch CoreDataStoreError.noFittingVersion(_, _, let differences) {
 ///   for (number, found) in differences.sorted(by: { $0.key < $1.key }) {
 ///     print(number, found.joined(separator: "; "))

@@ -14,9 +14,9 @@ import Synchronization
 ///
 /// ```swift
 /// let store = try CoreDataStore(at: url)
-/// let model = try store.managedObjectModel(in: model)
-/// let container = PersistentContainer(
-///   try PersistentStoreCoordinator(model: model, at: .custom(url, CoreDataStoreFormat(model: model))))
+/// let ofStore = try store.managedObjectModel(in: model)
+/// let container = try PersistentContainer(
+///   PersistentStoreCoordinator(model: ofStore, at: .custom(url, CoreDataStoreFormat(model: ofStore))))
 /// ```
 ///
 /// All objects are in memory then, large values included; a save throws `StoreError.readOnly`.
