@@ -110,7 +110,9 @@ public struct CoreDataStore: Hashable, Sendable {
 
   /// A model with the store's version as its current one.
   ///
-  /// - Parameter version: The number of the version that it is to be; nil to find out.
+  /// - Parameters:
+  ///   - model: The model, one of whose versions is the store's.
+  ///   - version: The number of the version that it is to be; nil to find out.
   /// - Throws: ``CoreDataStoreError``.
   public func managedObjectModel(
     in model: ManagedObjectModel, version: Int? = nil

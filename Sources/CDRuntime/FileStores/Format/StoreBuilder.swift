@@ -104,9 +104,12 @@ public final class StoreBuilder {
   /// ```swift
   /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
   ///   let tables = try builder.begin(
-  ///     model: model, storeID: storeID, entities: ["Category", "ToDo"], values: ["origin": input.url.path()])
+  ///     model: ToDoModel.model, storeID: id(of: input.url), entities: ["Category", "ToDo"],
+  ///     values: ["origin": input.url.path()])
   ///   for table in tables where table.kind == .objects { print(table.name, table.columns.count) }
   /// }
+  ///
+  /// func id(of url: URL) -> UUID { UUID() }  // Read from the file.
   /// ```
   ///
   /// - Parameters:
