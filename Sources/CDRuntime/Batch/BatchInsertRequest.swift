@@ -4,8 +4,8 @@
 /// goes to which attribute is said once, by a column each:
 ///
 /// ```swift
-/// struct Record { var name: String, born: Date? }
-/// let records = (1...100_000).lazy.map { Record(name: "Author \($0)", born: $0 % 2 == 0 ? now : nil) }
+/// typealias Record = (name: String, born: Date?)
+/// let records = (1...100_000).lazy.map { Record("Author \($0)", $0 % 2 == 0 ? now : nil) }
 /// let request = BatchInsertRequest<Author>(
 ///   records, columns: [.set(\.name) { $0.name }, .set(\.born) { $0.born }])
 /// let result = try context.execute(request)

@@ -47,7 +47,9 @@ extension PersistentStoreCoordinator.StoreLocation {
   /// let container = PersistentContainer(try PersistentStoreCoordinator(for: ToDoModel.self, at: location))
   /// ```
   ///
-  /// - Parameter formats: The app's own, which are asked first.
+  /// - Parameters:
+  ///   - url: The file.
+  ///   - formats: The app's own, which are asked first.
   /// - Returns: ``sqlite(_:)`` where there is no file, or an empty one.
   /// - Throws: ``StoreError/notADatabase(_:)`` for a file of no known kind, or what the system says.
   public init(recognizing url: URL, formats: [any StoreFormat] = []) throws {

@@ -20,7 +20,10 @@ extension PersistentStoreCoordinator {
   ///   at: url, to: .xml(url.appendingPathExtension("xml")))
   /// ```
   ///
-  /// - Parameter formats: The app's own, where the store may be of one of them.
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - location: Where the copy goes, and of what kind it is.
+  ///   - formats: The app's own, where the store may be of one of them.
   /// - Throws: ``StoreError``, for one where there is a file already; nothing has been made then.
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []

@@ -74,9 +74,10 @@ extension PersistentStoreMetadata {
 extension PersistentStoreCoordinator {
   /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
   ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - formats: The app's own, where the store may be of one of them.
   /// - Throws: ``StoreError`` where there is no store that this release can read.
-  ///
-  /// - Parameter formats: The app's own, where the store may be of one of them.
   public static func metadata(
     forStoreAt url: URL, formats: [any StoreFormat] = []
   ) throws -> PersistentStoreMetadata {

@@ -131,10 +131,13 @@ import Testing
       count.left = points
       var failed = false
       do {
-        try MigrationFaults.$hook.withValue({ _ in
+        let hook: @Sendable (String) throws -> Void = { _ in
           if count.left == 0 { throw Fault() }
           count.left -= 1
-        }) { try fixture.open(model) { $0.location = kind.location(fixture.url) } }
+        }
+        try MigrationFaults.$hook.withValue(hook) {
+          try fixture.open(model) { $0.location = kind.location(fixture.url) }
+        }
       } catch { failed = true }
       guard failed else { break }
       points += 1

@@ -34,7 +34,11 @@
 ///     throw StoreFormatError(.syntax("this example does not read"))
 ///   }
 /// }
+/// ```
 ///
+/// A store is opened with its format:
+///
+/// ```swift
 /// let location = PersistentStoreCoordinator.StoreLocation.custom(url, LineFormat())
 /// ```
 ///
