@@ -9,10 +9,7 @@ import Testing
   private static let country = "ALTER TABLE ZAUTHOR ADD COLUMN ZCOUNTRY VARCHAR"
 
   private func error(_ store: ShelfStore, _ model: ManagedObjectModel) -> CoreDataStoreError? {
-    do throws(CoreDataStoreError) {
-      _ = try CoreDataStore(at: store.url).version(in: model)
-      return nil
-    } catch { return error }
+    #expect(throws: CoreDataStoreError.self) { try CoreDataStore(at: store.url).version(in: model) }
   }
 
   private func number(_ store: ShelfStore, _ model: ManagedObjectModel) throws -> Int {
@@ -29,7 +26,8 @@ import Testing
 
   @Test func whatDiffersIsNamedVersionByVersion() throws {
     let store = try ShelfStore(extra: [
-      "ALTER TABLE ZAUTHOR DROP COLUMN ZBIRTH", "ALTER TABLE ZTAG ADD COLUMN ZHUE INTEGER", "UPDATE ZTAG SET ZHUE = 1",
+      "ALTER TABLE ZAUTHOR DROP COLUMN ZBIRTH", "ALTER TABLE ZTAG ADD COLUMN ZHUE INTEGER",
+      "UPDATE ZTAG SET ZHUE = 1",
     ])
     let found = try error(store, ShelfModel.model())
     guard case .noFittingVersion(_, "Shelf", let differences)? = found else {
@@ -49,14 +47,29 @@ import Testing
 
   @Test(arguments: [
     ("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Writer' WHERE Z_ENT = 1", "the store has no entity 'Author'"),
-    ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 1 WHERE Z_ENT = 4", "'Magazine' inherits from 'Author' in the store, and from 'Item' in the version"),
+    (
+      "UPDATE Z_PRIMARYKEY SET Z_SUPER = 1 WHERE Z_ENT = 4",
+      "'Magazine' inherits from 'Author' in the store, and from 'Item' in the version"
+    ),
     ("DROP TABLE ZTAG", "the store has no table ZTAG for 'Tag'"),
     ("DROP TABLE Z_3TAGS", "the store has no table for the pairs of 'tags' of 'Book'"),
     ("ALTER TABLE Z_3TAGS DROP COLUMN Z_FOK_7TAGS", "Z_3TAGS has no column Z_FOK_7TAGS for an order"),
-    ("ALTER TABLE ZITEM DROP COLUMN Z_FOK_AUTHOR", "ZITEM has no column Z_FOK_AUTHOR for the order that 'author' of 'Book' has a place in"),
-    ("ALTER TABLE ZTAG ADD COLUMN ZHUE INTEGER DEFAULT 5", "the version has nothing that the column ZHUE of ZTAG is for"),
-    ("CREATE TABLE ZHUE (Z_PK INTEGER PRIMARY KEY); INSERT INTO ZHUE VALUES (1)", "the version has nothing that the table ZHUE is for"),
-    ("ALTER TABLE ZTAG DROP COLUMN ZNAME; ALTER TABLE ZTAG ADD COLUMN ZNAME INTEGER", "'name' of 'Tag' has the column ZNAME of ZTAG, which is of type INTEGER"),
+    (
+      "ALTER TABLE ZITEM DROP COLUMN Z_FOK_AUTHOR",
+      "ZITEM has no column Z_FOK_AUTHOR for the order that 'author' of 'Book' has a place in"
+    ),
+    (
+      "ALTER TABLE ZTAG ADD COLUMN ZHUE INTEGER DEFAULT 5",
+      "the version has nothing that the column ZHUE of ZTAG is for"
+    ),
+    (
+      "CREATE TABLE ZHUE (Z_PK INTEGER PRIMARY KEY); INSERT INTO ZHUE VALUES (1)",
+      "the version has nothing that the table ZHUE is for"
+    ),
+    (
+      "ALTER TABLE ZTAG DROP COLUMN ZNAME; ALTER TABLE ZTAG ADD COLUMN ZNAME INTEGER",
+      "'name' of 'Tag' has the column ZNAME of ZTAG, which is of type INTEGER"
+    ),
   ]) func aStoreThatDiffersIsRefused(sql: String, difference: String) throws {
     let found = try error(ShelfStore(extra: [sql]), ShelfModel.model([ShelfModel.element(1)]))
     guard case .noFittingVersion(_, _, let differences)? = found else {
@@ -98,7 +111,8 @@ import Testing
     let store = try ShelfStore(extra: ["UPDATE ZITEM SET ZNOTE = ZNOTE1, ZNOTE1 = ZNOTE"])
     _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     #expect(
-      try store.copied("SELECT _pk, \"Book.note\", \"Magazine.note\" FROM Item WHERE _pk IN (1, 4) ORDER BY 1")
+      try store.copied(
+        "SELECT _pk, \"Book.note\", \"Magazine.note\" FROM Item WHERE _pk IN (1, 4) ORDER BY 1")
         == [["1", "first", "NULL"], ["4", "NULL", "glossy"]])
   }
 

@@ -62,7 +62,7 @@ public struct CoreDataStore: Hashable, Sendable {
   /// Reads what a store says of itself.
   ///
   /// - Throws: ``CoreDataStoreError``.
-  public init(at url: URL) throws(CoreDataStoreError) {
+  public init(at url: URL) throws {
     let source = try CoreDataSource(url)
     self.url = url
     storeID = source.metadata.storeID
@@ -104,7 +104,7 @@ public struct CoreDataStore: Hashable, Sendable {
   ///
   /// - Throws: ``CoreDataStoreError``: ``CoreDataStoreError/noFittingVersion(_:model:differences:)`` says what
   ///   differs in each version.
-  public func version(in model: ManagedObjectModel) throws(CoreDataStoreError) -> ModelVersion {
+  public func version(in model: ManagedObjectModel) throws -> ModelVersion {
     try CoreDataSource(url).layout(in: model, version: nil).version
   }
 
@@ -116,7 +116,7 @@ public struct CoreDataStore: Hashable, Sendable {
   /// - Throws: ``CoreDataStoreError``.
   public func managedObjectModel(
     in model: ManagedObjectModel, version: Int? = nil
-  ) throws(CoreDataStoreError) -> ManagedObjectModel {
+  ) throws -> ManagedObjectModel {
     var model = model
     model.currentVersionNumber = try CoreDataSource(url).layout(in: model, version: version).version.number
     return model
