@@ -49,14 +49,20 @@ import Testing
     #expect(
       try store.copied("SELECT _pk, author, sequel FROM Item ORDER BY _pk")
         == [["1", "1", "4"], ["2", "1", "NULL"], ["3", "2", "1"], ["4", "NULL", "NULL"]])
-    #expect(try store.copied("SELECT _pk FROM Item WHERE author = 1 ORDER BY \"author.position\"") == [["2"], ["1"]])
+    #expect(
+      try store.copied("SELECT _pk FROM Item WHERE author = 1 ORDER BY \"author.position\"") == [
+        ["2"], ["1"],
+      ])
     #expect(try store.copied("SELECT _pk, number, holder FROM Passport") == [["1", "P-1", "1"]])
     #expect(
       try store.copied("SELECT _target FROM \"Book.tags\" WHERE _source = 1 ORDER BY _position")
         == [["2"], ["3"], ["1"]])
-    #expect(try store.copied("SELECT _source FROM \"Book.tags\" WHERE _target = 1 ORDER BY 1") == [["1"], ["2"]])
     #expect(
-      try store.copied("SELECT _source, _target FROM \"Author.friends\" ORDER BY 1") == [["1", "2"], ["2", "1"]])
+      try store.copied("SELECT _source FROM \"Book.tags\" WHERE _target = 1 ORDER BY 1") == [["1"], ["2"]])
+    #expect(
+      try store.copied("SELECT _source, _target FROM \"Author.friends\" ORDER BY 1") == [
+        ["1", "2"], ["2", "1"],
+      ])
   }
 
   @Test func theIdentityOfStoreAndObjectsStays() throws {
@@ -82,7 +88,8 @@ import Testing
       "INSERT INTO ZSAMPLE (Z_PK, Z_ENT, Z_OPT, ZPRICE) VALUES (3, 6, 1, 120)",
     ])
     _ = try copy(store)
-    let list = "flag, small, middle, large, made, single, twice, substr(price, instr(price, ' ') + 1), text, link"
+    let list =
+      "flag, small, middle, large, made, single, twice, substr(price, instr(price, ' ') + 1), text, link"
     #expect(
       try store.copied("SELECT \(list) FROM Sample ORDER BY _pk") == [
         [
@@ -93,14 +100,32 @@ import Testing
         ["NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "120", "NULL", "NULL"],
       ])
     #expect(
-      try store.copied("SELECT hex(blob), hex(code), hex(color), words, hex(scan) FROM Sample ORDER BY _pk") == [
-        ["00FF", "000102030405060708090A0B0C0D0E0F", "62706C", #"["tea","\"milk\""]"#, "C0FFEE"],
-        ["", "", "", "NULL", ""], ["", "", "", "NULL", ""],
-      ])
+      try store.copied("SELECT hex(blob), hex(code), hex(color), words, hex(scan) FROM Sample ORDER BY _pk")
+        == [
+          ["00FF", "000102030405060708090A0B0C0D0E0F", "62706C", #"["tea","\"milk\""]"#, "C0FFEE"],
+          ["", "", "", "NULL", ""], ["", "", "", "NULL", ""],
+        ])
     #expect(
       try store.copied("SELECT typeof(blob), typeof(scan), typeof(color) FROM Sample ORDER BY _pk")
         == [["blob", "blob", "blob"], ["blob", "blob", "null"], ["null", "null", "null"]])
     #expect(try findings(store) == [])
+  }
+
+  @Test func decimalsOfAnySizeAreWrittenOut() throws {
+    let store = try ShelfStore(rows: [
+      "INSERT INTO ZSAMPLE (Z_PK, Z_ENT, Z_OPT, ZPRICE) VALUES (1, 6, 1, 1e30), (2, 6, 1, 1e-20), (3, 6, 1, -2.5), "
+        + "(4, 6, 1, 0.1), (5, 6, 1, 9007199254740993)"
+    ])
+    _ = try copy(store)
+    #expect(
+      try store.copied("SELECT substr(price, instr(price, ' ') + 1) FROM Sample ORDER BY _pk") == [
+        ["1000000000000000000000000000000"], ["0.00000000000000000001"], ["-2.5"], ["0.1"],
+        ["9007199254740993"],
+      ])
+    let large = try ShelfStore(rows: [
+      "INSERT INTO ZSAMPLE (Z_PK, Z_ENT, Z_OPT, ZPRICE) VALUES (1, 6, 1, 1e300)"
+    ])
+    #expect(throws: CoreDataStoreError.self) { try copy(large) }
   }
 
   @Test func externalDataComesFromItsFiles() throws {
@@ -117,7 +142,9 @@ import Testing
     _ = try copy(store)
     // What is large goes to a file here too.
     #expect(
-      try store.copied("SELECT typeof(scan), length(scan) FROM Sample ORDER BY _pk") == [["text", "36"], ["blob", "5"]])
+      try store.copied("SELECT typeof(scan), length(scan) FROM Sample ORDER BY _pk") == [
+        ["text", "36"], ["blob", "5"],
+      ])
     let model = try PersistentStoreCoordinator.metadata(forStoreAt: store.copy).managedObjectModel
     let context = try PersistentContainer(model: model, at: store.copy).newContext()
     let values = try context.fetch(FetchRequest<ManagedObject>(entityName: "Sample")).map { object in
@@ -135,6 +162,29 @@ import Testing
     let result = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     #expect(result.counts["Tag"] == 1)
     #expect(try PlainDatabase(store.copy).rows("SELECT name FROM Tag") == [["late"]])
+    #expect(try store.contents() == before)
+  }
+
+  /// A program that was killed while it wrote has left pages of both states in the file, and the old ones in the
+  /// journal.
+  @Test func aTransactionThatWasInterruptedIsRolledBack() throws {
+    let origin = try ShelfStore(rows: [
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
+        + "INSERT INTO ZTAG SELECT i, 7, 1, printf('%0300d', i) FROM n"
+    ])
+    let store = try ShelfStore()
+    let writer = try PlainDatabase(origin.url)
+    try writer.run("PRAGMA cache_size = 2; PRAGMA cache_spill = 1; BEGIN; UPDATE ZTAG SET ZNAME = 'gone'")
+    try FileManager.default.removeItem(at: store.url)
+    for name in ["Shelf.sqlite", "Shelf.sqlite-journal"] {
+      try FileManager.default.copyItem(
+        at: origin.folder.appending(path: name), to: store.folder.appending(path: name))
+    }
+    try writer.run("ROLLBACK")
+    let before = try store.contents()
+    #expect(before["Shelf.sqlite"] != (try origin.contents()["Shelf.sqlite"]))
+    _ = try copy(store)
+    #expect(try store.copied("SELECT count(*) FROM Tag WHERE length(name) = 300") == [["2000"]])
     #expect(try store.contents() == before)
   }
 }

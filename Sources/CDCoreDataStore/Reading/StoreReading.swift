@@ -117,6 +117,12 @@ struct StoreReading {
     for key in source.metadata.otherKeys {
       report.remarks.append("the store's metadata '\(key)' is no text and is not taken over")
     }
+    let (hashed, held) = (source.metadata.hashedEntities, Set(source.entities.ofModel.map(\.name)))
+    for name in hashed.isEmpty ? [] : hashed.symmetricDifference(held).sorted() {
+      report.remarks.append(
+        "'\(name)' is \(held.contains(name) ? "not " : "")among the hashes of the store's metadata, and "
+          + "\(held.contains(name) ? "" : "not ")in Z_PRIMARYKEY")
+    }
     for column in layout.emptyColumns {
       report.remarks.append("\(column) holds nothing, and the version has nothing that it is for")
     }

@@ -62,10 +62,7 @@ struct Info: ParsableCommand {
 
   private func describeCoreDataStore() throws {
     let found = try CoreDataStore(at: URL(filePath: store))
-    let version = try model.map { path in
-      let model = try CoreDataModel.load(path)
-      return "\(model.name), version \(CoreDataModel.title(try found.version(in: model)))"
-    }
+    let (version, problem) = try version(of: found)
     var lines = [
       ("type", "Core Data, SQLite"), ("store", found.storeID.uuidString),
       ("model", version ?? "not in the store; name it with --model to know the version"),
@@ -80,6 +77,21 @@ struct Info: ParsableCommand {
     Lines.write("")
     Lines.write(
       Lines.table(["Entity", "Objects"], found.entities.map { [$0.name, "\($0.count)"] }))
+    if let problem { throw problem }
+  }
+
+  /// The version of the model that a store of Core Data is of, in words, and why it is of none.
+  private func version(of found: CoreDataStore) throws -> (String?, CoreDataStoreError?) {
+    guard let model = try model.map(CoreDataModel.load) else { return (nil, nil) }
+    do {
+      return ("\(model.name), version \(CoreDataModel.title(try found.version(in: model)))", nil)
+    } catch CoreDataStoreError.severalFittingVersions(_, _, let numbers) {
+      let titles = model.versions.filter { numbers.contains($0.number) }.map(CoreDataModel.title)
+      return ("\(model.name), one of the versions \(titles.joined(separator: ", "))", nil)
+    } catch let error as CoreDataStoreError {
+      guard case .noFittingVersion = error else { throw error }
+      return ("\(model.name), and of none of its versions", error)
+    }
   }
 
   /// The file's, with what SQLite keeps beside it and the large values.

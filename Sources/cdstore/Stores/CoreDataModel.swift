@@ -1,3 +1,4 @@
+import CDCoreDataStore
 import CDModel
 import CDSchema
 import CDXcode
@@ -19,6 +20,12 @@ enum CoreDataModel {
           + "\nmake a model of it with 'cdgen import', and name that with --model")
     }
     return model
+  }
+
+  /// Refuses a store of Core Data where one of cdgen is needed, with what to do about it.
+  static func refuse(_ store: String) throws {
+    guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
+    throw Problem("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
   }
 
   static func isXcodes(_ path: String) -> Bool {

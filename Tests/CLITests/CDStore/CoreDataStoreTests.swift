@@ -101,7 +101,8 @@ import Testing
 
   @Test func aStoreForAnAppHasTheModelThatWasImported() throws {
     #expect(
-      try BuiltTool.cdgen.run("import", "Notes.xcdatamodeld", "--output", "Schemas", in: folder.url).status == 0)
+      try BuiltTool.cdgen.run("import", "Notes.xcdatamodeld", "--output", "Schemas", in: folder.url).status
+        == 0)
     let result = try BuiltTool.cdstore.run(
       "convert", "old.sqlite", "new.xml", "--type", "xml", "--model", "Schemas/Notes.cdmodel", in: folder.url)
     #expect(result.status == 0)
@@ -128,7 +129,8 @@ import Testing
 
       """
     }
-    try expect("info", "old.sqlite", output: text("not in the store; name it with --model to know the version"))
+    try expect(
+      "info", "old.sqlite", output: text("not in the store; name it with --model to know the version"))
     try expect(
       "info", "old.sqlite", "--model", "Notes.xcdatamodeld", output: text("Notes, version 1 ('Notes')"))
   }
@@ -144,6 +146,13 @@ import Testing
         store of cdgen with 'cdstore convert'
 
         """)
+    for command in [["verify", "old.sqlite"], ["migrate", "old.sqlite", "--model", "Notes.xcdatamodeld"]] {
+      let result = try BuiltTool.cdstore.run(command, in: folder.url)
+      #expect(result.status == 1)
+      #expect(
+        result.errors
+          == "Error: old.sqlite is a store of Core Data; 'cdstore convert' makes one of cdgen of it\n")
+    }
     try folder.write("{}", to: "data.json")
     try expect(
       "load", "old.sqlite", "data.json", "--model", "Notes.xcdatamodeld", status: 1,
@@ -165,7 +174,8 @@ import Testing
 
         """)
     let result = try BuiltTool.cdstore.run(
-      "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", "--accept-losses", in: folder.url)
+      "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", "--accept-losses",
+      in: folder.url)
     #expect(result.status == 0)
     #expect(
       result.errors.hasPrefix(
@@ -182,6 +192,12 @@ import Testing
           version 1: ZNOTE has no column ZRATING for 'rating' of 'Note'
 
         """)
+    let described = try BuiltTool.cdstore.run(
+      "info", "old.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
+    #expect(described.status == 1)
+    #expect(described.output.contains("model           Notes, and of none of its versions\n"))
+    #expect(described.output.hasSuffix("Folder  1\nNote    2\n"))
+    #expect(described.errors.contains("ZNOTE has no column ZRATING"))
     try expect(
       "convert", "old.sqlite", "new.sqlite", status: 1,
       errors: """
