@@ -75,7 +75,8 @@ package struct BinaryPropertyList {
       let bits = bytes[(start + 1)..<(start + 9)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return .date(Double(bitPattern: bits))
     case 0x4, 0x5, 0x6:
-      guard let scalar = scalar(start, low, isData: bytes[start] >> 4 == 4, unit: bytes[start] >> 4 == 6 ? 2 : 1)
+      guard
+        let scalar = scalar(start, low, isData: bytes[start] >> 4 == 4, unit: bytes[start] >> 4 == 6 ? 2 : 1)
       else { return nil }
       scalars[start] = scalar
       return scalar

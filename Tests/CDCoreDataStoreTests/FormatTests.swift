@@ -22,7 +22,8 @@ import Testing
     let before = try store.contents()
     let context = try container(store, isReadOnly: isReadOnly).newContext()
     var request = FetchRequest<ManagedObject>(
-      entityName: "Book", where: try FetchPredicate(format: "author.name == 'Ada' AND ANY tags.name == 'red'"))
+      entityName: "Book", where: try FetchPredicate(format: "author.name == 'Ada' AND ANY tags.name == 'red'")
+    )
     request.sortKeys = [SortKey("title", ascending: false)]
     let books = try context.fetch(request)
     #expect(try books.map { try $0.value(forKey: "title").attribute } == [.string("Two"), .string("One")])
@@ -58,7 +59,8 @@ import Testing
     _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     // A store of cdgen is none of this format.
     #expect(
-      try PersistentStoreCoordinator.StoreLocation(recognizing: store.copy, formats: [format]) == .sqlite(store.copy))
+      try PersistentStoreCoordinator.StoreLocation(recognizing: store.copy, formats: [format])
+        == .sqlite(store.copy))
     #expect(throws: StoreError.self) {
       try PersistentStoreCoordinator.copyPersistentStore(
         at: store.copy, to: .custom(store.folder.appending(path: "copy-back.sqlite"), format))

@@ -119,10 +119,14 @@ struct ArchivedValue {
       }
       return nil
     case "UUID":
-      guard case .data(let bytes)? = value["NS.uuidbytes"].flatMap(object), bytes.count == 16 else { return nil }
+      guard case .data(let bytes)? = value["NS.uuidbytes"].flatMap(object), bytes.count == 16 else {
+        return nil
+      }
       return .string(Self.uuid(bytes))
     case "URL":
-      guard case .string(let text)? = value["NS.relative"].flatMap(object), text != "$null" else { return nil }
+      guard case .string(let text)? = value["NS.relative"].flatMap(object), text != "$null" else {
+        return nil
+      }
       if case .string(let base)? = value["NS.base"].flatMap(object), base != "$null" { return nil }
       return .string(text)
     default: return integer(value, type)

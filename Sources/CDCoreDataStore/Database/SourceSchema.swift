@@ -21,7 +21,8 @@ struct SourceSchema {
 
   init(_ database: SourceDatabase) throws(CoreDataStoreError) {
     self.database = database
-    let list = try database.rows("SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')") {
+    let list = try database.rows("SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+    {
       ($0.text(0), $0.text(1), $0.text(2))
     }
     var entries: [String: Entry] = [:]
@@ -73,7 +74,8 @@ struct SourceSchema {
   }
 
   /// Refuses a table that has not these columns.
-  mutating func require(_ columns: [String], in table: String, key: String? = nil) throws(CoreDataStoreError) {
+  mutating func require(_ columns: [String], in table: String, key: String? = nil) throws(CoreDataStoreError)
+  {
     let found = try self.columns(of: table)
     for column in columns where found[column] == nil {
       throw .notACoreDataStore(database.url, reason: "\(table) has no column \(column)")

@@ -8,7 +8,8 @@ final class ColumnUsage {
   init(_ database: SourceDatabase) { self.database = database }
 
   /// The columns in which rows of just this entity have values, with the count of those.
-  func counts(_ table: String, columns: [String: SourceSchema.Column], entity: Int64) throws(CoreDataStoreError)
+  func counts(_ table: String, columns: [String: SourceSchema.Column], entity: Int64)
+    throws(CoreDataStoreError)
     -> [String: Int64]
   {
     if let known = counts[table.uppercased()]?[entity] { return known }

@@ -40,7 +40,8 @@ extension LayoutMatcher {
       guard let target else { continue }
       let source = keys[0] == target ? keys[1] : keys[0]
       let fits =
-        otherName.map { key(named: $0, of: inverse?.destination ?? entity.name, among: [source]) != nil } ?? true
+        otherName.map { key(named: $0, of: inverse?.destination ?? entity.name, among: [source]) != nil }
+        ?? true
       guard fits || isReflexive else { continue }
       take(
         table, columns, source: source, target: target, relationship, inverse,

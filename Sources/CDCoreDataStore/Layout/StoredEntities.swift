@@ -36,7 +36,8 @@ struct StoredEntities {
       guard let row else {
         throw .damaged(url, reason: "a row of Z_PRIMARYKEY has no number or no name")
       }
-      guard byName.updateValue(row, forKey: row.name) == nil, byNumber.updateValue(row, forKey: row.number) == nil
+      guard byName.updateValue(row, forKey: row.name) == nil,
+        byNumber.updateValue(row, forKey: row.number) == nil
       else { throw .damaged(url, reason: "Z_PRIMARYKEY has '\(row.name)', or its number, twice") }
     }
     for row in rows.compactMap(\.self) {
@@ -44,7 +45,8 @@ struct StoredEntities {
       var next = row.parent
       while let number = next {
         guard let above = byNumber[number] else {
-          throw .damaged(url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY has not")
+          throw .damaged(
+            url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY has not")
         }
         guard seen.insert(number).inserted else {
           throw .damaged(url, reason: "'\(row.name)' inherits from itself by Z_SUPER")

@@ -39,7 +39,9 @@ struct PairRows {
     let inversePosition = pairs.inversePosition.map(SourceDatabase.quoted) ?? "NULL"
     var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
     // Of a relationship that is its own inverse both directions are kept here, whichever the store has.
-    if isReflexive { rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)" }
+    if isReflexive {
+      rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
+    }
     func kind(_ table: String, _ key: String) -> String {
       "(SELECT d.Z_ENT FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = r.\(key))"
     }
@@ -64,7 +66,8 @@ struct PairRows {
     }
     guard let targetKind = statement.integer(5), targetKinds.contains(targetKind) else {
       report.lose(
-        entity, sourceKey, relationship, "its object p\(targetKey) is not there, or of an entity that it does not lead to")
+        entity, sourceKey, relationship,
+        "its object p\(targetKey) is not there, or of an entity that it does not lead to")
       return true
     }
     var values: [StoreValue] = [.integer(sourceKey), .integer(targetKey)]

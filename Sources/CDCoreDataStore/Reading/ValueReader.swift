@@ -138,7 +138,8 @@ struct ValueReader {
     case (.codable(let type), .bytes(let data)):
       guard let json = ArchivedValue.json([UInt8](try contents(data)), type: type) else {
         throw Problem(
-          reason: "an archive of which no '\(type)' can be made; as an attribute of type Data it is taken as it is")
+          reason:
+            "an archive of which no '\(type)' can be made; as an attribute of type Data it is taken as it is")
       }
       return records == nil ? .text(json) : .bytes(Data(json.utf8))
     default: break

@@ -31,7 +31,9 @@ final class CoreDataSource {
   /// The table that an entity's objects are in, if the store has it.
   func table(of entity: StoredEntities.Entity) -> String? {
     var root = entity
-    while let name = root.parent.flatMap({ entities.name(of: $0) }), let above = entities[name] { root = above }
+    while let name = root.parent.flatMap({ entities.name(of: $0) }), let above = entities[name] {
+      root = above
+    }
     let table = "Z" + root.name.uppercased()
     return schema.has(table) ? schema.name(of: table) : nil
   }
@@ -76,7 +78,8 @@ final class CoreDataSource {
     if !exact.isEmpty { fitting = exact }
     if fitting.count > 1 {
       let named = fitting.filter { layout in
-        layout.version.info["xcode.userDefinedModelVersionIdentifier"].map(metadata.identifiers.contains) ?? false
+        layout.version.info["xcode.userDefinedModelVersionIdentifier"].map(metadata.identifiers.contains)
+          ?? false
       }
       if !named.isEmpty { fitting = named }
     }

@@ -35,7 +35,8 @@ struct StoredMetadata {
       throw .damaged(url, reason: "Z_METADATA has no UUID")
     }
     guard let size = row.1, size <= Self.largest else {
-      throw .damaged(url, reason: "Z_METADATA has no property list, or one of more than \(Self.largest) bytes")
+      throw .damaged(
+        url, reason: "Z_METADATA has no property list, or one of more than \(Self.largest) bytes")
     }
     let plist = try database.rows("SELECT Z_PLIST FROM Z_METADATA") { $0.value(0) }.first
     guard case .bytes(let data)? = plist, case .dictionary(let root)? = BinaryPropertyList.read([UInt8](data))

@@ -47,7 +47,9 @@ enum ModelSource {
     guard FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is no store at \(store)")
     }
-    if CoreDataStore.isStore(at: url) { return try openCoreDataStore(url, model: model, isReadOnly: isReadOnly) }
+    if CoreDataStore.isStore(at: url) {
+      return try openCoreDataStore(url, model: model, isReadOnly: isReadOnly)
+    }
     let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
     return PersistentContainer(
@@ -65,7 +67,8 @@ enum ModelSource {
   ) throws -> PersistentContainer {
     guard isReadOnly else {
       throw Problem(
-        "\(url.relativePath) is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen")
+        "\(url.relativePath) is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen"
+      )
     }
     guard let model else {
       throw Problem(

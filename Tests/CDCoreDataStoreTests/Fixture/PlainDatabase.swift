@@ -10,7 +10,8 @@ final class PlainDatabase {
   init(_ url: URL, isReadOnly: Bool = false) throws {
     var opened: OpaquePointer?
     let flags = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    guard sqlite3_open_v2(url.path(percentEncoded: false), &opened, flags, nil) == SQLITE_OK, let opened else {
+    guard sqlite3_open_v2(url.path(percentEncoded: false), &opened, flags, nil) == SQLITE_OK, let opened
+    else {
       throw Failure(message: "cannot open \(url)")
     }
     handle = opened

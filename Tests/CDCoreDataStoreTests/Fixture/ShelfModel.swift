@@ -79,7 +79,8 @@ enum ShelfModel {
   static func model(_ texts: [String] = [element(1), element(2)]) throws -> ManagedObjectModel {
     let versions = texts.enumerated().map { place, text in
       XcodeBundle.Version(
-        name: place == 0 ? "Shelf" : "Shelf \(place + 1)", path: "Shelf \(place + 1)", contents: Array(text.utf8))
+        name: place == 0 ? "Shelf" : "Shelf \(place + 1)", path: "Shelf \(place + 1)",
+        contents: Array(text.utf8))
     }
     let bundle = XcodeBundle(name: "Shelf", path: "Shelf.xcdatamodeld", versions: versions)
     let result = XcodeImporter(bundle).run(id: id)
