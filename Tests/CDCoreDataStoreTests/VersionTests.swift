@@ -124,4 +124,43 @@ import Testing
     }
     #expect(!FileManager.default.fileExists(atPath: store.copy.path()))
   }
+
+  @Test func hashesOfOtherEntitiesAreRemarkedOn() throws {
+    let plist = try PropertyListSerialization.data(
+      fromPropertyList: [
+        "NSStoreModelVersionHashes": Dictionary(
+          uniqueKeysWithValues: ["Author", "Item", "Book", "Magazine", "Passport", "Sample", "Label"].map {
+            ($0, Data([1]))
+          })
+      ] as [String: Any], format: .binary, options: 0)
+    let store = try ShelfStore(plist: plist)
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    #expect(
+      copy.remarks == [
+        "'Label' is among the hashes of the store's metadata, and not in Z_PRIMARYKEY",
+        "'Tag' is not among the hashes of the store's metadata, and in Z_PRIMARYKEY",
+      ])
+  }
+
+  @Test func aStoreOfAConfigurationHasItsEntitiesAlone() throws {
+    var version = try #require(ShelfModel.model([ShelfModel.element(1)]).currentVersion)
+    version.configurations = [ConfigurationDescription(name: "Samples", entities: ["Sample"])]
+    let model = ManagedObjectModel(name: "Shelf", id: UUID(), versions: [version], currentVersionNumber: 1)
+    let tables = ShelfStore.tables.filter { sql in
+      ["ZSAMPLE", "Z_PRIMARYKEY (", "Z_METADATA", "Z_MODELCACHE"].contains { sql.contains("TABLE " + $0) }
+    }
+    let store = try ShelfStore(
+      tables: tables,
+      rows: [
+        "INSERT INTO Z_PRIMARYKEY VALUES (1, 'Sample', 0, 1)",
+        "INSERT INTO ZSAMPLE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (1, 1, 1, 'alone')",
+      ])
+    _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: model)
+    #expect(try store.copied("SELECT text FROM Sample") == [["alone"]])
+    let container = try PersistentContainer(
+      PersistentStoreCoordinator(
+        model: model, stores: [PersistentStoreDescription(.sqlite(store.copy), configuration: "Samples")]))
+    let samples = FetchRequest<ManagedObject>(entityName: "Sample")
+    #expect(try container.newContext().count(for: samples) == 1)
+  }
 }
