@@ -21,6 +21,7 @@ extension ManagedObjectContext {
       // It may have deleted the object itself.
       guard !object.isDeleted else { return }
     }
+    if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       switch relationship.description.deleteRule {
       case .noAction, .deny: break
@@ -54,6 +55,7 @@ extension ManagedObjectContext {
       // What is not in memory finds the deleted object missing when it is loaded.
       guard key != 0, let other = registered(key, root: model.entities[relationship.destination].root)
       else { return }
+      willRelate(other, slot)
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)
       } else {
@@ -66,6 +68,7 @@ extension ManagedObjectContext {
       for other in objects(of: object, relationship) { setReference(of: other, inverse, to: nil) }
     case .join:
       for other in objects(of: object, relationship) where other !== object {
+        willRelate(other, slot)
         other.toManyState(slot).remove(object.key)
         other.noteTouch(slot)
       }

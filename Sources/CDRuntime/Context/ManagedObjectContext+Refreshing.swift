@@ -10,6 +10,9 @@ extension ManagedObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.scope.context === self, !object.flags.contains(.inserted) else { return }
     endReading()
+    // What is read again is no change.
+    currentUndoManager?.disableUndoRegistration()
+    defer { currentUndoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []

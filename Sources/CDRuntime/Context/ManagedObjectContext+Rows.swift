@@ -172,7 +172,7 @@ extension ManagedObjectContext {
   private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
     guard !object.isPending || object.flags.contains(.fault) else { return }
     object.version = version
-    object.flags.subtract([.fault, .inaccessible])
+    object.flags.subtract([.fault, .inaccessible, .gone])
     decode(object, row)
   }
 

@@ -20,7 +20,10 @@ extension ManagedObjectContext {
       insertionErrors.removeAll()
       throw error
     }
+    defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
+    isSaving = true
+    defer { isSaving = false }
     try prepareForSave()
     try deriveAttributes()
     try validate()
@@ -57,7 +60,7 @@ extension ManagedObjectContext {
 
   private func finish(_ plan: SavePlan) {
     for object in plan.deleted {
-      maps[object.scope.plan.root]?.remove(object.key)
+      forgetDeleted(object)
       object.flags = [.gone, .inaccessible]
       object.extras?.toMany.removeAll()
     }
@@ -65,10 +68,10 @@ extension ManagedObjectContext {
     for object in plan.updated { object.version += 1 }
     for object in pending where !object.flags.contains(.gone) {
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags = [.gone, .inaccessible]
       }
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .updated, .touched, .listed])
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
@@ -76,11 +79,16 @@ extension ManagedObjectContext {
     pending.removeAll()
   }
 
+  /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
+  private func forgetDeleted(_ object: ManagedObject) {
+    if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+  }
+
   private func forgetPending() {
     for object in pending {
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .updated, .touched, .listed])
       if object.flags.contains(.deleted) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags = [.gone, .inaccessible]
       }
     }

@@ -15,6 +15,10 @@ extension ManagedObjectContext {
       write(newKey, to: object, slot)
       return
     }
+    if currentUndoManager != nil {
+      if oldKey != 0, let old = holder(oldKey, relationship) { noteUndo(old, inverse.slot) }
+      if let new { noteUndo(new, inverse.slot) }
+    }
     if inverse.isToMany {
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {

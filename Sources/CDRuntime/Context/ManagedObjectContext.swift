@@ -33,6 +33,11 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Undo and redo
+/// - ``undoManager``
+/// - ``undo()``
+/// - ``redo()``
+///
 /// ### Conflicts
 /// - ``mergePolicy``
 /// - ``MergePolicy``
@@ -79,6 +84,11 @@ public final class ManagedObjectContext {
   /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
   public var mergePolicy = MergePolicy.error
 
+  var currentUndoManager: ContextUndoManager?
+  /// Arranges for the end of an undo manager's event; nil where nobody marks it but `perform` and `save`.
+  var scheduleEndOfEvent: (() -> Void)?
+  /// Whether a save is running: what it changes itself makes no group for an undo.
+  var isSaving = false
   let model: ModelPlan
   let database: SQLiteDatabase
   /// By the place of the entity.
@@ -247,6 +257,7 @@ public final class ManagedObjectContext {
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
+    if currentUndoManager != nil { noteUndoOfInsertion(object) }
   }
 
   // MARK: The map
@@ -311,6 +322,7 @@ extension ManagedObjectContext {
     defer {
       reading.depth -= 1
       if reading.depth == 0, reading.willBegin == nil { endReading() }
+      if reading.depth == 0 { currentUndoManager?.endEvent() }
     }
     return try body()
   }

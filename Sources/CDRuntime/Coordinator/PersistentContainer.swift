@@ -114,6 +114,9 @@ public final class PersistentContainer: Sendable {
       // Runs in the next turn.
       Task { @MainActor in self?.context.endReading() }
     }
+    context.scheduleEndOfEvent = { [weak self] in
+      Task { @MainActor in self?.context.undoManager?.endEvent() }
+    }
     return context
   }()
 
