@@ -61,7 +61,7 @@ extension ManagedObjectContext {
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
       : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
-    for object in objects where !object.isPending { change(object) }
+    for object in objects where !object.isPending && !object.flags.contains(.gone) { change(object) }
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.

@@ -172,7 +172,7 @@ extension ManagedObjectContext {
   private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
     guard !object.isPending || object.flags.contains(.fault) else { return }
     object.version = version
-    object.flags.subtract([.fault, .inaccessible])
+    object.flags.subtract([.fault, .inaccessible, .gone])
     decode(object, row)
   }
 
@@ -236,14 +236,15 @@ extension ManagedObjectContext {
   /// The object of a relationship's key; nil where there is none or where it is of a wrong entity.
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
-    if let object = registered(key, root: plan.root) {
-      return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
+    let known = registered(key, root: plan.root)
+    if let known, !known.flags.contains(.gone) {
+      return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
     }
     // No object is made of such a row, whatever the table has.
     guard key > 0 else { return nil }
     // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
     // else knows of is not told when the row goes.
-    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
+    if known == nil, relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
       return makeFault(key, plan)
     }
     do {
@@ -307,7 +308,7 @@ extension ManagedObjectContext {
   ///   the store cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
-    if let object = registered(id.key, root: plan.root) {
+    if let object = registered(id.key, root: plan.root), !object.flags.contains(.gone) {
       object._willRead()
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
       return object

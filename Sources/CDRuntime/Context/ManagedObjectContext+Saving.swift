@@ -22,7 +22,10 @@ extension ManagedObjectContext {
       throw error
     }
     noticeRemovalsNow()
+    defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
+    isSaving = true
+    defer { isSaving = false }
     try prepareForSave()
     // A migration derives when all objects are there.
     if making == nil { try deriveAttributes() }
@@ -33,7 +36,7 @@ extension ManagedObjectContext {
       try making.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try writeResolvingConflicts()
+    let plan = mergePolicy.isError ? try write() : try unnoted(writeResolvingConflicts)
     let saved = savedObjects(plan)
     finish(plan)
     for object in saved { object.didSave() }
@@ -82,7 +85,7 @@ extension ManagedObjectContext {
   /// - Parameter places: The stores that have been written; nil for all.
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
-      maps[object.scope.plan.root]?.remove(object.key)
+      forgetDeleted(object)
       object.flags = [.gone, .inaccessible]
       object.extras?.toMany.removeAll()
     }
@@ -95,10 +98,10 @@ extension ManagedObjectContext {
         continue
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags = [.gone, .inaccessible]
       }
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
@@ -106,11 +109,16 @@ extension ManagedObjectContext {
     pending = rest
   }
 
+  /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
+  private func forgetDeleted(_ object: ManagedObject) {
+    if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+  }
+
   private func forgetPending() {
     for object in pending {
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       if object.flags.contains(.deleted) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags = [.gone, .inaccessible]
       }
     }

@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> [ManagedObject]? {
     var rows: [ManagedObject] = []
-    if !object.flags.contains(.inserted) {
+    if object.mayHaveRowsOfOthers {
       do {
         rows = try relatedRows(object, relationship, state)
       } catch {

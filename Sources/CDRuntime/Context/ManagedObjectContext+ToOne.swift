@@ -15,6 +15,10 @@ extension ManagedObjectContext {
       write(newKey, to: object, slot)
       return
     }
+    if currentUndoManager != nil {
+      if oldKey != 0, let old = holder(oldKey, relationship) { noteUndo(old, inverse.slot) }
+      if let new { noteUndo(new, inverse.slot) }
+    }
     if inverse.isToMany {
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
@@ -86,7 +90,7 @@ extension ManagedObjectContext {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? nil : self.object(known, relationship)
     }
-    guard !object.flags.contains(.inserted), !object.flags.contains(.inaccessible),
+    guard object.mayHaveRowsOfOthers, !object.flags.contains(.inaccessible),
       let column = model.referenceColumn(behind: relationship)
     else { return nil }
     do {

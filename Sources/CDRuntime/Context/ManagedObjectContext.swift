@@ -39,6 +39,11 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Undo and redo
+/// - ``undoManager``
+/// - ``undo()``
+/// - ``redo()``
+///
 /// ### Conflicts
 /// - ``mergePolicy``
 /// - ``MergePolicy``
@@ -85,6 +90,11 @@ public final class ManagedObjectContext {
   /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
   public var mergePolicy = MergePolicy.error
 
+  var currentUndoManager: ContextUndoManager?
+  /// Arranges for the end of an undo manager's event; nil where nobody marks it but `perform` and `save`.
+  var scheduleEndOfEvent: (() -> Void)?
+  /// Whether a save is running: what it changes itself makes no group for an undo.
+  var isSaving = false
   let model: ModelPlan
   let database: SQLiteDatabase
   /// The stores that the context's connection has open.
@@ -271,6 +281,7 @@ public final class ManagedObjectContext {
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
+    if currentUndoManager != nil { noteUndoOfInsertion(object) }
   }
 
   // MARK: The map
@@ -319,7 +330,7 @@ public final class ManagedObjectContext {
 
   /// The objects of the context that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }
+    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.gone) }
   }
 }
 
@@ -337,6 +348,7 @@ extension ManagedObjectContext {
     defer {
       reading.depth -= 1
       if reading.depth == 0, reading.willBegin == nil { endReading() }
+      if reading.depth == 0 { currentUndoManager?.endEvent() }
     }
     return try body()
   }
