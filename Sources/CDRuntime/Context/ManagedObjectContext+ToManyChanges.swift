@@ -16,13 +16,12 @@ extension ManagedObjectContext {
         isNew = !state.added.contains(member.key)
       }
       if isNew {
-        willRelate(object, relationship.slot)
+        willRelate(object, relationship, member)
         state.add(member.key)
         object.noteTouch(relationship.slot)
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
           let other = member.toManyState(inverse.slot)
           if other.keys == nil || other.keys?.contains(object.key) == false {
-            if inverse.isOrdered { willRelate(member, inverse.slot) }
             other.add(object.key)
             member.noteTouch(inverse.slot)
           }
@@ -46,11 +45,10 @@ extension ManagedObjectContext {
     case .join:
       let state = object.toManyState(relationship.slot)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
-      willRelate(object, relationship.slot)
+      willRelate(object, relationship, member)
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
-        if inverse.isOrdered { willRelate(member, inverse.slot) }
         member.toManyState(inverse.slot).remove(object.key)
         member.noteTouch(inverse.slot)
       }
@@ -61,16 +59,21 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Called before what an object knows of a relationship changes.
-  @inline(__always) func willRelate(_ object: ManagedObject, _ slot: Int) {
-    if currentUndoManager != nil { noteUndo(object, slot) }
+  /// Called before a pair comes or goes.
+  @inline(__always) private func willRelate(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) {
+    guard currentUndoManager != nil else { return }
+    noteUndo(object, relationship.slot)
+    if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
+    noteUndo(object, relationship, member)
   }
 
   /// Sets the order of an ordered relationship's objects, which are all in it.
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
-    willRelate(object, relationship.slot)
+    if currentUndoManager != nil { noteUndo(object, relationship.slot) }
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })
     state.cache = nil

@@ -33,8 +33,8 @@
 /// on. An event ends with the outermost ``ManagedObjectContext/perform(_:)``, with a save, with the beginning of a
 /// group, and, on the main actor's context, with the turn. Groups within groups are undone with the outermost.
 ///
-/// While an undo manager is set, a change of an ordered or many-to-many relationship loads it, and a deletion looks
-/// for the objects that refer to the deleted one by a relationship without an inverse.
+/// While an undo manager is set, a change of an ordered relationship loads it, a deletion loads the many-to-many
+/// relationships of its object and looks for those who refer to it by a relationship without an inverse.
 public final class ContextUndoManager {
   /// The context; nil until the manager is set as one's ``ManagedObjectContext/undoManager``.
   public internal(set) weak var context: ManagedObjectContext?
@@ -87,7 +87,7 @@ public final class ContextUndoManager {
     open = nil
     guard let context else { return }
     group.close(in: context)
-    guard !group.entries.isEmpty else { return }
+    guard !group.isEmpty else { return }
     undoable.append(group)
     trim()
   }
@@ -113,10 +113,10 @@ public final class ContextUndoManager {
   // MARK: Undo and redo
 
   /// Whether there is anything to undo.
-  public var canUndo: Bool { !undoable.isEmpty || open.map { !$0.entries.isEmpty } ?? false }
+  public var canUndo: Bool { !undoable.isEmpty || open.map { !$0.isEmpty } ?? false }
 
   /// Whether there is anything to redo: what was undone, until something else changes.
-  public var canRedo: Bool { !redoable.isEmpty && open.map { $0.entries.isEmpty } ?? true }
+  public var canRedo: Bool { !redoable.isEmpty && open.map { $0.isEmpty } ?? true }
 
   /// Takes the newest group back. A group that is open is ended first, however often it was begun.
   public func undo() {

@@ -18,30 +18,88 @@ extension ManagedObjectContext {
     _ = group.add(UndoEntry(object, existed: false))
   }
 
+  /// Notes a pair before its first change in a group.
+  func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
+      let group = currentUndoManager?.group(in: self)
+    else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  /// Notes a pair as it is.
+  func notePair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, in group: UndoGroup
+  ) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member) else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  private func note(
+    _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
+    in group: UndoGroup
+  ) {
+    guard group.pairs[id] == nil else { return }
+    group.pairs[id] = UndoPair(
+      object: object, relationship: relationship, member: member,
+      wasRelated: hasPair(object, relationship, member))
+  }
+
   /// Notes all of an object that is about to be deleted, and who refers to it.
   func noteUndoOfDeletion(_ object: ManagedObject) {
     guard let group = currentUndoManager?.group(in: self) else { return }
     let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
-    if group.entries[place].existed { noteWhole(object, in: &group.entries[place]) }
+    let others = oneSidedReferrers(of: object)
+    if group.entries[place].existed {
+      var entry = group.entries[place]
+      noteWhole(object, others, in: &entry)
+      // Those that the group itself led to the object lead elsewhere when it is undone.
+      entry.referrers.removeAll { referrer in
+        guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
+        let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
+        return !holder.existed || former != .int(object.key)
+      }
+      group.entries[place] = entry
+    }
+    notePairs(of: object, others, in: group)
     // Their order is lost with the object.
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship), inverse.isOrdered else { continue }
-      for other in relationship.isToMany
-        ? objects(of: object, relationship) : object.relatedObject(relationship).map({ [$0] }) ?? []
-      {
-        noteUndo(other, inverse.slot)
-      }
+      let others =
+        relationship.isToMany
+        ? objects(of: object, relationship) : object.relatedObject(relationship).map { [$0] } ?? []
+      for other in others { noteUndo(other, inverse.slot) }
     }
-    for referrer in oneSidedReferrers(of: object) { noteUndo(referrer.object, referrer.relationship.slot) }
+    for other in others { noteUndo(other.object, other.relationship.slot) }
   }
 
-  /// Notes all that an entry has not of an object yet.
-  func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry) {
+  /// Notes all of an object as it is.
+  func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry, of group: UndoGroup) {
+    let others = oneSidedReferrers(of: object)
+    noteWhole(object, others, in: &entry)
+    notePairs(of: object, others, in: group)
+  }
+
+  private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
       note(slot.number, of: object, in: &entry)
     }
-    entry.referrers =
-      oneSidedReferrers(of: object).filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+    entry.referrers = others.filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+  }
+
+  private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .join = relationship.storage else { continue }
+      for member in objects(of: object, relationship) {
+        if let id = UndoPair.ID(object, relationship, member) {
+          note(id, object, relationship, member, in: group)
+        }
+      }
+    }
+    for other in others {
+      if let id = UndoPair.ID(other.object, other.relationship, object) {
+        note(id, other.object, other.relationship, object, in: group)
+      }
+    }
   }
 
   private func note(_ slot: Int, of object: ManagedObject, in entry: inout UndoEntry) {
@@ -60,6 +118,60 @@ extension ManagedObjectContext {
     if state.keys == nil { load(object, relationship, state) }
     let root = model.entities[relationship.destination].root
     return (state.keys?.keys ?? []).filter { registered($0, root: root)?.exists ?? true }
+  }
+
+  // MARK: Pairs
+
+  /// Whether two objects are related. No relationship is loaded for it.
+  func hasPair(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) -> Bool {
+    for (state, key) in states(of: object, relationship, member) {
+      if state.keys != nil { return state.keys?.contains(key) == true }
+    }
+    for (state, key) in states(of: object, relationship, member) {
+      if state.added.contains(key) { return true }
+      if state.removed.contains(key) { return false }
+    }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// Whether the store relates two objects.
+  func hasStoredPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    // New rows have no pairs.
+    if object.flags.contains(.inserted) || member.flags.contains(.inserted) { return false }
+    for (state, key) in states(of: object, relationship, member) where state.keys != nil {
+      return (state.keys?.contains(key) == true && !state.added.contains(key)) || state.removed.contains(key)
+    }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// What the objects of a pair know of each other.
+  private func states(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> [(state: ToManyState, key: ObjectKey)] {
+    let own = object.extras?.toManyState(relationship.slot).map { ($0, member.key) }
+    let other = relationship.inverseSlot.flatMap { member.extras?.toManyState($0) }.map { ($0, object.key) }
+    return [own, other].compactMap { $0 }
+  }
+
+  private func hasPairRow(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    guard case .join(let place, let isSource) = relationship.storage,
+      !object.flags.contains(.inserted), !member.flags.contains(.inserted)
+    else { return false }
+    do {
+      let statement = try reader().statement(
+        "SELECT 1 FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2")
+      defer { statement.reset() }
+      statement.bind(isSource ? object.key : member.key, at: 1)
+      statement.bind(isSource ? member.key : object.key, at: 2)
+      return try statement.step()
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return false
+    }
   }
 
   // MARK: Who refers to an object
@@ -138,16 +250,16 @@ extension ManagedObjectContext {
 }
 
 extension EntityPlan {
-  /// Whether a slot is put back by itself: a derived attribute is computed anew, and what an object has only by the
-  /// references of others comes back with these.
+  /// Whether a slot is put back by itself: a derived attribute is computed anew, what an object has only by the
+  /// references of others comes back with these, and pairs belong to two objects.
   func isUndoable(_ slot: Int) -> Bool {
     guard slot < slots.count else { return false }
     switch slots[slot].kind {
     case .attribute(let attribute, _), .composite(let attribute, _): return attribute.derivation == nil
     case .relationship(let relationship):
       switch relationship.storage {
-      case .reference, .join: return true
-      case .referencesOfOthers: return relationship.isOrdered
+      case .reference: return true
+      case .referencesOfOthers, .join: return relationship.isOrdered
       case .inverseReference: return false
       }
     }

@@ -1,10 +1,5 @@
 // Putting members back without following anything.
 extension ToManyState {
-  /// Whether the store has a member, by what has been loaded and changed since.
-  func hasStored(_ key: ObjectKey) -> Bool {
-    (keys?.contains(key) == true && !added.contains(key)) || removed.contains(key)
-  }
-
   /// Puts an object in or out.
   ///
   /// - Parameter isStored: Whether the store has it as a member now.
@@ -23,6 +18,12 @@ extension ToManyState {
     if !isMember, isStored, !removed.contains(key) { removed.append(key) }
     if !isMember || !isStored { positions[key] = nil }
     if isMember { isOrderChanged = true }
+  }
+
+  /// Whether only the order can tell that a relationship is other than in the store, and the store has to be asked.
+  func lacksPositions(_ relationship: RelationshipPlan) -> Bool {
+    guard relationship.isOrdered, added.isEmpty, removed.isEmpty, let keys else { return false }
+    return keys.keys.contains { positions[$0] == nil }
   }
 
   /// Whether the relationship is as the store has it. Its order is then noted as unchanged.

@@ -9,7 +9,7 @@ struct UndoEntry {
   let assigned: SlotSet
   /// Attributes and references that were changed; all of them where the object has come or gone.
   var values: [Int: AttributeValue] = [:]
-  /// The objects of many-to-many and ordered relationships that were changed.
+  /// The objects of ordered relationships that were changed.
   var lists: [Int: [ObjectKey]] = [:]
   /// Who referred to a deleted object without being told of its end.
   var referrers: [UndoReferrer] = []
@@ -32,11 +32,38 @@ struct UndoReferrer {
   let relationship: RelationshipPlan
 }
 
+/// Two objects in a relationship that has rows of pairs.
+struct UndoPair {
+  let object: ManagedObject
+  let relationship: RelationshipPlan
+  let member: ManagedObject
+  /// Whether they were related.
+  let wasRelated: Bool
+
+  /// What tells pairs apart, from whichever side they are seen.
+  struct ID: Hashable {
+    let join: Int
+    let source: ObjectKey
+    let target: ObjectKey
+
+    /// Nil where the relationship has no pairs.
+    init?(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
+      guard case .join(let place, let isSource) = relationship.storage else { return nil }
+      join = place
+      let isTurned = relationship.isSymmetric ? member.key < object.key : !isSource
+      (source, target) = isTurned ? (member.key, object.key) : (object.key, member.key)
+    }
+  }
+}
+
 /// Changes that are undone together.
 final class UndoGroup {
   var name = ""
   var entries: [UndoEntry] = []
+  var pairs: [UndoPair.ID: UndoPair] = [:]
   private var places: [ObjectIdentifier: Int] = [:]
+
+  var isEmpty: Bool { entries.isEmpty && pairs.isEmpty }
 
   func place(of object: ManagedObject) -> Int? { places[ObjectIdentifier(object)] }
 
@@ -64,6 +91,10 @@ final class UndoGroup {
         && (!entry.existed || entry.values.isEmpty && entry.lists.isEmpty)
     }
     places.removeAll()
+    pairs = pairs.filter { _, pair in
+      guard pair.object.exists, pair.member.exists else { return true }
+      return context.hasPair(pair.object, pair.relationship, pair.member) != pair.wasRelated
+    }
   }
 }
 

@@ -27,7 +27,9 @@ struct UndoRestoration {
     for entry in group.entries where !entry.existed && entry.existedAfter && entry.object.exists {
       takeAway(entry.object)
     }
-    for entry in group.entries where entry.existed && entry.object.exists { putPairs(entry) }
+    for pair in group.pairs.values where pair.object.exists && pair.member.exists {
+      putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+    }
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
       for referrer in entry.referrers { restore(referrer, to: entry.object) }
     }
@@ -51,11 +53,14 @@ struct UndoRestoration {
           for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
           for slot in entry.lists.keys { now.lists[slot] = context.visibleKeys(of: object, slot) }
         } else {
-          context.noteWhole(object, in: &now)
+          context.noteWhole(object, in: &now, of: inverse)
         }
         current[ObjectIdentifier(object)] = now.lists
       }
       _ = inverse.add(now)
+    }
+    for pair in group.pairs.values {
+      context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
     }
     return inverse
   }
@@ -101,10 +106,10 @@ struct UndoRestoration {
           release(other, relationship, from: object)
         }
       case .join:
-        guard let inverse = context.inverse(of: relationship) else { continue }
-        for key in object.extras?.toManyState(relationship.slot)?.keys?.keys ?? [] {
+        let state = object.extras?.toManyState(relationship.slot)
+        for key in (state?.keys?.keys ?? []) + (state?.added.keys ?? []) {
           guard let other = registered(key, relationship), other.exists else { continue }
-          putPair(other, inverse, object.key, isMember: false)
+          putPair(object, relationship, other, isRelated: false)
         }
       case .inverseReference, .referencesOfOthers:
         guard relationship.description.deleteRule != .noAction,
@@ -224,39 +229,18 @@ struct UndoRestoration {
     touched[ObjectIdentifier(object)] = object
   }
 
-  private mutating func putPairs(_ entry: UndoEntry) {
-    let object = entry.object
-    for (slot, wanted) in entry.lists.sorted(by: { $0.key < $1.key }) {
-      guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
-      else { continue }
-      let (before, after) = (Set(wanted), Set(entry.listsAfter[slot] ?? []))
-      for key in wanted where !after.contains(key) { putPair(object, relationship, key, isMember: true) }
-      for key in entry.listsAfter[slot] ?? [] where !before.contains(key) {
-        putPair(object, relationship, key, isMember: false)
-      }
-    }
-  }
-
   /// Puts a pair in or out, on both sides.
   private mutating func putPair(
-    _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey, isMember: Bool
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
-    let member = registered(key, relationship) ?? live(key, relationship)
-    if isMember, member?.exists != true { return }
-    let state = object.toManyState(relationship.slot)
-    if state.keys == nil { context.load(object, relationship, state) }
-    // New rows have no pairs.
-    let isNew = object.flags.contains(.inserted) || member?.flags.contains(.inserted) == true
-    let isStored = !isNew && state.hasStored(key)
-    state.put(key, isMember: isMember, isStored: isStored)
+    let isStored = context.hasStoredPair(object, relationship, member)
+    object.toManyState(relationship.slot).put(member.key, isMember: isRelated, isStored: isStored)
     touch(object, relationship.slot)
-    guard let member, member.flags.isDisjoint(with: [.gone, .inaccessible]),
-      let inverse = context.inverse(of: relationship), !(relationship.isSymmetric && member === object)
-    else { return }
-    let other = member.toManyState(inverse.slot)
-    let isStoredThere = other.keys == nil ? isStored : !isNew && other.hasStored(object.key)
-    other.put(object.key, isMember: isMember, isStored: isStoredThere)
-    touch(member, inverse.slot)
+    guard let inverse = relationship.inverseSlot, !(relationship.isSymmetric && member === object) else {
+      return
+    }
+    member.toManyState(inverse).put(object.key, isMember: isRelated, isStored: isStored)
+    touch(member, inverse)
   }
 
   private mutating func putOrders(_ entry: UndoEntry) {
@@ -308,7 +292,11 @@ struct UndoRestoration {
           contested = known
           if known.contains(Partner(relationship, object.key, context.model)) { continue }
         case .referencesOfOthers, .join:
-          if let state = extras.toManyState(relationship.slot), !state.isSettled(relationship) { continue }
+          guard let state = extras.toManyState(relationship.slot) else { break }
+          if state.lacksPositions(relationship) {
+            try? context.readPositions(object, relationship, state)
+          }
+          if !state.isSettled(relationship) { continue }
         }
         extras.changed.remove(relationship.slot)
       }

@@ -82,7 +82,7 @@ import Testing
     #expect(throws: Refusal.self) { try contended(MergePolicy { _ in throw Refusal() }) }
     #expect(context.hasChanges)
     #expect(throws: PropertyError.self) {
-      try context.mergePolicy = .init { _ in .values(["nothing": .object(nil)]) }
+      context.mergePolicy = .init { _ in .values(["nothing": .object(nil)]) }
       let theirs = try self.book("1", in: store.freshContext())
       theirs.title = "again"
       try theirs.managedObjectContext?.save()

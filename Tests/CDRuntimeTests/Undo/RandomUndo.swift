@@ -111,7 +111,7 @@ final class RandomUndo {
   private func fail(_ lines: [String], _ what: String) {
     hasFailed = true
     Issue.record(
-      "seed \(seed), \(what)\n\(lines.joined(separator: "\n"))\n\(log.suffix(60).joined(separator: "\n"))")
+      "seed \(seed), \(what)\n\(lines.joined(separator: "\n"))\n\(log.suffix(700).joined(separator: "\n"))")
   }
 
   // MARK: The store
