@@ -38,10 +38,10 @@ extension ManagedObjectContext {
     _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
     in group: UndoGroup
   ) {
-    guard group.pairs[id] == nil else { return }
-    group.pairs[id] = UndoPair(
-      object: object, relationship: relationship, member: member,
-      wasRelated: hasPair(object, relationship, member))
+    guard !group.hasPair(id) else { return }
+    let wasRelated = hasPair(object, relationship, member)
+    group.add(
+      UndoPair(object: object, relationship: relationship, member: member, wasRelated: wasRelated), id)
   }
 
   /// Notes all of an object that is about to be deleted, and who refers to it.

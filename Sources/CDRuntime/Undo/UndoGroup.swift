@@ -60,7 +60,8 @@ struct UndoPair {
 final class UndoGroup {
   var name = ""
   var entries: [UndoEntry] = []
-  var pairs: [UndoPair.ID: UndoPair] = [:]
+  private(set) var pairs: [UndoPair] = []
+  private var knownPairs: Set<UndoPair.ID> = []
   private var places: [ObjectIdentifier: Int] = [:]
 
   var isEmpty: Bool { entries.isEmpty && pairs.isEmpty }
@@ -71,6 +72,13 @@ final class UndoGroup {
     places[ObjectIdentifier(entry.object)] = entries.count
     entries.append(entry)
     return entries.count - 1
+  }
+
+  func hasPair(_ id: UndoPair.ID) -> Bool { knownPairs.contains(id) }
+
+  func add(_ pair: UndoPair, _ id: UndoPair.ID) {
+    knownPairs.insert(id)
+    pairs.append(pair)
   }
 
   /// Ends the group: notes how lists have come out, and forgets what is as it was.
@@ -91,7 +99,8 @@ final class UndoGroup {
         && (!entry.existed || entry.values.isEmpty && entry.lists.isEmpty)
     }
     places.removeAll()
-    pairs = pairs.filter { _, pair in
+    knownPairs.removeAll()
+    pairs = pairs.filter { pair in
       guard pair.object.exists, pair.member.exists else { return true }
       return context.hasPair(pair.object, pair.relationship, pair.member) != pair.wasRelated
     }

@@ -27,7 +27,7 @@ struct UndoRestoration {
     for entry in group.entries where !entry.existed && entry.existedAfter && entry.object.exists {
       takeAway(entry.object)
     }
-    for pair in group.pairs.values where pair.object.exists && pair.member.exists {
+    for pair in group.pairs where pair.object.exists && pair.member.exists {
       putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
     }
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
@@ -59,7 +59,7 @@ struct UndoRestoration {
       }
       _ = inverse.add(now)
     }
-    for pair in group.pairs.values {
+    for pair in group.pairs {
       context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
     }
     return inverse
