@@ -47,7 +47,9 @@ extension ManagedObjectContext {
         }
       }
     }
-    if !roots.isEmpty { forgetRelationships(to: roots) }
+    guard !roots.isEmpty else { return }
+    forgetRelationships(to: roots)
+    if !children.isEmpty { tellChildren(ofSavesTo: roots) }
   }
 
   private func apply(

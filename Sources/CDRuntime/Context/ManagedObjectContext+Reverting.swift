@@ -13,6 +13,7 @@ extension ManagedObjectContext {
     // Relationships of other objects have those that were deleted again.
     dropCaches()
     endReading()
+    if !children.isEmpty { tellChildren() }
   }
 
   private func revert(_ object: ManagedObject) {

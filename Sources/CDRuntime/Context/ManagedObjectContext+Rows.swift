@@ -148,7 +148,7 @@ extension ManagedObjectContext {
     }
     map.missedLast = false
     guard object.scope === scope else {
-      giveUp(object, map)
+      giveUp(object)
       return nil
     }
     if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
@@ -162,8 +162,8 @@ extension ManagedObjectContext {
 
   /// Lets go of an object that is of another entity than its row says: it was made by an identifier, before anybody
   /// had seen the row. Its class is not that of the row, and what reads the row counts on that.
-  private func giveUp(_ object: ManagedObject, _ map: IdentityMap) {
-    map.remove(object.key)
+  func giveUp(_ object: ManagedObject) {
+    maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
     object.report(.objectGone)
   }
@@ -200,6 +200,13 @@ extension ManagedObjectContext {
     guard plan.index >= 0 else { return }
     // The statement is done with when the object is told of its values.
     defer { if !fetched.isEmpty { awakeFetched() } }
+    if parent != nil {
+      if let original = original(of: object) { return take(from: original, into: object) }
+      fillEmpty(object)
+      if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
+      object.flags.insert(.inaccessible)
+      return
+    }
     do {
       let connection = try reader()
       let statement = try connection.faultStatement(plan.index) {
@@ -268,6 +275,7 @@ extension ManagedObjectContext {
   /// The object of a row, with its values; nil where there is no row of the entity or one below it.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = maps[plan.root] else { return nil }
+    if let parent { return try parent.liveObject(key, plan).map { copies(of: [$0]) }?.first }
     let select = model.selects[plan.index]
     let statement = try reader().rowStatement(plan.index) {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")

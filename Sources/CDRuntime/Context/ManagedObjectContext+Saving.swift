@@ -16,6 +16,11 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
   ///   changes are still there; conflicts that a policy has resolved before stay resolved.
   ///   ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
+  ///
+  /// A child's save gives its changes to the parent and writes nothing: see ``init(parent:)``. They are validated
+  /// first. A value that the parent has changed too since the child read it is a conflict, and so is a deletion of
+  /// an object that the parent has changed, or a change of one that it has deleted; values that one side alone has
+  /// changed come together. Unique values are looked at when the store is written.
   public func save() throws {
     if let error = insertionErrors.first {
       insertionErrors.removeAll()
@@ -30,6 +35,7 @@ extension ManagedObjectContext {
     // A migration derives when all objects are there.
     if making == nil { try deriveAttributes() }
     try validate()
+    if let parent { return try save(to: parent) }
     if let making {
       let plan = SavePlan(pending)
       endReading()
@@ -110,7 +116,7 @@ extension ManagedObjectContext {
   }
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
-  private func forgetDeleted(_ object: ManagedObject) {
+  func forgetDeleted(_ object: ManagedObject) {
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
   }
 

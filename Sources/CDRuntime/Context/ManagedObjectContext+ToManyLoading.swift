@@ -99,6 +99,7 @@ extension ManagedObjectContext {
   private func relatedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws -> [ManagedObject] {
+    if let parent { return relatedCopies(object, relationship, state, parent) }
     let plan = model.entities[relationship.destination]
     let select = model.selects[plan.index]
     let connection = try reader()
@@ -120,6 +121,10 @@ extension ManagedObjectContext {
   func readPositions(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
+    if let parent {
+      _ = relatedCopies(object, relationship, state, parent)
+      return
+    }
     let sql = relatedSQL(relationship)
     guard let position = sql.position else { return }
     let table = SQLite.quoted(model.entities[relationship.destination].table)

@@ -49,6 +49,10 @@
 /// - ``MergePolicy``
 /// - ``survivor(of:)``
 ///
+/// ### Child contexts
+/// - ``init(parent:)``
+/// - ``parent``
+///
 /// ### Fetching
 /// - ``fetch(_:)``
 /// - ``lazyFetch(_:)``
@@ -86,6 +90,11 @@ public final class ManagedObjectContext {
 
   /// A name that the history keeps with each save of the context.
   public var transactionAuthor: String?
+
+  /// The context whose objects this one works on; nil where it works on the store.
+  public let parent: ManagedObjectContext?
+  /// Contexts that have this one for their parent.
+  var children: [ChildReference] = []
 
   /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
   public var mergePolicy = MergePolicy.error
@@ -143,8 +152,12 @@ public final class ManagedObjectContext {
   /// The store that a migration is making, where the context works on one.
   let making: DestinationStore?
 
-  init(_ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil) {
+  init(
+    _ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil,
+    parent: ManagedObjectContext? = nil
+  ) {
     self.making = making
+    self.parent = parent
     connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
@@ -157,7 +170,7 @@ public final class ManagedObjectContext {
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !stores.isInMemory && making == nil
+    reading.isEnabled = !stores.isInMemory && making == nil && parent == nil
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
@@ -191,6 +204,7 @@ public final class ManagedObjectContext {
   /// The connection that the context reads by, opened when it is first needed.
   func reader() throws -> SQLiteConnection {
     noticeRemovals()
+    if let parent { return try parent.reader() }
     if let connection {
       try reading.willRead(connection)
       return connection
@@ -344,6 +358,10 @@ extension ManagedObjectContext {
   /// Many small reads are also twice as fast in one such block. The main actor's context reads one state a
   /// turn without it, and a background task's one in the whole block.
   public func perform<R>(_ body: () throws -> R) rethrows -> R {
+    try parent?.perform { try performHere(body) } ?? performHere(body)
+  }
+
+  private func performHere<R>(_ body: () throws -> R) rethrows -> R {
     reading.depth += 1
     defer {
       reading.depth -= 1

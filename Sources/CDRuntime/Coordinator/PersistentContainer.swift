@@ -126,7 +126,7 @@ public final class PersistentContainer: Sendable {
       Task { @MainActor in self?.context.noticeRemovalsNow() }
     }
     context.scheduleEndOfEvent = { [weak self] in
-      Task { @MainActor in self?.context.undoManager?.endEvent() }
+      Task { @MainActor in self?.context.endUndoEvent() }
     }
     return context
   }()

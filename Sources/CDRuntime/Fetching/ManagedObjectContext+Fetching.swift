@@ -86,6 +86,10 @@ extension ManagedObjectContext {
 
   /// Learns what others have saved, where no snapshot is held.
   private func catchUpForFetch() throws {
+    if let parent {
+      noticeRemovals()
+      return try parent.catchUpForFetch()
+    }
     let connection = try reader()
     if !reading.isOpen { try catchUp(connection) }
   }

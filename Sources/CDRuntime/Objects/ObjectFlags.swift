@@ -24,6 +24,9 @@ struct ObjectFlags: OptionSet {
   /// A new object that had a row before: others' rows may lead to it.
   static let revived = ObjectFlags(rawValue: 1024)
 
+  /// An object of a child with values that are unsaved in the parent.
+  static let mirrored = ObjectFlags(rawValue: 2048)
+
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]
   /// What a write has to look at first.

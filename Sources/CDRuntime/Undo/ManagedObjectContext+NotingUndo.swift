@@ -18,6 +18,12 @@ extension ManagedObjectContext {
     _ = group.add(UndoEntry(object, existed: false))
   }
 
+  /// Notes that an object is about to be there again.
+  func noteUndoOfReturn(_ object: ManagedObject) {
+    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    _ = group.add(UndoEntry(object, existed: false))
+  }
+
   /// Notes a pair before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
     guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
@@ -161,6 +167,10 @@ extension ManagedObjectContext {
     guard case .join(let place, let isSource) = relationship.storage,
       !object.flags.contains(.inserted), !member.flags.contains(.inserted)
     else { return false }
+    if let parent {
+      guard let original = original(of: object), let other = self.original(of: member) else { return false }
+      return parent.hasPair(original, relationship, other)
+    }
     do {
       let statement = try reader().statement(
         "SELECT 1 FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2")
@@ -197,6 +207,9 @@ extension ManagedObjectContext {
   /// The objects, in memory or not, that refer to an object by a relationship without an inverse.
   private func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
+    let known = parent.flatMap { parent in
+      original(of: object).map { parent.oneSidedReferrers(of: $0) }
+    }
     let lineage = object.scope.plan.lineage
     for plan in model.entities where stores.home(of: plan) != nil {
       for case let relationship? in plan.relationships
@@ -215,6 +228,11 @@ extension ManagedObjectContext {
         }
         for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
         guard !object.flags.contains(.inserted) else { continue }
+        if parent != nil {
+          let others = known?.filter { $0.relationship === relationship }.map(\.object) ?? []
+          for holder in copies(of: others) { add(holder) }
+          continue
+        }
         for key in keysOfReferrers(to: object, relationship, plan) {
           if let holder = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) { add(holder) }
         }

@@ -38,6 +38,7 @@ struct UndoRestoration {
     if context.model.hasDerivedSlots { context.deriveForFetch() }
     forgetEqual()
     inverse.close(in: context)
+    if !context.children.isEmpty { context.tellChildren() }
     return inverse
   }
 
