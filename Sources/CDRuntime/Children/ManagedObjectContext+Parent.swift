@@ -106,16 +106,14 @@ extension ManagedObjectContext {
     if object.scope.plan.hasLifecycle { fetched.append(object) }
   }
 
-  /// Lets the objects that have the parent's values ask for them again: the parent has gone back to others, or has
-  /// them from another child.
+  /// Lets the children's objects ask for their values again: the parent has gone back to others, or has them from
+  /// another child or from the store.
   ///
-  /// - Parameter roots: The tables whose objects others have saved as well; nil for none.
+  /// - Parameter roots: The tables whose objects are meant; nil for all.
   func tellChildren(ofSavesTo roots: Set<Int>? = nil) {
     for child in children.compactMap(\.context) {
       for object in child.registeredObjects where !object.isPending {
-        guard object.flags.contains(.mirrored) || roots?.contains(object.scope.plan.root) == true else {
-          continue
-        }
+        guard roots?.contains(object.scope.plan.root) ?? true else { continue }
         object.flags.insert(.fault)
         object.flags.remove(.inaccessible)
       }

@@ -6,9 +6,7 @@ extension ManagedObjectContext {
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     parent.currentUndoManager?.beginUndoGrouping()
-    parent.isSaving = true
     give(own, to: parent)
-    parent.isSaving = false
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
     parent.tellChildren()
@@ -137,7 +135,6 @@ extension ManagedObjectContext {
       values[slot.number] = value
     }
     if !values.isEmpty { original.setStoredValues(values) }
-    if let faults = object.extras?.faults, !faults.isEmpty { original.requireExtras().faults += faults }
   }
 
   private func giveReferences(

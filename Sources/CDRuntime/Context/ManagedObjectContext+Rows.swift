@@ -244,14 +244,20 @@ extension ManagedObjectContext {
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
-    if let known, !known.flags.contains(.gone) {
+    // A child's fault may be of an object that its parent has deleted.
+    if let known,
+      known.flags.isDisjoint(with: [.gone, .fault, .inaccessible])
+        || parent == nil && !known.flags.contains(.gone)
+    {
       return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
     }
     // No object is made of such a row, whatever the table has.
     guard key > 0 else { return nil }
     // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
     // else knows of is not told when the row goes.
-    if known == nil, relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
+    if known == nil, parent == nil, relationship.isGuaranteed, relationship.inverse != nil,
+      !plan.isPolymorphic
+    {
       return makeFault(key, plan)
     }
     do {

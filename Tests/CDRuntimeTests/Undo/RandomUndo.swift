@@ -11,13 +11,10 @@ final class RandomUndo {
   let seed: UInt64
   /// Every how many groups the graph is kept.
   private let stride: Int
-  var random: SplitMix
+  private let changes: RandomChanges
   let container: PersistentContainer
   let context: ManagedObjectContext
   private let undoManager = ContextUndoManager()
-  var objects: [ManagedObject] = []
-  var count = 0
-  let model = OracleModel(EveryRelationshipModel.version)
   /// Graphs by the number of groups that can be undone.
   private var graphs: [Int: Graph] = [:]
   private var texts: [Int: String] = [:]
@@ -30,17 +27,17 @@ final class RandomUndo {
   init(seed: UInt64, stride: Int = 1) throws {
     self.seed = seed
     self.stride = stride
-    random = SplitMix(seed: seed)
     container = try PersistentContainer(inMemoryModel: EveryRelationshipModel.model)
     context = container.newContext()
+    changes = try RandomChanges(in: context, random: SplitMix(seed: seed))
     context.undoManager = undoManager
   }
 
-  func run(changes: Int) throws {
-    graphs[0] = graph(context)
-    while count < changes, !hasFailed {
-      try group { for _ in 0..<Int.random(in: 1...3, using: &random) { note(try change()) } }
-      switch Int.random(in: 0..<12, using: &random) {
+  func run(changes count: Int) throws {
+    graphs[0] = try graph()
+    while changes.count < count, !hasFailed {
+      try group { for _ in 0..<Int.random(in: 1...3, using: &changes.random) { note(try changes.change()) } }
+      switch Int.random(in: 0..<12, using: &changes.random) {
       case 0, 1: try save()
       case 2: try readAgain()
       case 3: try goBackAndForth()
@@ -50,11 +47,10 @@ final class RandomUndo {
     for isUndo in [true, false, true, false] {
       while !hasFailed, isUndo ? undoManager.canUndo : undoManager.canRedo { try go(isUndo) }
     }
-    if !hasFailed { check(at: undoManager.undoable.count) }
+    if !hasFailed { try check(at: undoManager.undoable.count) }
   }
 
   private func note(_ text: String) {
-    count += 1
     if stride == 1 { log.append(text) }
   }
 
@@ -64,65 +60,60 @@ final class RandomUndo {
     try body()
     undoManager.endUndoGrouping()
     let now = undoManager.undoable.count
-    if now == number { return check(at: now) }
-    graphs[now] = now % stride == 0 ? graph(context) : nil
+    if now == number { return try check(at: now) }
+    graphs[now] = now % stride == 0 ? try graph() : nil
     if stride == 1 { log.append("-- group \(now)") }
   }
 
   /// Some steps back, and sometimes as many forth.
   private func goBackAndForth() throws {
-    let steps = Int.random(in: 1...5, using: &random)
+    let steps = Int.random(in: 1...5, using: &changes.random)
     var done = 0
     while done < steps, undoManager.canUndo, !hasFailed {
       try go(true)
       done += 1
     }
-    let returning = Int.random(in: 0...done, using: &random)
+    let returning = Int.random(in: 0...done, using: &changes.random)
     for _ in 0..<returning where !hasFailed { try go(false) }
   }
 
   private func go(_ isUndo: Bool) throws {
     if isUndo { context.undo() } else { context.redo() }
     if stride == 1 { log.append(isUndo ? "-- undo" : "-- redo") }
-    check(at: undoManager.undoable.count)
-    switch Int.random(in: 0..<12, using: &random) {
+    try check(at: undoManager.undoable.count)
+    switch Int.random(in: 0..<12, using: &changes.random) {
     case 0:
       if try trySave() == nil { undoneSaves += 1 }
     case 1: try readAgain()
     default: break
     }
-    check(at: undoManager.undoable.count)
+    try check(at: undoManager.undoable.count)
   }
 
-  private func check(at number: Int) {
+  private func check(at number: Int) throws {
     guard let expected = graphs[number], !hasFailed else { return }
-    var lines: [String: String] = [:]
-    let found = graph(context, &lines)
+    let lines = try GraphText.lines(context)
     compared += 1
-    guard found != expected else { return }
-    let keys = Set(expected.keys).union(found.keys).filter { expected[$0] != found[$0] }.sorted()
-    fail(
-      keys.map { key in
-        let text = expected[key].map { texts[$0] ?? "something else" } ?? "none"
-        return "\(key):\n  expected \(text)\n  found    \(lines[key] ?? "none")"
-      }, "graph \(number)")
+    guard graph(lines) != expected else { return }
+    let known = expected.mapValues { texts[$0] ?? "something else" }
+    fail(GraphText.differences(known, lines), "graph \(number)")
   }
 
   private func fail(_ lines: [String], _ what: String) {
     hasFailed = true
     Issue.record(
-      "seed \(seed), \(what)\n\(lines.joined(separator: "\n"))\n\(log.suffix(700).joined(separator: "\n"))")
+      "seed \(seed), \(what)\n\(lines.joined(separator: "\n"))\n\(log.suffix(80).joined(separator: "\n"))")
   }
 
   // MARK: The store
 
   /// Lets go of what nobody holds, or reads what is there once more.
   private func readAgain() throws {
-    if Bool.random(using: &random) {
+    if Bool.random(using: &changes.random) {
       context.sweep()
     } else {
       context.refreshAllObjects()
-      for object in context.updatedObjects where Int.random(in: 0..<4, using: &random) == 0 {
+      for object in context.updatedObjects where Int.random(in: 0..<4, using: &changes.random) == 0 {
         context.refresh(object, mergeChanges: true)
       }
     }
@@ -136,13 +127,9 @@ final class RandomUndo {
       return error
     }
     if stride == 1 { log.append("-- saved") }
-    var (mine, stored): ([String: String], [String: String]) = ([:], [:])
-    if graph(context, &mine) != graph(container.newContext(), &stored) {
-      let keys = Set(mine.keys).union(stored.keys).filter { mine[$0] != stored[$0] }.sorted()
-      fail(
-        keys.map { "\($0):\n  memory \(mine[$0] ?? "none")\n  store  \(stored[$0] ?? "none")" },
-        "saved other than it is")
-    }
+    let differences = GraphText.differences(
+      try GraphText.lines(context), try GraphText.lines(container.newContext()))
+    if !differences.isEmpty { fail(differences, "the store has something else than memory") }
     return nil
   }
 
@@ -153,64 +140,20 @@ final class RandomUndo {
         saves += 1
         return
       }
-      try group { try repair(error) }
-    }
-  }
-
-  private func repair(_ error: SaveError) throws {
-    note("repair \(error)")
-    switch error {
-    case .validation(let errors):
-      for error in errors {
-        guard let object = context.registeredObject(for: error.objectID) else { continue }
-        if error.reason == .deleteDenied, let name = error.property,
-          let relationship = object.scope.plan.slot(name)?.relationship
-        {
-          for member in object.relatedObjects(relationship) { context.delete(member) }
-        } else {
-          context.delete(object)
-        }
+      try group {
+        note("repair \(error)")
+        try changes.repair(error)
       }
-    case .notUnique(let conflicts):
-      for conflict in conflicts {
-        for object in conflict.objectIDs.dropFirst().compactMap(context.registeredObject) {
-          for property in conflict.properties { try object.setValue(.attribute(.null), forKey: property) }
-        }
-      }
-    default: throw error
     }
   }
 
   // MARK: The graph
 
-  private func graph(_ context: ManagedObjectContext) -> Graph {
-    var lines: [String: String] = [:]
-    let result = graph(context, &lines)
-    if stride == 1 { for (key, line) in lines { texts[result[key] ?? 0] = line } }
-    return result
-  }
+  private func graph() throws -> Graph { graph(try GraphText.lines(context)) }
 
-  private func graph(_ context: ManagedObjectContext, _ lines: inout [String: String]) -> Graph {
-    var result: Graph = [:]
-    for name in model.entityNames where model.isRoot(name) {
-      let found = try? context.fetch(FetchRequest<ManagedObject>(entityName: name))
-      for object in found ?? [] {
-        var text = ""
-        for slot in object.scope.plan.slots {
-          text += slot.name
-          switch object.value(of: slot) {
-          case .attribute(let value): text += "=\(value) "
-          case .object(let other): text += "=\(other.map { "\($0.key)" } ?? "-") "
-          case .objects(let others):
-            let keys = others.map(\.key)
-            text += "=\(slot.relationship?.isOrdered == true ? keys : keys.sorted()) "
-          }
-        }
-        let key = "\(object.entity.name) \(object.key)"
-        lines[key] = text
-        result[key] = text.hashValue
-      }
-    }
+  private func graph(_ lines: [String: String]) -> Graph {
+    let result = lines.mapValues(\.hashValue)
+    if stride == 1 { for line in lines.values { texts[line.hashValue] = line } }
     return result
   }
 }

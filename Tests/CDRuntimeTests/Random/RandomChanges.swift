@@ -2,9 +2,26 @@ import Foundation
 
 @testable import CDRuntime
 
-// The changes of a run.
-extension RandomUndo {
+/// Random changes of a context's objects, of `EveryRelationshipModel`.
+final class RandomChanges {
+  let context: ManagedObjectContext
+  var random: SplitMix
+  /// The objects that are changed.
+  private(set) var objects: [ManagedObject] = []
+  private(set) var count = 0
+  private let model = OracleModel(EveryRelationshipModel.version)
+
+  init(in context: ManagedObjectContext, random: SplitMix) throws {
+    self.context = context
+    self.random = random
+    for name in model.entityNames where model.isRoot(name) {
+      objects += try context.fetch(FetchRequest<ManagedObject>(entityName: name))
+    }
+  }
+
+  /// - Returns: What has been done.
   func change() throws -> String {
+    count += 1
     objects.removeAll { !$0.exists }
     let kind = Int.random(in: 0..<20, using: &random)
     if objects.count < 6 || kind < (objects.count < 40 ? 5 : 2) { return try insert() }
@@ -81,5 +98,29 @@ extension RandomUndo {
       what = "add \(other.map { "\($0)" } ?? "-")"
     }
     return "\(object).\(plan.name): \(what)"
+  }
+
+  /// Puts right what stands in the way of a save.
+  func repair(_ error: SaveError) throws {
+    switch error {
+    case .validation(let errors):
+      for error in errors {
+        guard let object = context.registeredObject(for: error.objectID) else { continue }
+        if error.reason == .deleteDenied, let name = error.property,
+          let relationship = object.scope.plan.slot(name)?.relationship
+        {
+          for member in object.relatedObjects(relationship) { context.delete(member) }
+        } else {
+          context.delete(object)
+        }
+      }
+    case .notUnique(let conflicts):
+      for conflict in conflicts {
+        for object in conflict.objectIDs.dropFirst().compactMap(context.registeredObject) {
+          for property in conflict.properties { try object.setValue(.attribute(.null), forKey: property) }
+        }
+      }
+    default: throw error
+    }
   }
 }
