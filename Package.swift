@@ -34,6 +34,8 @@ let package = Package(
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
     .target(name: "CDModel", swiftSettings: settings),
     .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
+    // Xcode's models and mapping models, read and written without any library of XML.
+    .target(name: "CDXcode", dependencies: ["CDModel", "CDSchema"], swiftSettings: settings),
     .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
@@ -46,7 +48,7 @@ let package = Package(
     .executableTarget(
       name: "cdgen",
       dependencies: [
-        "CDGenerator", "CDSchema", "CDModel",
+        "CDGenerator", "CDSchema", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -75,6 +77,8 @@ let package = Package(
     .testTarget(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
       swiftSettings: settings),
+    .testTarget(
+      name: "CDXcodeTests", dependencies: ["CDXcode", "CDSchema", "CDModel"], swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
       exclude: ["Cases"], swiftSettings: settings),

@@ -19,7 +19,7 @@ struct CDGen: ParsableCommand {
       """,
     subcommands: [
       Init.self, Check.self, Generate.self, Compile.self, AddVersion.self, Diff.self, Stub.self, Lock.self,
-      Graph.self,
+      Graph.self, Import.self, Export.self,
       PrintJSONSchema.self,
       MissingModel.self,
     ])

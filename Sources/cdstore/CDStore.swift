@@ -15,8 +15,11 @@ struct CDStore: ParsableCommand {
         cdstore info Notes.sqlite
         cdstore migrate Notes.sqlite --model Notes.cdmodel --dry-run
         cdstore verify Notes.sqlite
+        cdstore convert Notes.sqlite Notes.xml --type xml
 
       The exit status is 0 if all went well, 1 if there were errors, and 64 if the arguments make no sense.
       """,
-    subcommands: [Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Verify.self])
+    subcommands: [
+      Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Verify.self, Convert.self,
+    ])
 }

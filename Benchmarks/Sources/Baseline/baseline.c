@@ -187,6 +187,32 @@ int base_delete(base_store *store, const int64_t *ids, size_t count) {
   return end(store, code);
 }
 
+int base_update_where(base_store *store, int64_t below, int64_t priority) {
+  sqlite3_stmt *statement = NULL;
+  int code = begin(store);
+  if (code == SQLITE_OK)
+    code = prepare(store, "UPDATE todo SET priority = ?, done = 1 WHERE priority < ?", &statement);
+  if (code == SQLITE_OK) {
+    sqlite3_bind_int64(statement, 1, priority);
+    sqlite3_bind_int64(statement, 2, below);
+    code = run(statement);
+  }
+  sqlite3_finalize(statement);
+  return end(store, code);
+}
+
+int base_delete_where(base_store *store, int64_t below) {
+  sqlite3_stmt *statement = NULL;
+  int code = begin(store);
+  if (code == SQLITE_OK) code = prepare(store, "DELETE FROM todo WHERE priority < ?", &statement);
+  if (code == SQLITE_OK) {
+    sqlite3_bind_int64(statement, 1, below);
+    code = run(statement);
+  }
+  sqlite3_finalize(statement);
+  return end(store, code);
+}
+
 int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_t *sum) {
   sqlite3_stmt *statement = NULL;
   int code = prepare(store,

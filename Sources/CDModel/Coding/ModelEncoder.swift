@@ -34,6 +34,7 @@ struct ModelEncoder {
     writer.add("composites", list: list(version.composites, by: \.name, composite))
     writer.add("entities", list: list(version.entities, by: \.name, entity))
     writer.add("configurations", list: list(version.configurations, by: \.name, configuration))
+    if purpose == .canonical { writer.add("info", dictionary: version.info) }
   }
 
   func configuration(_ configuration: ConfigurationDescription) -> JSONValue {

@@ -31,7 +31,8 @@ extension ModelVersion {
       enums: try reader.list("enums", EnumDescription.init(decoding:)),
       composites: try reader.list("composites", CompositeDescription.init(decoding:)),
       entities: try reader.list("entities", EntityDescription.init(decoding:)),
-      configurations: try reader.list("configurations", ConfigurationDescription.init(decoding:)))
+      configurations: try reader.list("configurations", ConfigurationDescription.init(decoding:)),
+      info: try reader.dictionary("info"))
     try reader.finish()
   }
 }

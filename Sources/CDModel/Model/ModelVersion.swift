@@ -20,11 +20,14 @@ public struct ModelVersion: Hashable, Sendable {
   /// Named sets of entities, so that a model can be spread over several stores.
   public var configurations: [ConfigurationDescription]
 
+  /// Free keys and values, which cdgen keeps and does not read. No hash covers them, as none covers ``label``.
+  public var info: [String: String]
+
   /// A version as given; an empty one where nothing but the number is.
   public init(
     number: Int, label: String? = nil, basedOn: [Int] = [], enums: [EnumDescription] = [],
     composites: [CompositeDescription] = [], entities: [EntityDescription] = [],
-    configurations: [ConfigurationDescription] = []
+    configurations: [ConfigurationDescription] = [], info: [String: String] = [:]
   ) {
     self.number = number
     self.label = label
@@ -33,6 +36,7 @@ public struct ModelVersion: Hashable, Sendable {
     self.composites = composites
     self.entities = entities
     self.configurations = configurations
+    self.info = info
   }
 }
 

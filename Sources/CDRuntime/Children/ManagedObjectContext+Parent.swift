@@ -109,8 +109,13 @@ extension ManagedObjectContext {
   /// Lets the children's objects ask for their values again: the parent has gone back to others, or has them from
   /// another child or from the store.
   ///
-  /// - Parameter roots: The tables whose objects are meant; nil for all.
-  func tellChildren(ofSavesTo roots: Set<Int>? = nil) {
+  /// - Parameters:
+  ///   - changes: What is known of it, for those who follow the children.
+  ///   - roots: The tables whose objects are meant; nil for all.
+  ///   - teller: The child that knows.
+  func tellChildren(
+    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except teller: ManagedObjectContext? = nil
+  ) {
     for child in children.compactMap(\.context) {
       for object in child.registeredObjects where !object.isPending {
         guard roots?.contains(object.scope.plan.root) ?? true else { continue }
@@ -119,7 +124,8 @@ extension ManagedObjectContext {
       }
       child.forgetRelationships(to: roots ?? Set(model.entities.map(\.root)))
       child.dropCaches()
-      child.tellChildren(ofSavesTo: roots)
+      child.tellChildren(changes, of: roots)
+      if let changes, child !== teller { child.changeObservers?.tell(changes) }
     }
   }
 

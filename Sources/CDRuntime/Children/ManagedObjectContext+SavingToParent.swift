@@ -5,12 +5,15 @@ extension ManagedObjectContext {
     try settleConflicts(with: parent)
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
+    let changes = self.changes(of: SavePlan(pending))
     parent.currentUndoManager?.beginUndoGrouping()
     give(own, to: parent)
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
-    parent.tellChildren()
+    parent.tellChildren(changes.asRefreshed, except: self)
     for object in saved { object.didSave() }
+    parent.changeObservers?.tell(changes.asRefreshed)
+    changeObservers?.tell(changes)
   }
 
   private func finishSaveToParent() {

@@ -106,14 +106,58 @@ enum HistoryText {
   }
 
   private static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {
-    var ranges: [(ObjectKey, ObjectKey)] = []
-    for key in keys {
-      if let last = ranges.last, last.1 + 1 == key {
-        ranges[ranges.count - 1].1 = key
-      } else {
-        ranges.append((key, key))
+    ranges(ofSorted: keys).map { .array([.int($0.lowerBound), .int($0.upperBound)]) }
+  }
+
+  private static func ranges(ofSorted keys: [ObjectKey]) -> [ClosedRange<ObjectKey>] {
+    var ranges: [ClosedRange<ObjectKey>] = []
+    guard var lower = keys.first, var upper = keys.first else { return [] }
+    for key in keys.dropFirst() where key != upper {
+      if key != upper + 1 {
+        ranges.append(lower...upper)
+        lower = key
       }
+      upper = key
     }
-    return ranges.map { .array([.int($0.0), .int($0.1)]) }
+    ranges.append(lower...upper)
+    return ranges
+  }
+
+  /// Keys in any order, each of them once, as ranges.
+  static func ranges(of keys: [ObjectKey]) -> [ClosedRange<ObjectKey>] {
+    // Most statements give keys in their order.
+    let isSorted = zip(keys, keys.dropFirst()).allSatisfy { $0 <= $1 }
+    return ranges(ofSorted: isSorted ? keys : keys.sorted())
+  }
+
+  /// The text for what was changed of a store's objects; nil for nothing.
+  static func text(_ changes: ObjectChanges, of storeID: UUID, _ mark: Mark? = nil) -> String? {
+    var entities: [String: [(kind: String, groups: [ManagedObjectIDs.Group])]] = [:]
+    for (kind, ids) in [
+      ("deleted", changes.deleted), ("inserted", changes.inserted), ("updated", changes.updated),
+    ] {
+      let groups = Dictionary(grouping: ids.groups.filter { $0.storeID == storeID }, by: \.entityName)
+      for (entity, groups) in groups { entities[entity, default: []].append((kind, groups)) }
+    }
+    guard !entities.isEmpty else { return nil }
+    // There may be a range for every other row of a table: no tree is built of them.
+    var text =
+      "{" + (mark.map { JSONValue.string(Mark.key).canonicalText + ":" + $0.json.canonicalText } ?? "")
+    for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
+      text += (text.utf8.count > 1 ? "," : "") + JSONValue.string(name).canonicalText + ":{"
+      for (number, kind) in kinds.enumerated() {
+        text += (number > 0 ? ",\"" : "\"") + kind.kind + "\":["
+        for (place, group) in kind.groups.enumerated() {
+          text += place > 0 ? ",[" : "["
+          text += String(group.keys.lowerBound)
+          text += ","
+          text += String(group.keys.upperBound)
+          text += "]"
+        }
+        text += "]"
+      }
+      text += "}"
+    }
+    return text + "}"
   }
 }

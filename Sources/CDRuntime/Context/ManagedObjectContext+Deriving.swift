@@ -84,10 +84,19 @@ extension ManagedObjectContext {
   }
 
   private func derive(_ object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator) throws {
+    guard let value = try derivedValue(of: object, slot, evaluator) else { return }
+    object._willWrite(slot.number)
+    object.setStoredValues([slot.number: value])
+  }
+
+  /// What a derived attribute is to have; nil where it has it already.
+  func derivedValue(
+    of object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator
+  ) throws -> AttributeValue? {
     guard case .attribute(let attribute, let cell) = slot.kind, let derivation = attribute.derivation
-    else { return }
+    else { return nil }
     object._willRead()
-    guard !object.isInaccessible else { return }
+    guard !object.isInaccessible else { return nil }
     let result: AttributeValue
     switch try evaluator.value(of: derivation, for: object) {
     case .value(let value): result = value
@@ -99,8 +108,6 @@ extension ManagedObjectContext {
       throw FetchError.evaluation(
         "the derivation gives \(result.typeName), and the attribute is \(attribute.type.schemaName)")
     }
-    guard fitted != object.storedValue(slot.number) else { return }
-    object._willWrite(slot.number)
-    object.setStoredValues([slot.number: fitted])
+    return fitted == object.storedValue(slot.number) ? nil : fitted
   }
 }

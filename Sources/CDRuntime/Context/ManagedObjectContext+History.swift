@@ -30,7 +30,17 @@ extension ManagedObjectContext {
     defer { statement.reset() }
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
+    var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
+    var expected = seen + 1
     while try statement.step() {
+      if statement.int64(0) != expected {
+        // Somebody has purged what this context has not seen: anything may be another one now.
+        let stale = registeredObjects.filter { !$0.isPending && $0.scope.plan.home == store.place }
+        for object in stale { object.becomeStale() }
+        changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
+        roots.formUnion(model.entities.filter { $0.home == store.place }.map(\.root))
+      }
+      expected = statement.int64(0) + 1
       if ownSaves[store.place]?.remove(statement.int64(0)) != nil { continue }
       // A text that this release cannot read changes nothing: the optimistic lock is what protects data.
       guard let text = statement.string(1), let json = try? JSONValue(parsing: text),
@@ -39,20 +49,39 @@ extension ManagedObjectContext {
       for member in members {
         guard let plan = model.entity(member.key) else { continue }
         roots.insert(plan.root)
-        apply(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
-        apply(HistoryText.ranges(member.value["deleted"]), of: plan.root) { object in
-          maps[object.scope.plan.root]?.remove(object.key)
-          object.flags.insert(.inaccessible)
-          object.report(.objectGone)
-        }
+        changes = changes?.followed(by: Self.changes(member, of: store))
+        merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
+        merge(HistoryText.ranges(member.value["deleted"]), of: plan.root) { lose($0) }
       }
     }
-    guard !roots.isEmpty else { return }
-    forgetRelationships(to: roots)
-    if !children.isEmpty { tellChildren(ofSavesTo: roots) }
+    if !roots.isEmpty { forgetRelationships(to: roots) }
+    // Who is told may fetch, and come here again.
+    statement.reset()
+    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots) }
+    guard let changes else { return }
+    changeObservers?.tell(changes)
   }
 
-  private func apply(
+  /// What somebody else has changed of an entity.
+  private static func changes(_ member: JSONValue.Member, of store: SQLiteStore) -> ObjectChanges {
+    func ids(_ kind: String) -> ManagedObjectIDs {
+      ManagedObjectIDs(
+        ranges: HistoryText.ranges(member.value[kind]).map {
+          ManagedObjectIDs.Group(storeID: store.storeID, entityName: member.key, keys: $0)
+        })
+    }
+    return ObjectChanges(inserted: ids("inserted"), deleted: ids("deleted"), refreshed: ids("updated"))
+  }
+
+  /// Lets go of an object whose row is gone.
+  func lose(_ object: ManagedObject) {
+    maps[object.scope.plan.root]?.remove(object.key)
+    object.flags.insert(.inaccessible)
+    object.report(.objectGone)
+  }
+
+  /// Tells the objects of some keys that are in memory and have no changes.
+  func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
     guard let map = maps[root], !ranges.isEmpty else { return }
@@ -89,7 +118,7 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// Lets the values be read again when one is next asked for.
-  fileprivate final func becomeStale() {
+  final func becomeStale() {
     flags.insert(.fault)
     extras?.toMany.removeAll { !$0.state.isChanged }
   }

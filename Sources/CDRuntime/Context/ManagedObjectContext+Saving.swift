@@ -44,8 +44,11 @@ extension ManagedObjectContext {
     }
     let plan = mergePolicy.isError ? try write() : try unnoted(writeResolvingConflicts)
     let saved = savedObjects(plan)
+    let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
     for object in saved { object.didSave() }
+    database.watch.announce()
+    if let changes { changeObservers?.tell(changes) }
   }
 
   /// Writes what is pending.
@@ -81,10 +84,13 @@ extension ManagedObjectContext {
     let places = Set(partial.written.map(\.place))
     let own = SavePlan(pending.filter { $0.scope.plan.home.map(places.contains) ?? false })
     let saved = savedObjects(own)
+    let changes = changeObservers == nil ? nil : self.changes(of: own)
     finish(own, in: places)
     // Orders may stand in the rows of either side: they are read again.
     forgetRelationships(to: Set(model.entities.map(\.root)))
     for object in saved { object.didSave() }
+    database.watch.announce()
+    if let changes { changeObservers?.tell(changes) }
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 

@@ -53,12 +53,22 @@
 /// - ``init(parent:)``
 /// - ``parent``
 ///
+/// ### Batches
+/// - ``execute(_:)-(BatchInsertRequest<Object>)``
+/// - ``execute(_:)-(BatchUpdateRequest<Object>)``
+/// - ``execute(_:)-(BatchDeleteRequest<Object>)``
+///
+/// ### What changes
+/// - ``changes``
+/// - ``mergeChanges(from:)``
+///
 /// ### Fetching
 /// - ``fetch(_:)``
 /// - ``lazyFetch(_:)``
 /// - ``objectIDs(for:)``
 /// - ``dictionaries(for:)``
 /// - ``count(for:)``
+/// - ``aggregates(for:)``
 ///
 /// ### By the entity's name
 /// - ``objects(forEntityNamed:matching:using:)``
@@ -124,7 +134,11 @@ public final class ManagedObjectContext {
   var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
   var connection: SQLiteConnection?
+  /// Whether the connection is somebody else's.
+  private var isGuest = false
   private let observers = ErrorObservers()
+  /// Who wants to know what changes; nil until somebody does.
+  var changeObservers: ChangeObservers?
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
@@ -174,13 +188,21 @@ public final class ManagedObjectContext {
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
+  /// A context that reads by a connection of somebody else's, in whatever transaction that is.
+  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy connection: SQLiteConnection) {
+    self.init(coordinator)
+    self.connection = connection
+    isGuest = true
+    reading.isEnabled = false
+  }
+
   deinit {
     for scope in scopes { scope.context = nil }
     // Statements go before their connection does.
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if making == nil, let connection { database.giveBack(connection, of: stores) }
+    if making == nil, !isGuest, let connection { database.giveBack(connection, of: stores) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
   }
@@ -220,6 +242,7 @@ public final class ManagedObjectContext {
 
   /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
   func endReading() {
+    if let parent { return parent.endReading() }
     if let connection { reading.end(connection) }
   }
 

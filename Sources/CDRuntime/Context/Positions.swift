@@ -63,7 +63,7 @@ enum Positions {
   }
 
   /// The places of a longest strictly rising row among the positions that there are.
-  private static func longestRise(_ positions: [Int64?]) -> Set<Int> {
+  static func longestRise(_ positions: [Int64?]) -> Set<Int> {
     var ends: [Int] = []
     var before: [Int: Int] = [:]
     for (place, position) in positions.enumerated() {

@@ -16,7 +16,7 @@ extension SaveRun {
   /// Notes that a unique index refuses the row of an object, with all rows that have its values.
   mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
     let plan = object.scope.plan
-    let properties = refusedProperties(plan, error)
+    let properties = error.refusedProperties(of: plan)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
       let other = try holder(of: properties, model.entities[plan.root], as: object).map { key, name in
         ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
@@ -113,10 +113,12 @@ extension SaveRun {
     guard try statement.step() else { return nil }
     return (statement.int64(0), statement.string(1) ?? plan.name)
   }
+}
 
+extension StoreError {
   /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  private func refusedProperties(_ plan: EntityPlan, _ error: StoreError) -> [String] {
-    guard case .sqlite(_, _, let message, _) = error, let colon = message.lastIndex(of: ":") else {
+  func refusedProperties(of plan: EntityPlan) -> [String] {
+    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
       return []
     }
     let rest = message[message.index(after: colon)...]

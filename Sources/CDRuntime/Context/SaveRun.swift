@@ -65,7 +65,7 @@ struct SaveRun {
   /// - Returns: What has been written where the files of several stores have not all been; nil for everything.
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
   mutating func write() throws -> PartialSave? {
-    try connection.execute("BEGIN IMMEDIATE")
+    try context.database.begin(connection)
     do {
       for object in plan.deleted { try delete(object) }
       try update()
@@ -94,7 +94,7 @@ struct SaveRun {
 
   private mutating func commit() throws -> PartialSave? {
     do {
-      try connection.execute("COMMIT")
+      try context.database.commit(connection, changed: touched)
       return nil
     } catch let error as StoreError where error.isReferenceViolation {
       throw SaveError.danglingReferences(try danglingObjects())

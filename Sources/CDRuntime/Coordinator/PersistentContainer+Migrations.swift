@@ -15,7 +15,8 @@ extension PersistentContainer {
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, at url: URL
   ) throws {
     self.init(
-      try PersistentStoreCoordinator(for: model, migrations: migrations, at: .sqlite(url)))
+      try PersistentStoreCoordinator(
+        for: model, migrations: migrations, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
   }
 
   /// Opens the store of a model with custom steps where the platform keeps an app's data: see ``init(for:app:)``.

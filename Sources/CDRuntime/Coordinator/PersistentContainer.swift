@@ -38,6 +38,7 @@
 ///
 /// ### Contexts
 /// - ``viewContext``
+/// - ``automaticallyMergesChangesFromParent``
 /// - ``newContext()``
 /// - ``performBackgroundTask(_:)``
 public final class PersistentContainer: Sendable {
@@ -47,18 +48,36 @@ public final class PersistentContainer: Sendable {
   /// The context of the main actor. It reads one state of the store during a turn of the main actor.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
 
+  /// Whether ``viewContext`` learns of what others have saved when they do it: other contexts at once, other processes
+  /// within a quarter of a second. Otherwise it does so when it next reads, which a screen that shows what it has read
+  /// does not. False unless set.
+  ///
+  /// ```swift
+  /// container.automaticallyMergesChangesFromParent = true
+  /// for await changes in container.viewContext.changes { print(changes.refreshed) }
+  /// ```
+  @MainActor public var automaticallyMergesChangesFromParent: Bool {
+    get { view.merging != nil }
+    set { view.merge(newValue) }
+  }
+
   private let view: ViewContext
 
-  /// Opens the store of a model, and makes it where there is none.
+  /// Opens the store of a model: a file that is there as what it is, whatever its name; where there is none, a SQLite
+  /// store is made. ``PersistentStoreDescription`` chooses another kind.
   ///
   /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
   public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
-    self.init(try PersistentStoreCoordinator(for: model, at: .sqlite(url)))
+    self.init(
+      try PersistentStoreCoordinator(
+        for: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
   }
 
   /// Opens the store of a model without generated classes.
   public convenience init(model: ManagedObjectModel, at url: URL) throws {
-    self.init(try PersistentStoreCoordinator(model: model, at: .sqlite(url)))
+    self.init(
+      try PersistentStoreCoordinator(
+        model: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
   }
 
   /// Opens several stores, each for a configuration of the model.
@@ -135,5 +154,30 @@ public final class PersistentContainer: Sendable {
     self.coordinator = coordinator
   }
 
-  deinit { coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self)) }
+  /// What merges others' saves while that is wanted.
+  private(set) var merging: Task<Void, Never>?
+
+  func merge(_ isWanted: Bool) {
+    guard isWanted != (merging != nil) else { return }
+    merging?.cancel()
+    merging = nil
+    guard isWanted else { return }
+    // Where the store cannot be read, the next fetch says why.
+    guard let changes = try? coordinator.changes() else { return }
+    merging = Task { @MainActor [weak self] in
+      do {
+        for try await _ in changes {
+          guard let self else { return }
+          try self.context.learnOfSaves()
+        }
+      } catch {
+        self?.merging = nil
+      }
+    }
+  }
+
+  deinit {
+    merging?.cancel()
+    coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self))
+  }
 }

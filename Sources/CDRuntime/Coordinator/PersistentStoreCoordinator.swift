@@ -25,7 +25,7 @@
 /// - ``StoreLocation``
 ///
 /// ### What stores say of themselves
-/// - ``metadata(forStoreAt:)``
+/// - ``metadata(forStoreAt:formats:)``
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
 /// - ``storeIDs``
@@ -35,15 +35,33 @@
 /// ### Care
 /// - ``verify()``
 /// - ``removePersistentStore(withID:)``
-/// - ``destroyPersistentStore(at:)``
+/// - ``destroyPersistentStore(at:formats:)``
+/// - ``copyPersistentStore(at:to:formats:)``
+///
+/// ### What is saved
+/// - ``changes(after:)``
+/// - ``history(after:author:limit:)``
+/// - ``currentHistoryToken()``
+/// - ``purgeHistory(before:)``
+/// - ``purgeHistory(upTo:)``
 ///
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
   /// Where a coordinator's objects are.
-  public enum StoreLocation: Hashable, Sendable {
+  ///
+  /// <doc:StoreTypes> says when to take which.
+  public enum StoreLocation: Sendable {
     /// A SQLite file, which is made where there is none.
     case sqlite(URL)
+    /// An XML file, which is made where there is none. It is read whole, and each save writes it whole.
+    case xml(URL)
+    /// A binary file, compact and with checksums, which is made where there is none. It is read whole, and each save
+    /// writes it whole.
+    case binary(URL)
+    /// A file of an app's own format, which is made where there is none. It is read whole, and each save writes it
+    /// whole.
+    case custom(URL, any StoreFormat)
     /// Memory, for as long as the coordinator lives.
     case inMemory
   }
@@ -120,7 +138,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// Lets go of one of the stores, while the others go on. Its file is left as it is;
-  /// ``destroyPersistentStore(at:)`` removes it, and another coordinator may open it.
+  /// ``destroyPersistentStore(at:formats:)`` removes it, and another coordinator may open it.
   ///
   /// ```swift
   /// let id = try PersistentStoreCoordinator.metadata(forStoreAt: url).storeID

@@ -14,6 +14,11 @@ struct StoreAssignment: Sendable {
 
   private init() {}
 
+  /// The hierarchies of some roots in the first store, and no others anywhere.
+  init(roots: Set<String>) {
+    for name in roots { places[name] = 0 }
+  }
+
   /// - Throws: ``ModelError`` where a configuration is not there, or where two stores would hold one entity.
   init(_ graph: EntityGraph, _ stores: [PersistentStoreDescription]) throws(ModelError) {
     for (place, store) in stores.enumerated() {

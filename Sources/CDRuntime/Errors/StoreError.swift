@@ -20,6 +20,10 @@ public enum StoreError: Error, Hashable, Sendable {
   case notADatabase(URL)
   /// The file is a SQLite database that no release of cdgen has made.
   case foreignDatabase(URL)
+  /// The file of an XML, binary or custom store is damaged, or none of that kind.
+  case unreadable(URL, StoreFormatError)
+  /// A store's own format threw an error.
+  case formatFailed(URL, format: String, reason: String)
   /// A later release of cdgen has made the store.
   case newerFormat(URL, found: Int, supported: Int)
   /// The metadata say what no release writes.
@@ -70,6 +74,10 @@ extension StoreError: CustomStringConvertible {
     case .foreignDatabase(let url):
       "\(url.path()) is a SQLite database, but no store of cdgen; it was left as it is. "
         + "Choose another file for the store"
+    case .unreadable(let url, let error):
+      "the store \(url.path()) cannot be read, and was left as it is: \(error)"
+    case .formatFailed(let url, let format, let reason):
+      "the store \(url.path()) could not be read or written by its format '\(format)': \(reason)"
     case .newerFormat(let url, let found, let supported):
       "the store \(url.path()) has format \(found), and this release reads up to \(supported); "
         + "update cdgen"

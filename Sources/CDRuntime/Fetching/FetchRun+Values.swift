@@ -50,7 +50,7 @@ extension FetchRun {
     return distinct.rows
   }
 
-  private static func fetched(_ value: EvaluationValue) -> FetchedValue {
+  static func fetched(_ value: EvaluationValue) -> FetchedValue {
     switch value {
     case .value(let value): return .attribute(value)
     case .float(let number): return .attribute(.double(Double(number)))

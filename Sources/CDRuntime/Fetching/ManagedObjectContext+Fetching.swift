@@ -84,8 +84,14 @@ extension ManagedObjectContext {
     return try FetchRun(request, of: plan, in: self).count()
   }
 
+  /// Learns what others have saved until now.
+  func learnOfSaves() throws {
+    endReading()
+    try catchUpForFetch()
+  }
+
   /// Learns what others have saved, where no snapshot is held.
-  private func catchUpForFetch() throws {
+  func catchUpForFetch() throws {
     if let parent {
       noticeRemovals()
       return try parent.catchUpForFetch()
@@ -94,7 +100,7 @@ extension ManagedObjectContext {
     if !reading.isOpen { try catchUp(connection) }
   }
 
-  private func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {
+  func entityPlan<Object: ManagedObject>(of request: FetchRequest<Object>) throws -> EntityPlan {
     guard let plan = model.entity(request.entityName) else {
       throw FetchError.unknownEntity(request.entityName)
     }

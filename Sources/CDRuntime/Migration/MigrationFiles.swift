@@ -31,12 +31,7 @@ struct MigrationFiles {
   ///
   /// A migration of another process that is going on is left alone.
   func recover() throws {
-    if !exists(path), exists(finished) {
-      try rename(finished, path)
-      try syncFolder()
-      return
-    }
-    guard exists(path) else { return }
+    guard try !completeSwitch(), exists(path) else { return }
     let isLinked = linkCount > 1
     let hasValues = NewExternalFiles.hasLeftovers(url)
     guard isLinked || hasValues || leftovers.contains(where: exists) else { return }
@@ -47,6 +42,30 @@ struct MigrationFiles {
     if hasValues { try NewExternalFiles.recover(url, connection) }
     if isLinked { removeLinks() }
     try connection.execute("ROLLBACK")
+  }
+
+  /// Puts a finished file in the place of the old one, which has been moved away.
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult func completeSwitch() throws -> Bool {
+    guard !exists(path), exists(finished) else { return false }
+    try rename(finished, path)
+    try syncFolder()
+    return true
+  }
+
+  /// Where a store that is no SQLite file is migrated as one.
+  var scratch: String { path + "-migrating" }
+
+  /// Removes what a migration of a store that is no SQLite file has left, whatever its name.
+  func removeAllLeftovers() {
+    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
+    let prefix = url.lastPathComponent + "-migrating"
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    where name.hasPrefix(prefix) {
+      unlink(sibling(name))
+    }
+    unlink(finished)
   }
 
   private var leftovers: [String] {
@@ -66,7 +85,8 @@ struct MigrationFiles {
   }
 
   /// Removes the backups that are still the store itself: the switch did not follow.
-  private func removeLinks() {
+  func removeLinks() {
+    guard linkCount > 1 else { return }
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let own = FileIdentity(path)
     let prefix = url.lastPathComponent + "-before-"

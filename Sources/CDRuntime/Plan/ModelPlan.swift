@@ -37,7 +37,7 @@ final class ModelPlan: Sendable {
   ///   classes are not those of the model.
   init(
     _ model: ManagedObjectModel, classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:],
-    stores: [PersistentStoreDescription] = []
+    stores: [PersistentStoreDescription] = [], assignment given: StoreAssignment? = nil
   ) throws {
     guard let version = model.currentVersion else {
       throw ModelError.noCurrentVersion(model: model.name, number: model.currentVersionNumber)
@@ -51,7 +51,7 @@ final class ModelPlan: Sendable {
         StoreSource(model: part, version: $0, versionHashes: VersionHashes(EntityGraph($0)))
       }
     }
-    assignment = stores.isEmpty ? .single(graph) : try StoreAssignment(graph, stores)
+    assignment = try given ?? (stores.isEmpty ? .single(graph) : StoreAssignment(graph, stores))
     var builder = ModelPlanBuilder(graph: graph, classes: classes, assignment: assignment)
     let (entities, joins) = try builder.build()
     self.entities = entities

@@ -74,9 +74,24 @@ extension PersistentStoreMetadata {
 extension PersistentStoreCoordinator {
   /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
   ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - formats: The app's own, where the store may be of one of them.
   /// - Throws: ``StoreError`` where there is no store that this release can read.
-  public static func metadata(forStoreAt url: URL) throws -> PersistentStoreMetadata {
-    try metadata(forStoreAt: url, rollsBack: true)
+  public static func metadata(
+    forStoreAt url: URL, formats: [any StoreFormat] = []
+  ) throws -> PersistentStoreMetadata {
+    if let format = try StoreLocation(recognizing: url, formats: formats).format {
+      return try metadata(forStoreAt: url, format: format)
+    }
+    return try metadata(forStoreAt: url, rollsBack: true)
+  }
+
+  static func metadata(forStoreAt url: URL, format: any StoreFormat) throws -> PersistentStoreMetadata {
+    let file = try StoreFile(url, format, isReadOnly: true)
+    let connection = try SQLiteConnection(path: ":memory:", of: [url])
+    try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
+    return try PersistentStoreMetadata(connection, url: url)
   }
 
   static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
@@ -106,7 +121,7 @@ extension PersistentStoreCoordinator {
       guard let store = stores[id] else { return }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
       try store.checkIdentity()
-      try connection.write {
+      try database.write(connection, to: store) {
         try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
       }
     }
@@ -117,10 +132,16 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` for a file that is no store, and
   ///   ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then. Nothing is done where there is
   ///   no file.
-  public static func destroyPersistentStore(at url: URL) throws {
+  public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else { return }
-    _ = try metadata(forStoreAt: url)
+    _ = try metadata(forStoreAt: url, formats: formats)
+    if let format = try StoreLocation(recognizing: url, formats: formats).format {
+      // Nobody else may have it, or get it, until it is gone.
+      let file = try StoreFile(url, format, isReadOnly: false)
+      try withExtendedLifetime(file) { try removeFiles(of: url) }
+      return
+    }
     // This needs the file for itself: it fails while another connection is open, in any process.
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
@@ -130,6 +151,11 @@ extension PersistentStoreCoordinator {
     } catch StoreError.busy {
       throw StoreError.inUse(url)
     }
+    try removeFiles(of: url)
+  }
+
+  private static func removeFiles(of url: URL) throws {
+    let path = url.path(percentEncoded: false)
     do {
       try FileManager.default.removeItem(atPath: path)
       for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {

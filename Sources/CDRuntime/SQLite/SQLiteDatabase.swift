@@ -16,7 +16,7 @@ final class SQLiteDatabase: Sendable {
   let writer: SQLiteWriter
   /// Where each store keeps its large values, by its place; nil for one in memory.
   let files: [ExternalFiles?]
-  private let model: ModelPlan
+  let model: ModelPlan
   /// Taken with the writer's lock held, or without it; nobody takes the writer's lock while holding this one.
   private let current: Mutex<StoreSet>
   private let removals = Atomic<Int>(0)
@@ -24,6 +24,8 @@ final class SQLiteDatabase: Sendable {
   private let readers = ReaderPool()
   /// How many seconds to wait for others who write: as long as any of the stores would.
   private let busyTimeout: Double
+  /// Who is told of what is saved.
+  let watch = HistoryWatch()
   /// Tells the saves of this coordinator from those of others in the history.
   let origin = UUID().uuidString
   /// Keys that contexts have given back, by the place of the root entity.
@@ -43,7 +45,7 @@ final class SQLiteDatabase: Sendable {
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, description) in descriptions.enumerated() {
-      if case .sqlite(let url) = description.location, stores.contains(where: { $0.isFile(at: url) }) {
+      if let url = description.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
       var connection: SQLiteConnection?

@@ -1,7 +1,8 @@
 import CSQLite
 import Foundation
 
-/// One store of a ``SQLiteDatabase``: a file, or memory.
+/// One store of a ``SQLiteDatabase``: a SQLite file, memory, or memory with the rows of a file that is read and
+/// written whole.
 final class SQLiteStore: Sendable {
   /// The place among the coordinator's stores.
   let place: Int
@@ -11,8 +12,10 @@ final class SQLiteStore: Sendable {
   let isInMemory: Bool
   /// What SQLite is to open: a path, or a URI.
   let path: String
-  /// Where large values are; nil for a store in memory, whose rows hold them all.
+  /// Where large values are; nil for a store in memory alone, whose rows hold them all.
   let files: ExternalFiles?
+  /// The file that each save writes whole; nil where SQLite has the file, or there is none.
+  let file: StoreFile?
   /// The file that was opened, to notice when another has taken its name.
   private let identity: FileIdentity?
   /// The migration that opening took; nil where none was needed.
@@ -30,7 +33,24 @@ final class SQLiteStore: Sendable {
     self.place = place
     isReadOnly = description.isReadOnly
     switch description.location {
+    case .xml(let url), .binary(let url), .custom(let url, _):
+      self.url = url
+      let format = description.location.format ?? XMLStoreFormat()
+      let file = try StoreFile(url, format, isReadOnly: description.isReadOnly)
+      self.file = file
+      let opening = FileStoreOpening(
+        file: file, description: description, model: model, place: place, others: others,
+        memory: "file:/cdgen-\(UUID().uuidString)?vfs=memdb")
+      let opened = try opening.open()
+      connection = opened.connection
+      storeID = opened.storeID
+      path = opened.memory
+      migration = opened.migration
+      isInMemory = true
+      files = ExternalFiles(store: url)
+      identity = nil
     case .inMemory:
+      file = nil
       let name = UUID().uuidString
       url = URL(string: "memory:\(name)") ?? EmptyValue.url
       path = "file:/cdgen-\(name)?vfs=memdb"
@@ -42,6 +62,7 @@ final class SQLiteStore: Sendable {
       identity = nil
       migration = nil
     case .sqlite(let url):
+      file = nil
       self.url = url
       isInMemory = false
       let files = ExternalFiles(store: url)
@@ -100,6 +121,7 @@ final class SQLiteStore: Sendable {
     isInMemory = false
     path = ":memory:"
     files = ExternalFiles(store: url)
+    file = nil
     identity = nil
     migration = nil
   }
@@ -107,13 +129,14 @@ final class SQLiteStore: Sendable {
   /// Refuses to go on where the file has been removed, or another one has taken its place: what is written would
   /// be lost, or would hit what was never read.
   func checkIdentity() throws(StoreError) {
+    if let file { return try file.checkIdentity() }
     guard let identity else { return }
     if FileIdentity(url.path(percentEncoded: false)) != identity { throw .replaced(url) }
   }
 
   /// Whether a URL leads to the store's file, by whatever name.
   func isFile(at url: URL) -> Bool {
-    identity != nil && identity == FileIdentity(url.path(percentEncoded: false))
+    (identity ?? file?.identity).map { $0 == FileIdentity(url.path(percentEncoded: false)) } ?? false
   }
 
   // MARK: Opening

@@ -10,7 +10,9 @@ struct DecodedVersion {
 }
 
 extension DecodingContext {
-  private static let versionKeys = ["label", "basedOn", "enums", "composites", "entities", "configurations"]
+  private static let versionKeys = [
+    "label", "basedOn", "enums", "composites", "entities", "configurations", "info",
+  ]
 
   /// Reads a version's file.
   /// - Parameter root: The document; nil for a file without one.
@@ -47,6 +49,7 @@ extension DecodingContext {
       error(reader.node("entities") ?? start, "the version has no 'entities'")
     }
     result.configurations = decodeConfigurations(reader)
+    result.info = reader.info()
     return DecodedVersion(version: result, hasBases: reader.has("basedOn"), broken: broken)
   }
 

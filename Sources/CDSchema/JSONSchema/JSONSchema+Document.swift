@@ -506,6 +506,11 @@ extension JSONSchema {
               "description": "Named sets of entities, for models that are spread over several stores.",
               "type": "object",
               "additionalProperties": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/name"}}
+            },
+            "info": {
+              "description": "Free keys and values, which cdgen keeps and does not read.",
+              "type": "object",
+              "additionalProperties": {"$ref": "#/$defs/text"}
             }
           }
         },

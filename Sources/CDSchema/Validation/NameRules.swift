@@ -1,7 +1,7 @@
 /// What a name may consist of. Names become Swift identifiers, columns of tables and words of expressions.
-enum NameRules {
-  /// A letter and then letters, digits and underscores, in any script that Swift allows.
-  static func isIdentifier(_ name: String) -> Bool {
+public enum NameRules {
+  /// A letter or an underscore and then letters, digits and underscores, in any script that Swift allows.
+  public static func isIdentifier(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first else { return false }
     return (first == "_" || first.properties.isXIDStart)
       && name.unicodeScalars.dropFirst().allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
@@ -12,7 +12,7 @@ enum NameRules {
   }
 
   /// Why a name is refused; nil for one that is not.
-  static func problem(with name: String) -> String? {
+  public static func problem(with name: String) -> String? {
     if !isIdentifier(name) {
       return "'\(name)' is no name: a name is a letter and then letters, digits and underscores"
     }
@@ -23,5 +23,20 @@ enum NameRules {
       return "'\(name)' starts with 'sqlite_'; such names are SQLite's own"
     }
     return nil
+  }
+
+  /// Whether an attribute or relationship can be called so in Swift.
+  public static func isPropertyName(_ name: String) -> Bool {
+    isIdentifier(name) && !ReservedNames.properties.contains(name)
+  }
+
+  /// Whether an entity's class can be called so.
+  public static func isClassName(_ name: String, ofModel model: String) -> Bool {
+    isIdentifier(name) && !ReservedNames.types.contains(name) && name != model + "Model"
+  }
+
+  /// Whether a fetch that the schema names can be called so.
+  public static func isFetchName(_ name: String) -> Bool {
+    problem(with: name) == nil && !ReservedNames.statics.contains(name)
   }
 }

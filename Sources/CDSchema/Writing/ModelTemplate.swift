@@ -72,3 +72,17 @@ public enum ModelTemplate {
 
     """
 }
+
+extension ModelTemplate {
+  /// The `model.yaml` of a model that comes from elsewhere.
+  ///
+  /// - Parameters:
+  ///   - name: The model's name.
+  ///   - id: The model's identity, which must be a fresh one for each model.
+  ///   - current: The version that generated classes speak for; nil for the highest.
+  public static func modelFile(name: String, id: UUID, current: Int?) -> String {
+    let line = current.map { "current: \($0)" } ?? "# current: 1"
+    return modelFile(name: name, id: id).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0 == "# current: 1" ? line : String($0) }.joined(separator: "\n")
+  }
+}

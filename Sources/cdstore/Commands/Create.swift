@@ -9,9 +9,8 @@ struct Create: ParsableCommand {
     discussion: """
       cdstore create Notes.sqlite --model Notes.cdmodel
       cdstore create Old.sqlite --model Notes.cdmodel --version 1
+      cdstore create Notes.xml --model Notes.cdmodel --type xml
       """)
-
-  enum StoreType: String, CaseIterable, ExpressibleByArgument { case sqlite, xml, binary }
 
   @Argument(help: "The store's file, which must not be there.", completion: .file())
   var store: String
@@ -22,21 +21,15 @@ struct Create: ParsableCommand {
   @Option(help: "The version of the model; the current one by default.")
   var version: Int?
 
-  @Option(help: "The kind of store; this release makes sqlite ones only.")
+  @Option(help: "The kind of store.")
   var type: StoreType = .sqlite
-
-  func validate() throws {
-    guard type == .sqlite else {
-      throw ValidationError("this release has no \(type) stores yet; leave out --type, or say --type sqlite")
-    }
-  }
 
   func run() throws {
     let model = try ModelSource.load(model, version: version)
     guard !FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is a file at \(store) already; it was left as it is")
     }
-    _ = try PersistentStoreCoordinator(model: model, at: .sqlite(URL(filePath: store)))
+    _ = try PersistentStoreCoordinator(model: model, at: type.location(URL(filePath: store)))
     print("\(store): \(model.name), version \(model.currentVersionNumber)")
   }
 }

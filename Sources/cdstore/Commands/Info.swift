@@ -14,8 +14,9 @@ struct Info: ParsableCommand {
 
   func run() throws {
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
+    let type = try StoreType(of: URL(filePath: store))
     var lines = [
-      ("type", "sqlite, format \(metadata.formatVersion)"), ("store", metadata.storeID.uuidString),
+      ("type", "\(type.rawValue), format \(metadata.formatVersion)"), ("store", metadata.storeID.uuidString),
       ("model", "\(metadata.modelName), version \(metadata.modelVersion.number)"),
       ("model id", metadata.modelID.uuidString), ("data hash", metadata.dataHash),
       ("layout hash", metadata.layoutHash), ("definition hash", metadata.definitionHash),

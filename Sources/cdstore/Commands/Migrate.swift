@@ -70,8 +70,9 @@ struct Migrate: ParsableCommand {
     }
     let interruption = Interruption()
     let progress = ProgressLine(isQuiet: format == .json)
-    var description = PersistentStoreDescription(
-      .sqlite(URL(filePath: store)), configuration: configuration)
+    var description = try PersistentStoreDescription(
+      PersistentStoreCoordinator.StoreLocation(recognizing: URL(filePath: store)),
+      configuration: configuration)
     description.keepsBackup = keepBackup
     description.migrationObserver = MigrationObserver(
       progress: { progress.show($0) }, isCancelled: { [flag = interruption.flag] in flag.isRaised })

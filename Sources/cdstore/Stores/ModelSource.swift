@@ -50,6 +50,10 @@ enum ModelSource {
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
     return PersistentContainer(
       try PersistentStoreCoordinator(
-        model: model, stores: [PersistentStoreDescription(.sqlite(url), isReadOnly: isReadOnly)]))
+        model: model,
+        stores: [
+          PersistentStoreDescription(
+            PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly)
+        ]))
   }
 }

@@ -10,8 +10,20 @@ enum PlainSQL {
 }
 
 extension PlainSQL {
+  /// The tables of a store: where it is no SQLite file, those that are made of it.
+  static func connection(to url: URL) throws -> SQLiteConnection {
+    let location = try PersistentStoreCoordinator.StoreLocation(
+      recognizing: url, formats: [JSONStoreFormat()])
+    guard let format = location.format else {
+      return try SQLiteConnection(path: url.path(percentEncoded: false), of: [url])
+    }
+    let connection = try SQLiteConnection(path: ":memory:", of: [url])
+    try StoreFile(url, format, isReadOnly: true).read(into: StoreBuilder(connection, url: url))
+    return connection
+  }
+
   /// The first column of a query's rows.
   static func rows(_ sql: String, at url: URL) throws -> [String] {
-    try SQLiteConnection(path: url.path(percentEncoded: false), of: [url]).rows(sql).map { $0[0] ?? "NULL" }
+    try connection(to: url).rows(sql).map { $0[0] ?? "NULL" }
   }
 }

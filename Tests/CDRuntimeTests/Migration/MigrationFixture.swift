@@ -46,7 +46,7 @@ final class MigrationFixture {
     _ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in },
     body: (ManagedObjectContext) throws -> R
   ) throws -> R {
-    var description = PersistentStoreDescription(.sqlite(url))
+    var description = PersistentStoreDescription(StoreKind.ofEnvironment.location(url))
     change(&description)
     let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
     let context = ManagedObjectContext(coordinator)
@@ -62,7 +62,7 @@ final class MigrationFixture {
   }
 
   func rows(_ sql: String) throws -> [[String?]] {
-    try SQLiteConnection(path: url.path(percentEncoded: false), of: []).rows(sql)
+    try PlainSQL.connection(to: url).rows(sql)
   }
 
   /// The first column of all rows.
@@ -77,7 +77,7 @@ final class MigrationFixture {
   func verify(_ model: ManagedObjectModel) throws {
     #expect(try rows("PRAGMA integrity_check") == [["ok"]])
     #expect(try rows("PRAGMA foreign_key_check").isEmpty)
-    let coordinator = try PersistentStoreCoordinator(model: model, at: .sqlite(url))
+    let coordinator = try PersistentStoreCoordinator(model: model, at: StoreKind.ofEnvironment.location(url))
     #expect(try coordinator.verify().isEmpty)
   }
 }

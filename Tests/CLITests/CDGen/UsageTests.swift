@@ -38,6 +38,8 @@ import Testing
           stub                    Begin the app's own code for custom migration steps.
           lock                    Mark a version as released, so that it never changes again.
           graph                   Draw a version's entities and relationships.
+          import                  Make a model of one of Xcode's, with all its versions.
+          export                  Write a model as one of Xcode's.
           json-schema             Print the JSON Schema of a model's files.
 
           See 'cdgen help <subcommand>' for detailed help.
@@ -46,7 +48,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "json-schema",
+    "init", "check", "generate", "compile", "add-version", "diff", "stub", "lock", "graph", "import",
+    "export", "json-schema",
   ])
   func helpShowsAnExample(command: String) throws {
     let result = try BuiltTool.cdgen.run(command, "--help", in: folder.url)

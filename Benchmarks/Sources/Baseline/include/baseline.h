@@ -40,6 +40,9 @@ int base_by_id(base_store *store, const int64_t *ids, size_t count, base_list *r
 int base_by_title(base_store *store, const char *const *titles, size_t count, base_list *result);
 int base_update(base_store *store, const int64_t *ids, size_t count, int64_t priority);
 int base_delete(base_store *store, const int64_t *ids, size_t count);
+/// The same for all of a priority below one, by one statement.
+int base_update_where(base_store *store, int64_t below, int64_t priority);
+int base_delete_where(base_store *store, int64_t below);
 /// The sum of the lengths of the categories' names of the first todos, fetched with the todos.
 int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_t *sum);
 /// The same for todos that were fetched before: one lookup each.

@@ -32,7 +32,7 @@ final class CContender: GraphContender {
   func run(_ task: GraphTask) throws {
     let half = data.swift.half
     switch task {
-    case .insert:
+    case .insert, .batchInsert:
       try check(
         base_insert(
           store, data.c.todos.baseAddress, data.c.todos.count, data.c.categories, data.c.categories.count))
@@ -46,6 +46,8 @@ final class CContender: GraphContender {
     case .toOneMemory: try check(base_to_one(store, list.items, half.count, &sum))
     case .toMany: try check(base_to_many(store, data.swift.categories.count, &list))
     case .delete: try check(base_delete(store, half, half.count))
+    case .batchUpdate: try check(base_update_where(store, 5, 77))
+    case .batchDelete: try check(base_delete_where(store, 5))
     }
   }
 
@@ -53,7 +55,7 @@ final class CContender: GraphContender {
     switch task {
     case .free: return 0
     case .toOne, .toOneMemory: return sum
-    case .insert, .update, .delete: try check(base_fetch(store, -1, &list))
+    case _ where task.writes: try check(base_fetch(store, -1, &list))
     default: break
     }
     return base_checksum(&list)

@@ -18,6 +18,7 @@ final class Dataset: Sendable {
   let categories: [String]
   /// Half of the todos' numbers, shuffled: a todo's number is its place, from 1.
   let half: [Int64]
+  /// Their titles: texts of their own, one behind the other in memory as C's are, for all contenders to find alike.
   let halfTitles: [String]
 
   init(count: Int, categories categoryCount: Int) {
@@ -34,7 +35,7 @@ final class Dataset: Sendable {
         done: low % 7 == 0, uuid: uuid, category: Int64(place % categoryCount) + 1)
     }
     half = (1...Int64(count)).shuffled(using: &random).prefix(count / 2).map { $0 }
-    halfTitles = half.map { [todos] in todos[Int($0) - 1].title }
+    halfTitles = half.map { [todos] in String(decoding: Array(todos[Int($0) - 1].title.utf8), as: UTF8.self) }
   }
 }
 

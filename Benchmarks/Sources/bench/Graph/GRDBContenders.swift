@@ -47,7 +47,7 @@ final class GRDBContender: GraphContender {
 
   func run(_ task: GraphTask) throws {
     switch task {
-    case .insert: try insert()
+    case .insert, .batchInsert: try insert()
     case .fetch: todos = try fetch("")
     case .free: todos = []
     case .predicate: todos = try fetch(" WHERE t.priority = 3 ORDER BY t.due")
@@ -56,6 +56,9 @@ final class GRDBContender: GraphContender {
     case .toMany: todos = try lookUp("category", Array(1...Int64(data.categories.count)))
     case .update: try change("UPDATE todo SET priority = 77, done = 1 WHERE id = ?")
     case .delete: try change("DELETE FROM todo WHERE id = ?")
+    case .batchUpdate:
+      try queue.write { try $0.execute(sql: "UPDATE todo SET priority = 77, done = 1 WHERE priority < 5") }
+    case .batchDelete: try queue.write { try $0.execute(sql: "DELETE FROM todo WHERE priority < 5") }
     case .toOne:
       try queue.read { db in
         let statement = try db.cachedStatement(
@@ -221,7 +224,7 @@ final class GRDBRecordContender: GraphContender {
 
   func run(_ task: GraphTask) throws {
     switch task {
-    case .insert:
+    case .insert, .batchInsert:
       try queue.write { db in
         for (place, name) in data.categories.enumerated() {
           try Category(id: Int64(place) + 1, name: name).insert(db)
@@ -249,6 +252,12 @@ final class GRDBRecordContender: GraphContender {
       try queue.write { db in
         for id in data.half { _ = try Todo.deleteOne(db, key: id) }
       }
+    case .batchUpdate:
+      _ = try queue.write {
+        try Todo.filter(Column("priority") < 5).updateAll(
+          $0, Column("priority").set(to: 77), Column("done").set(to: true))
+      }
+    case .batchDelete: _ = try queue.write { try Todo.filter(Column("priority") < 5).deleteAll($0) }
     case .toOne:
       sum = try queue.read { db in
         todos = try Todo.limit(data.half.count).fetchAll(db)

@@ -64,7 +64,7 @@ final class GraphBench {
     for end in ["", "-wal", "-shm"] {
       try? FileManager.default.removeItem(atPath: copy.path + end)
     }
-    if task != .insert {
+    if !task.fills {
       try FileManager.default.copyItem(atPath: template(contender), toPath: copy.path)
     }
     return copy.path

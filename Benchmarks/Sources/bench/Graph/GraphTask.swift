@@ -9,6 +9,9 @@ enum GraphTask: String, CaseIterable {
   case toOneMemory = "to-one-memory"
   case toMany = "to-many"
   case delete
+  case batchInsert = "batch-insert"
+  case batchUpdate = "batch-update"
+  case batchDelete = "batch-delete"
 
   var summary: String {
     switch self {
@@ -25,6 +28,9 @@ enum GraphTask: String, CaseIterable {
     case .toOneMemory: "Reads the names of the categories of 100,000 todos that are in memory."
     case .toMany: "Reads the todos of 1,000 categories."
     case .delete: "Deletes 100,000 todos and saves."
+    case .batchInsert: "Inserts 200,000 todos and 1,000 categories without objects."
+    case .batchUpdate: "Changes two values of the todos that meet a condition, about half, by one request."
+    case .batchDelete: "Deletes the todos that meet a condition, about half, by one request."
     }
   }
 
@@ -44,11 +50,18 @@ enum GraphTask: String, CaseIterable {
     case .toOneMemory: 0.25
     case .toMany: 1.25
     case .delete: 1.2
+    case .batchInsert: 1.3
+    case .batchUpdate, .batchDelete: 1.1
     }
   }
 
   /// Whether the store is another one afterwards.
-  var writes: Bool { [.insert, .update, .delete].contains(self) }
+  var writes: Bool {
+    [.insert, .update, .delete, .batchInsert, .batchUpdate, .batchDelete].contains(self)
+  }
+
+  /// Whether the store is empty before.
+  var fills: Bool { self == .insert || self == .batchInsert }
 }
 
 /// Somebody who does a task on a store of its own.

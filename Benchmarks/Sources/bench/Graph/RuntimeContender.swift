@@ -72,6 +72,12 @@ final class RuntimeContender: GraphContender {
       context.perform { sum = nameLengths() }
     case .toOneMemory: sum = nameLengths()
     case .toMany: todos = context.perform { categories.flatMap(\.todos) }
+    case .batchInsert: try batchInsert()
+    case .batchUpdate:
+      try context.execute(
+        BatchUpdateRequest<Todo>(
+          where: \.priority < 5, set: [.set(\.priority, to: 77), .set(\.done, to: true)]))
+    case .batchDelete: try context.execute(BatchDeleteRequest<Todo>(where: \.priority < 5))
     case .delete:
       for todo in todos { context.delete(todo) }
       todos = []
@@ -89,6 +95,19 @@ final class RuntimeContender: GraphContender {
       todo.category = categories[Int(input.category) - 1]
     }
     try context.save()
+  }
+
+  private func batchInsert() throws {
+    let names = BatchInsertRequest<Category>(data.categories, columns: [.set(\.name) { $0 }])
+    let categories = Array(try context.execute(names).changes.inserted)
+    try context.execute(
+      BatchInsertRequest<Todo>(
+        data.todos,
+        columns: [
+          .set(\.title) { $0.title }, .set(\.notes) { $0.notes }, .set(\.priority) { $0.priority },
+          .set(\.due) { $0.due }, .set(\.done) { $0.done }, .set(\.uuid) { $0.uuid },
+          .set(\.category) { categories[Int($0.category) - 1] },
+        ]))
   }
 
   private func lookUp() throws {

@@ -18,6 +18,9 @@ enum Workloads {
         AddColumnWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]
+      + FileStoreWorkload.Kind.allCases.flatMap { kind in
+        FileStoreWorkload.Direction.allCases.map { FileStoreWorkload(kind: kind, direction: $0) }
+      }
   }
 }
 

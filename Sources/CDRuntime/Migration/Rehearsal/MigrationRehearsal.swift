@@ -46,16 +46,19 @@ public struct MigrationRehearsal: Sendable {
   ///   ``MigrationError`` where there is no way at all to the version, where the disk has no room for the copy, and
   ///   where the rehearsal was cancelled.
   public func run() throws -> MigrationReport {
-    guard case .sqlite(let url) = store.location else {
+    guard let url = store.location.url else {
       throw StoreError.cannotCreate(
         EmptyValue.url, reason: "a store in memory has no version to migrate from")
     }
     let own = try ModelPlan(model, stores: [store] + otherStores).source(ofStore: 0)
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url, rollsBack: false)
+    let format = store.location.format
+    let metadata =
+      try format.map { try PersistentStoreCoordinator.metadata(forStoreAt: url, format: $0) }
+      ?? PersistentStoreCoordinator.metadata(forStoreAt: url, rollsBack: false)
     guard metadata.modelID == own.model.id else {
       throw StoreError.otherModel(url, found: metadata.modelName, expected: own.model.name)
     }
-    let copy = try RehearsalCopy(of: url, in: workFolder)
+    let copy = try RehearsalCopy(of: url, format, in: workFolder)
     defer { withExtendedLifetime(copy) {} }
     var description = store
     description.location = .sqlite(copy.url)

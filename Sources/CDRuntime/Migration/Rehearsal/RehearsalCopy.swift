@@ -13,8 +13,9 @@ final class RehearsalCopy {
   let url: URL
   private let folder: URL
 
+  /// - Parameter format: The store's, where it is no SQLite file: the copy is one all the same.
   /// - Throws: ``StoreError``, or ``MigrationError`` where the disk has no room.
-  init(of original: URL, in workFolder: URL) throws {
+  init(of original: URL, _ format: (any StoreFormat)?, in workFolder: URL) throws {
     folder = workFolder.appending(path: "cdgen-rehearsal-\(UUID().uuidString)", directoryHint: .isDirectory)
     url = folder.appending(path: original.lastPathComponent)
     // What is thrown from here on leaves the folder to the deinitializer.
@@ -22,7 +23,7 @@ final class RehearsalCopy {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch { throw StoreError.cannotCreate(folder, reason: "\(error)") }
     do {
-      try copyFile(original)
+      try copyFile(original, format)
       try linkLargeValues(of: original)
       // Files that are to be removed are those of the original.
       let connection = try SQLiteConnection(path: path, of: [original])
@@ -40,8 +41,14 @@ final class RehearsalCopy {
 
   private var path: String { url.path(percentEncoded: false) }
 
-  private func copyFile(_ original: URL) throws {
-    let (source, _) = try SQLiteStore.openToRead(original, rollsBack: false)
+  private func copyFile(_ original: URL, _ format: (any StoreFormat)?) throws {
+    let source: SQLiteConnection
+    if let format {
+      source = try SQLiteConnection.inMemory(":memory:", of: original)
+      try StoreFile(original, format, isReadOnly: true).read(into: StoreBuilder(source, url: original))
+    } else {
+      source = try SQLiteStore.openToRead(original, rollsBack: false).0
+    }
     if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
       let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.path(percentEncoded: false)),
       free < needed

@@ -1,0 +1,238 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// An aggregate whose value the compiler knows the type of.
+///
+/// ```swift
+/// let (count, cheapest, length) = try Book.aggregate(.count, .min(\.price), .average(\.pages), in: context)
+/// print(count, cheapest ?? 0, length ?? 0)
+/// ```
+public struct TypedAggregate<Object: ManagedObject, Value: Sendable>: Sendable {
+  let aggregate: Aggregate
+  let decode: @Sendable (AttributeValue) -> Value?
+
+  private init(_ aggregate: Aggregate, _ decode: @escaping @Sendable (AttributeValue) -> Value?) {
+    self.aggregate = aggregate
+    self.decode = decode
+  }
+
+  private static func keyPath<V>(_ path: KeyPath<Fields<Object>, Attribute<V>>) -> String {
+    Fields()[keyPath: path].keyPath
+  }
+}
+
+extension TypedAggregate where Value == Int {
+  /// How many objects there are.
+  public static var count: Self { Self(.count()) { $0.decoded() } }
+  /// How many objects have a value.
+  public static func count<V>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
+    Self(.count(of: keyPath(path))) { $0.decoded() }
+  }
+}
+
+extension TypedAggregate where Value == Int64 {
+  /// The sum of integers: 0 of none. One beyond Int64 throws.
+  public static func sum<V: FixedWidthInteger>(_ path: KeyPath<Fields<Object>, Attribute<V>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+  /// The sum of integers that are not nil: 0 of none. One beyond Int64 throws.
+  public static func sum<V: FixedWidthInteger>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+}
+
+extension TypedAggregate where Value == Double {
+  /// The sum of numbers: 0 of none.
+  public static func sum<V: BinaryFloatingPoint>(_ path: KeyPath<Fields<Object>, Attribute<V>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+  /// The sum of numbers that are not nil: 0 of none.
+  public static func sum<V: BinaryFloatingPoint>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+}
+
+extension TypedAggregate where Value == Decimal {
+  /// The sum of decimals: 0 of none.
+  public static func sum(_ path: KeyPath<Fields<Object>, Attribute<Decimal>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+  /// The sum of decimals that are not nil: 0 of none.
+  public static func sum(_ path: KeyPath<Fields<Object>, Attribute<Decimal?>>) -> Self {
+    Self(.sum(of: keyPath(path))) { $0.decoded() }
+  }
+}
+
+extension TypedAggregate {
+  /// The mean of numbers: nil of none. Decimals are averaged as such, and the result is rounded to a double.
+  public static func average<V: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<V>>
+  ) -> Self where V.Comparand == NumberComparand, Value == Double? {
+    Self(.average(of: keyPath(path))) { value in
+      if case .null = value { return .some(nil) }
+      return value.decoded().map { .some($0) }
+    }
+  }
+  /// The least value: nil of none.
+  public static func min<V: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<V>>
+  ) -> Self where Value == V? {
+    Self(.min(of: keyPath(path))) { $0.decodedOptional() }
+  }
+  /// The greatest value: nil of none.
+  public static func max<V: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<V>>
+  ) -> Self where Value == V? {
+    Self(.max(of: keyPath(path))) { $0.decodedOptional() }
+  }
+  /// The least value of those that are not nil: nil of none.
+  public static func min<V: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<V?>>
+  ) -> Self where Value == V? {
+    Self(.min(of: keyPath(path))) { $0.decodedOptional() }
+  }
+  /// The greatest value of those that are not nil: nil of none.
+  public static func max<V: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<V?>>
+  ) -> Self where Value == V? {
+    Self(.max(of: keyPath(path))) { $0.decodedOptional() }
+  }
+}
+
+extension AttributeValue {
+  /// The value as an attribute's type; nil where it is none of it.
+  func decoded<T>(as type: T.Type = T.self) -> T? {
+    if let type = type as? any EnumAttribute.Type { return Self.enumeration(type, self) as? T }
+    switch self {
+    case .null: return nil
+    case .bool(let flag): return flag as? T
+    case .int(let number):
+      if let number = number as? T { return number }
+      if let number = Int(exactly: number) as? T { return number }
+      if let number = Int32(exactly: number) as? T { return number }
+      if let number = Int16(exactly: number) as? T { return number }
+      if let number = Double(number) as? T { return number }
+      return Decimal(number) as? T
+    case .double(let number): return number as? T ?? Float(number) as? T
+    case .decimal(let number): return number as? T ?? Number.decimal(number).double as? T
+    case .string(let text): return text as? T
+    case .date(let date): return date as? T
+    case .data(let data): return data as? T
+    case .uuid(let uuid): return uuid as? T
+    case .url(let url): return url as? T
+    case .composite: return nil
+    }
+  }
+
+  /// The same where nil is a value: the outer nil says that the value is none of the type.
+  func decodedOptional<T>() -> T?? {
+    if case .null = self { return .some(nil) }
+    return decoded(as: T.self).map { .some($0) }
+  }
+
+  private static func enumeration<E: EnumAttribute>(_ type: E.Type, _ value: AttributeValue) -> E? {
+    value.decoded(as: E.RawValue.self).flatMap { E(rawValue: $0) }
+  }
+}
+
+extension EntityClass {
+  /// Counts, sums and the like over the objects that meet a condition.
+  ///
+  /// ```swift
+  /// let (count, total) = try Book.aggregate(.count, .sum(\.price), where: \.language == .german, in: context)
+  /// ```
+  ///
+  /// - Throws: As ``ManagedObjectContext/aggregates(for:)``.
+  public static func aggregate<each Value>(
+    _ aggregates: repeat TypedAggregate<Self, each Value>, where condition: TypedPredicate<Self>? = nil,
+    in context: ManagedObjectContext
+  ) throws -> (repeat each Value) {
+    var all: [Aggregate] = []
+    repeat all.append((each aggregates).aggregate)
+    let rows = try context.aggregateRows(Self.self, all, [], condition)
+    var row = AggregateRow(values: rows.first ?? [], entity: entityName)
+    return (repeat try row.next(each aggregates))
+  }
+
+  /// The same of groups of objects with equal values of an attribute, in the order of their first objects.
+  ///
+  /// ```swift
+  /// let groups = try Book.aggregate(by: \.language, .count, .max(\.price), in: context)
+  /// for (language, (count, dearest)) in groups where count > 3 { print(language, dearest ?? 0) }
+  /// ```
+  ///
+  /// - Throws: As ``ManagedObjectContext/aggregates(for:)``.
+  public static func aggregate<Key: AttributeValueConvertible, each Value>(
+    by path: KeyPath<Fields<Self>, Attribute<Key>>, _ aggregates: repeat TypedAggregate<Self, each Value>,
+    where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
+  ) throws -> [(key: Key, values: (repeat each Value))] {
+    var all: [Aggregate] = []
+    repeat all.append((each aggregates).aggregate)
+    let keyPath = Fields<Self>()[keyPath: path].keyPath
+    return try context.aggregateRows(Self.self, all, [keyPath], condition).map { values in
+      var row = AggregateRow(values: values, entity: entityName)
+      let key: Key = try row.next(keyPath)
+      return (key, (repeat try row.next(each aggregates)))
+    }
+  }
+}
+
+/// Takes the values of a group one after another.
+struct AggregateRow {
+  let values: [FetchedValue]
+  let entity: String
+  private var place = 0
+
+  init(values: [FetchedValue], entity: String) {
+    self.values = values
+    self.entity = entity
+  }
+
+  private mutating func next() -> AttributeValue {
+    defer { place += 1 }
+    return values.indices.contains(place) ? values[place].attribute ?? .null : .null
+  }
+
+  mutating func next<Object, Value>(_ aggregate: TypedAggregate<Object, Value>) throws -> Value {
+    let value = next()
+    guard let decoded = aggregate.decode(value) else {
+      throw FetchError.evaluation("'\(entity)': \(aggregate.aggregate.name) has no value of \(Value.self)")
+    }
+    return decoded
+  }
+
+  mutating func next<Key>(_ keyPath: String) throws -> Key {
+    let value = next()
+    // A group of objects without a value has nil for it, which an optional takes.
+    if let key = value.decoded(as: Key.self) { return key }
+    if let type = Key.self as? any OptionalDecoding.Type, let key = type.decoded(value) as? Key { return key }
+    throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that is none of \(Key.self)")
+  }
+}
+
+/// An optional, whatever it wraps.
+private protocol OptionalDecoding {
+  static func decoded(_ value: AttributeValue) -> Any?
+}
+
+extension Optional: OptionalDecoding {
+  fileprivate static func decoded(_ value: AttributeValue) -> Any? {
+    if case .null = value { return Wrapped?.none as Any }
+    return value.decoded(as: Wrapped.self).map { Wrapped?.some($0) as Any }
+  }
+}
+
+extension ManagedObjectContext {
+  fileprivate func aggregateRows<Object: EntityClass>(
+    _ type: Object.Type, _ aggregates: [Aggregate], _ groupBy: [String], _ condition: TypedPredicate<Object>?
+  ) throws -> [[FetchedValue]] {
+    var fetch = FetchRequest<Object>(where: condition?.predicate)
+    let plan = try entityPlan(of: fetch)
+    fetch.propertiesToFetch = groupBy + aggregates.compactMap(\.keyPath)
+    try catchUpForFetch()
+    return try FetchRun(fetch, of: plan, in: self).aggregates(aggregates, by: groupBy)
+  }
+}

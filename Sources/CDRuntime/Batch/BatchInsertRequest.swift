@@ -1,0 +1,111 @@
+/// New rows for an entity, written by SQL without an object for each: for imports of thousands or millions.
+///
+/// Rows are any sequence, which is asked for one row after another, so that a lazy one needs no memory. What of a row
+/// goes to which attribute is said once, by a column each:
+///
+/// ```swift
+/// typealias Record = (name: String, born: Date?)
+/// let records = (1...100_000).lazy.map { Record("Author \($0)", $0 % 2 == 0 ? now : nil) }
+/// let request = BatchInsertRequest<Author>(
+///   records, columns: [.set(\.name) { $0.name }, .set(\.born) { $0.born }])
+/// let result = try context.execute(request)
+/// print(result.count, result.changes.inserted.first ?? author.objectID)
+/// ```
+///
+/// Dictionaries, of the form that ``ManagedObjectContext/dictionaries(for:)`` gives, do where there is no class:
+///
+/// ```swift
+/// let rows: [[String: FetchedValue]] = [["name": "Ticknor"], ["name": .value("Fields")]]
+/// try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Publisher", rows: rows))
+/// ```
+///
+/// Attributes that are not given have their defaults. Every rule of the schema is checked; derived attributes are
+/// computed. What objects do for themselves is not done: no class is asked (``ManagedObjectLifecycle``). A large value
+/// of an `external:` attribute stays in its row until it is next saved. To-many relationships are set from their other
+/// side.
+///
+/// ## Topics
+///
+/// ### Rows
+/// - ``init(_:columns:)``
+/// - ``init(entityName:rows:)``
+/// - ``BatchColumn``
+///
+/// ### Rows that are there already
+/// - ``uniqueness``
+/// - ``BatchUniqueness``
+public struct BatchInsertRequest<Object: ManagedObject> {
+  /// The name of the entity.
+  public let entityName: String
+  /// What becomes of a row whose values of a `unique:` list another one has.
+  public var uniqueness = BatchUniqueness.refuse
+
+  let makeRows: () -> any BatchRows
+
+  /// Rows of dictionaries, a value by the name of each attribute or to-one relationship. What a row does not name has
+  /// its default.
+  public init<Rows: Sequence>(entityName: String, rows: Rows) where Rows.Element == [String: FetchedValue] {
+    self.entityName = entityName
+    makeRows = { DictionaryRows(rows) }
+  }
+}
+
+extension BatchInsertRequest where Object: EntityClass {
+  /// Rows of any kind, with the attributes and to-one relationships that they have values for.
+  public init<Rows: Sequence>(_ rows: Rows, columns: [BatchColumn<Object, Rows.Element>]) {
+    entityName = Object.entityName
+    makeRows = { ElementRows(rows, columns) }
+  }
+}
+
+@available(*, unavailable)
+extension BatchInsertRequest: Sendable {}
+
+/// What a batch insert does with a row whose values of a `unique:` list another one has, in the store or in the batch.
+///
+/// ```swift
+/// var request = BatchInsertRequest<Publisher>(["Ticknor", "Fields"], columns: [.set(\.name) { $0 }])
+/// request.uniqueness = .update
+/// try context.execute(request)
+/// ```
+public enum BatchUniqueness: Hashable, Sendable {
+  /// Throws ``BatchError/notUnique(entity:properties:row:)``.
+  case refuse
+  /// Leaves the row that is there as it is, and the new one out.
+  case keep
+  /// Gives the row that is there the values of the new one's columns.
+  case update
+}
+
+/// What a batch insert takes from each of its rows for an attribute or a to-one relationship.
+///
+/// ```swift
+/// let columns: [BatchColumn<Book, (title: String, rank: Int32?, publisher: ManagedObjectID)>] = [
+///   .set(\.title) { $0.title },
+///   .set(\.salesRank) { $0.rank },
+///   .set(\.publisher) { $0.publisher },
+/// ]
+/// ```
+public struct BatchColumn<Object: ManagedObject, Element> {
+  let keys: [String]
+  let value: (Element) -> FetchedValue
+
+  /// An attribute, or a field of a composite.
+  public static func set<Value: AttributeValueConvertible>(
+    _ path: KeyPath<Fields<Object>, Attribute<Value>>, to value: @escaping (Element) -> Value
+  ) -> Self {
+    Self(keys: Fields()[keyPath: path].keys) { .attribute(value($0).attributeValue) }
+  }
+
+  /// A to-one relationship, by the identifier of its object.
+  public static func set<Destination>(
+    _ path: KeyPath<Fields<Object>, ToOne<Destination>>, to id: @escaping (Element) -> ManagedObjectID?
+  ) -> Self {
+    Self(keys: Fields()[keyPath: path].keys) { .object(id($0)) }
+  }
+
+  /// An attribute or a to-one relationship by its name.
+  public static func set(_ key: String, to value: @escaping (Element) -> FetchedValue) -> Self {
+    Self(keys: key.split(separator: ".").map(String.init), value: value)
+  }
+}

@@ -1,0 +1,152 @@
+/// Something of an entity that a batch writes: an attribute, a field of a composite, or a to-one relationship whose
+/// reference stands in the entity's table.
+struct BatchProperty {
+  enum Kind {
+    case attribute(AttributeDescription, CellType)
+    case composite(AttributeDescription, [FieldPlan])
+    case reference(RelationshipPlan)
+  }
+
+  /// The name, `composite.field` for a field.
+  let name: String
+  let slot: SlotPlan
+  let kind: Kind
+  /// The names of the columns.
+  let columns: [String]
+  /// Whether a value may break a rule.
+  let isRuled: Bool
+  let isMandatory: Bool
+
+  /// - Throws: ``PropertyError`` for what a batch does not write.
+  init(_ keys: [String], of entity: EntityPlan, in model: ModelPlan) throws {
+    name = keys.joined(separator: ".")
+    guard let first = keys.first, let slot = entity.slot(first) else {
+      if let first = keys.first, model.graph.property(first, of: entity.name) != nil {
+        throw PropertyError.readOnly(entity: entity.name, key: name)
+      }
+      throw PropertyError.unknownKey(entity: entity.name, key: name)
+    }
+    self.slot = slot
+    let names = slot.columns.map { entity.columns[$0].name }
+    guard slot.isStored, slot.attribute?.derivation == nil else {
+      throw BatchError.notWritable(entity: entity.name, key: name)
+    }
+    switch (slot.kind, keys.count) {
+    case (.attribute(let attribute, let cell), 1):
+      kind = .attribute(attribute, cell)
+      columns = names
+      isMandatory = !attribute.isOptional
+      isRuled = slot.hasRules(isTyped: true)
+    case (.composite(let attribute, let fields), 1):
+      kind = .composite(attribute, fields)
+      columns = names
+      isMandatory = !attribute.isOptional
+      isRuled = true
+    case (.composite(_, let fields), 2):
+      guard let place = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
+        throw PropertyError.unknownKey(entity: entity.name, key: name)
+      }
+      kind = .attribute(fields[place].description, fields[place].cell)
+      columns = [names[place]]
+      isMandatory = !fields[place].description.isOptional
+      isRuled = true
+    case (.relationship(let relationship), 1):
+      // Both rows of a pair refer to each other; one row alone cannot say so.
+      guard case .reference = relationship.storage, !relationship.isSymmetric else {
+        throw BatchError.notWritable(entity: entity.name, key: name)
+      }
+      kind = .reference(relationship)
+      columns = names
+      isMandatory = !relationship.description.isOptional
+      isRuled = false
+    default: throw PropertyError.unknownKey(entity: entity.name, key: name)
+    }
+  }
+
+  /// Whether a row without the value is the schema's: what it has then.
+  var defaultValue: FetchedValue {
+    if case .reference = kind { return .object(nil) }
+    return .attribute(
+      slot.columns.count > columns.count
+        ? .null : slot.attribute?.defaultValue.map(EvaluationClock.value) ?? .null)
+  }
+
+  /// What a value is kept as, a value a column.
+  ///
+  /// - Parameter mistake: Called with the rule that a value breaks, and the field's name in a composite.
+  /// - Throws: ``PropertyError/wrongType(entity:key:expected:given:)``.
+  @inline(__always)
+  func store(
+    _ value: FetchedValue, of entity: EntityPlan, in model: ModelPlan, _ write: (AttributeValue) -> Void,
+    _ mistake: (ValidationError.Reason, String?) -> Void
+  ) throws {
+    switch (kind, value) {
+    case (.attribute(let attribute, let cell), .attribute(let value)):
+      guard let fitted = cell.fitted(value) else { throw wrongType(value.typeName, entity, attribute) }
+      if case .null = fitted {
+        if isMandatory { mistake(.missingValue, nil) }
+      } else if isRuled, let reason = AttributeRules.mistake(fitted, attribute, cell, model.graph) {
+        mistake(reason, nil)
+      }
+      write(fitted)
+    case (.composite(let attribute, let fields), .attribute(let value)):
+      try store(value, attribute, fields, of: entity, in: model, write, mistake)
+    case (.reference(let relationship), .object(let id)):
+      guard let id else {
+        if isMandatory { mistake(.missingValue, nil) }
+        return write(.null)
+      }
+      let destination = model.entities[relationship.destination]
+      guard let plan = model.entity(id.entityName), plan.isKind(of: destination) else {
+        throw PropertyError.wrongType(
+          entity: entity.name, key: name, expected: "an object of '\(destination.name)'",
+          given: "an object of '\(id.entityName)'")
+      }
+      write(.int(id.key))
+    case (.reference(let relationship), .attribute(.null)):
+      if !relationship.description.isOptional { mistake(.missingValue, nil) }
+      write(.null)
+    case (.reference(let relationship), .attribute(let value)):
+      throw PropertyError.wrongType(
+        entity: entity.name, key: name, expected: "an object of '\(relationship.description.destination)'",
+        given: value.typeName)
+    case (.attribute(let attribute, _), .object), (.composite(let attribute, _), .object):
+      throw wrongType("an object", entity, attribute)
+    }
+  }
+
+  private func store(
+    _ value: AttributeValue, _ attribute: AttributeDescription, _ fields: [FieldPlan], of entity: EntityPlan,
+    in model: ModelPlan, _ write: (AttributeValue) -> Void,
+    _ mistake: (ValidationError.Reason, String?) -> Void
+  ) throws {
+    guard case .composite(let values) = value else {
+      guard value == .null else { throw wrongType(value.typeName, entity, attribute) }
+      if isMandatory, fields.contains(where: { !$0.description.isOptional }) { mistake(.missingValue, nil) }
+      for _ in fields { write(.null) }
+      return
+    }
+    let names = Set(fields.map(\.description.name))
+    if let unknown = values.keys.sorted().first(where: { !names.contains($0) }) {
+      throw PropertyError.unknownKey(entity: entity.name, key: "\(name).\(unknown)")
+    }
+    for field in fields {
+      let given = values[field.description.name] ?? .null
+      guard let fitted = field.cell.fitted(given) else {
+        throw PropertyError.wrongType(
+          entity: entity.name, key: "\(name).\(field.description.name)",
+          expected: field.description.type.schemaName, given: given.typeName)
+      }
+      if let reason = AttributeRules.mistake(fitted, field.description, field.cell, model.graph) {
+        mistake(reason, field.description.name)
+      }
+      write(fitted)
+    }
+  }
+
+  private func wrongType(
+    _ given: String, _ entity: EntityPlan, _ attribute: AttributeDescription
+  ) -> PropertyError {
+    .wrongType(entity: entity.name, key: name, expected: attribute.type.schemaName, given: given)
+  }
+}

@@ -1,0 +1,224 @@
+import CSQLite
+
+extension BatchRun {
+  /// Inserts rows.
+  ///
+  /// - Returns: How many were inserted or updated.
+  func insert(_ rows: some BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
+    var rows = rows
+    let properties: [BatchProperty]
+    if let keyPaths = rows.keyPaths {
+      properties = try keyPaths.map { try BatchProperty($0, of: entity, in: model) }
+    } else {
+      // All that a row may name. What it may not, it is told when it does.
+      properties = entity.slots.compactMap { slot in
+        slot.isStored ? try? BatchProperty([slot.name], of: entity, in: model) : nil
+      }
+    }
+    try checkMissing(properties)
+    let statement = try insertStatement(properties, uniqueness)
+    let writer = RowWriter()
+    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
+    var row = BatchRowWriter(
+      properties, of: entity, in: model, storeIDs: stores, statement.handle, writer)
+    let first = try firstKey()
+    var key = first
+    var replaced: [FetchedKey] = []
+    while try rows.next(&row) {
+      if writer.failure != nil { row.noteTooLarge() }
+      guard row.mistakes.isEmpty else {
+        if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
+        continue
+      }
+      statement.bind(key, at: 1)
+      do {
+        if uniqueness == .refuse {
+          try statement.run()
+          key += 1
+        } else if let written = try writtenKey(statement) {
+          if written == key {
+            key += 1
+          } else {
+            replaced.append(FetchedKey(key: written, entity: entity.index))
+          }
+        }
+      } catch let error as StoreError where error.isUniquenessViolation {
+        throw BatchError.notUnique(
+          entity: entity.name, properties: error.refusedProperties(of: entity), row: row.number)
+      }
+    }
+    guard row.mistakes.isEmpty else {
+      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
+    }
+    if key > first {
+      try reserve(upTo: key)
+      noteInserted(first...key - 1, of: entity)
+    }
+    try finishInsert(first..<key, replaced, properties)
+    return Int(key - first) + replaced.count
+  }
+
+  private func finishInsert(
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty]
+  ) throws {
+    var replaced = replaced
+    if !replaced.isEmpty {
+      // Such a row may be of a subentity.
+      replaced = try self.keys(
+        "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
+        [Self.list(replaced.map(\.key))], of: entity)
+      noteUpdated(replaced)
+    }
+    let references = properties.compactMap { property in
+      if case .reference(let relationship) = property.kind { return relationship }
+      return nil
+    }
+    for relationship in references {
+      let rows = RowChoice.range(keys, and: replaced.map(\.key))
+      try place(relationship, rows)
+      try checkCounts(behind: relationship, rows)
+    }
+    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name))
+  }
+
+  // MARK: Before the first row
+
+  /// Refuses rows that have no value for what is mandatory and has no default.
+  private func checkMissing(_ given: [BatchProperty]) throws {
+    let slots = Set(given.map(\.slot.number))
+    var mistakes: [BatchMistake] = []
+    func note(_ name: String) {
+      mistakes.append(BatchMistake(entity: entity.name, property: name, reason: .missingValue))
+    }
+    for slot in entity.slots where slot.isStored && !slots.contains(slot.number) {
+      switch slot.kind {
+      case .attribute(let attribute, _), .composite(let attribute, _):
+        if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil {
+          note(slot.name)
+        }
+      case .relationship(let relationship):
+        if !relationship.description.isOptional { note(slot.name) }
+      }
+    }
+    for slot in entity.slots where !slot.isStored && slot.relationship != nil {
+      guard let relationship = slot.relationship?.description else { continue }
+      // A new row has none of them yet.
+      if !relationship.isOptional || relationship.minimumCount ?? 0 > 0 { note(slot.name) }
+    }
+    let fields = Set(given.map(\.name))
+    for slot in entity.slots where slots.contains(slot.number) {
+      guard case .composite(_, let all) = slot.kind, !fields.contains(slot.name) else { continue }
+      for field in all
+      where !field.description.isOptional && !fields.contains("\(slot.name).\(field.description.name)") {
+        note("\(slot.name).\(field.description.name)")
+      }
+    }
+    if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
+  }
+
+  /// The first key that no object has had or will have.
+  private func firstKey() throws -> ObjectKey {
+    guard let store = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    let statement = try connection.statement(
+      "SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1")
+    defer { statement.reset() }
+    statement.bind(model.entities[entity.root].name, at: 1)
+    return try statement.step() ? max(1, statement.int64(0)) : 1
+  }
+
+  private func reserve(upTo key: ObjectKey) throws {
+    guard let store = stores.home(of: entity) else { return }
+    try execute(
+      "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
+        + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = ?2",
+      [.string(model.entities[entity.root].name), .int(key)])
+  }
+
+  // MARK: The statement
+
+  /// The parameters are the key and the properties' columns; what all rows have alike is bound here.
+  private func insertStatement(
+    _ properties: [BatchProperty], _ uniqueness: BatchUniqueness
+  ) throws -> SQLiteStatement {
+    let given = properties.flatMap(\.columns)
+    var names = ["_pk", "_version"]
+    var values = ["?1", "1"]
+    if entity.hasEntityColumn {
+      names.append("_entity")
+      values.append(SQLite.literal(entity.name))
+    }
+    for (place, name) in given.enumerated() {
+      names.append(SQLite.quoted(name))
+      values.append("?\(place + 2)")
+    }
+    let rest = entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
+      .filter { !given.contains($0.column) }
+    var constants: [AttributeValue] = []
+    for (name, value) in rest {
+      names.append(SQLite.quoted(name))
+      switch value {
+      case .uuid: values.append("randomblob(16)")
+      case .now, .value:
+        values.append("?\(given.count + constants.count + 2)")
+        if case .value(let value) = value {
+          constants.append(value.stored)
+        } else {
+          constants.append(AttributeValue.date(now).stored)
+        }
+      }
+    }
+    let sql =
+      "INSERT INTO \(SQLite.quoted(entity.table)) (\(names.joined(separator: ", "))) "
+      + "VALUES (\(values.joined(separator: ", ")))"
+      + conflictClauses(given, uniqueness)
+    let statement = try connection.makeStatement(sql)
+    statement.bind(constants, from: Int32(clamping: given.count + 2))
+    return statement
+  }
+
+  /// The columns of a slot with what they have by default.
+  private func defaults(_ slot: SlotPlan) -> [(column: String, value: DefaultValue)] {
+    guard let value = slot.attribute?.defaultValue else { return [] }
+    let names = slot.columns.map { entity.columns[$0].name }
+    guard case .composite(_, let fields) = slot.kind else { return names.map { ($0, value) } }
+    guard case .value(.composite(let values)) = value else { return [] }
+    return zip(names, fields).map { ($0, .value(values[$1.description.name] ?? .null)) }
+  }
+
+  /// What is to be done where a `unique:` list refuses a row. A one-to-one reference is refused whatever is said.
+  private func conflictClauses(_ columns: [String], _ uniqueness: BatchUniqueness) -> String {
+    guard uniqueness != .refuse else { return "" }
+    let action: String
+    if uniqueness == .keep || columns.isEmpty {
+      action = "DO NOTHING"
+    } else {
+      let assignments = columns.map { "\(SQLite.quoted($0)) = excluded.\(SQLite.quoted($0))" }
+      action =
+        "DO UPDATE SET "
+        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
+    }
+    var clauses = ""
+    for owner in entity.lineage.map({ model.entities[$0] }) {
+      for constraint in owner.description.uniquenessConstraints {
+        let names = constraint.flatMap { key -> [String] in
+          let keys = key.split(separator: ".").map(String.init)
+          if keys.count == 1 { return entity.slot(key)?.columns.map { entity.columns[$0].name } ?? [] }
+          return (try? BatchProperty(keys, of: entity, in: model))?.columns ?? []
+        }
+        guard !names.isEmpty else { continue }
+        let kinds = owner.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+        let condition = owner.index == owner.root ? "" : " WHERE \"_entity\" IN (\(kinds))"
+        clauses += " ON CONFLICT (\(names.map(SQLite.quoted).joined(separator: ", ")))\(condition) \(action)"
+      }
+    }
+    return clauses + " RETURNING _pk"
+  }
+
+  /// The key of the row that was inserted or updated; nil for none.
+  private func writtenKey(_ statement: SQLiteStatement) throws -> ObjectKey? {
+    defer { statement.reset() }
+    var key: ObjectKey?
+    while try statement.step() { key = statement.int64(0) }
+    return key
+  }
+}

@@ -1,0 +1,249 @@
+import CSQLite
+
+extension BatchRun {
+  /// What a property is given: what its columns are to hold, or what is to be calculated.
+  private enum Given {
+    case values([AttributeValue])
+    case sql(SQLText)
+    case expression(ValueExpression)
+  }
+
+  /// Sets values.
+  ///
+  /// - Returns: How many objects there were.
+  func update<Object>(_ request: BatchUpdateRequest<Object>) throws -> Int {
+    var properties: [BatchProperty] = []
+    var given: [Given] = []
+    var mistakes: [BatchMistake] = []
+    for assignment in request.assignments {
+      let property = try BatchProperty(assignment.keys, of: entity, in: model)
+      if let place = properties.firstIndex(where: { $0.name == property.name }) {
+        properties.remove(at: place)
+        given.remove(at: place)
+      }
+      properties.append(property)
+      switch assignment.source {
+      case .value(let value): given.append(.values(try stored(value, property, &mistakes)))
+      case .expression(let expression): given.append(try compiled(expression, property, &mistakes))
+      }
+    }
+    guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
+    let run = try fetchRun(request.fetchRequest)
+    guard !properties.isEmpty else { return try run.count() }
+    let references = properties.compactMap { property -> RelationshipPlan? in
+      if case .reference(let relationship) = property.kind { return relationship }
+      return nil
+    }
+    let names = Set(properties.map(\.slot.name))
+    let isCalculated = given.contains { if case .expression = $0 { true } else { false } }
+    // What depends on the values from before has to know the rows first.
+    let needsKeys =
+      isCalculated || model.hasDerivedSlots || !references.isEmpty
+      || properties.contains { $0.slot.attribute?.storesExternally == true }
+    let condition = needsKeys ? nil : try self.condition(run)
+    let keys: [FetchedKey]
+    var readers: [FetchedKey] = []
+    var counted: [(RelationshipPlan, [ObjectKey])] = []
+    if let condition {
+      keys = try writing { try write(properties, given, condition) }
+    } else {
+      keys = try run.keys()
+      let rows = RowChoice.list(keys.map(\.key))
+      readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
+      for relationship in references {
+        if let inverse = inverse(of: relationship) {
+          counted.append((inverse, try self.counted(behind: relationship, rows)))
+        }
+      }
+      try listFiles(properties.map(\.slot), of: entity, rows)
+      if isCalculated {
+        try writing { try write(properties, given, keys) }
+      } else {
+        _ = try writing { try write(properties, given, rows) }
+      }
+    }
+    noteUpdated(keys)
+    if !references.isEmpty {
+      let rows = RowChoice.list(keys.map(\.key))
+      for relationship in references {
+        try place(relationship, rows, moved: keys.map(\.key))
+        try checkCounts(behind: relationship, rows)
+      }
+    }
+    for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
+    try derive(
+      own: keys, others: readers + self.readers(of: keys, names) + touched(by: references, of: keys))
+    return keys.count
+  }
+
+  // MARK: What is given
+
+  private func stored(
+    _ value: FetchedValue, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
+  ) throws -> [AttributeValue] {
+    var result: [AttributeValue] = []
+    var found: [BatchMistake] = []
+    let name = entity.name
+    if case .object(let id?) = value, case .reference(let relationship) = property.kind {
+      let home = stores.home(of: model.entities[relationship.destination])
+      if home?.storeID != id.storeID {
+        found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
+      }
+    }
+    try property.store(
+      value, of: entity, in: model, { result.append($0.stored) },
+      { reason, field in
+        found.append(
+          BatchMistake(
+            entity: name, property: field.map { "\(property.name).\($0)" } ?? property.name, reason: reason))
+      })
+    mistakes += found
+    return result
+  }
+
+  private func compiled(
+    _ expression: ValueExpression, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
+  ) throws -> Given {
+    let checked = ExpressionChecker(graph: model.graph).check(expression, on: entity.name)
+    let errors = checked.diagnostics.filter { $0.severity == .error }
+    guard errors.isEmpty else { throw FetchError.invalid(entity: entity.name, errors) }
+    if let variable = checked.variables.first { throw FetchError.missingVariable(variable.name) }
+    guard case .attribute(let attribute, let cell) = property.kind else {
+      throw BatchError.wrongExpression(
+        entity: entity.name, key: property.name, reason: "only single attributes are calculated")
+    }
+    var compiler = SQLCompiler(
+      entity: entity, model: model, variables: [:], now: now, key: SQLPredicate.key)
+    switch try compiler.operand(checked.expression) {
+    case .constant(let value):
+      guard let value = Self.attributeValue(value) else {
+        throw wrongValue(of: property, attribute)
+      }
+      return .values(try stored(.attribute(value), property, &mistakes))
+    case .value(let value)
+    where !property.isRuled && (!value.isNullable || !property.isMandatory) && cell.holds(value.kind)
+      // A row of its own that is read in between may have its new value already.
+      && !value.sql.text.contains("SELECT"):
+      return .sql(value.sql)
+    case .value, .collection, nil: return .expression(checked.expression)
+    }
+  }
+
+  private static func attributeValue(_ value: EvaluationValue) -> AttributeValue? {
+    switch value {
+    case .value(let value): value
+    case .float(let number): .double(Double(number))
+    case .collection, .dictionary, .reference, .subject: nil
+    }
+  }
+
+  private func wrongValue(of property: BatchProperty, _ attribute: AttributeDescription) -> BatchError {
+    .wrongExpression(
+      entity: entity.name, key: property.name, reason: "it takes \(attribute.type.schemaName), one value")
+  }
+
+  // MARK: Writing
+
+  private func writing<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as StoreError where error.isUniquenessViolation {
+      throw BatchError.notUnique(
+        entity: entity.name, properties: error.refusedProperties(of: entity), row: nil)
+    }
+  }
+
+  /// Sets what all rows are given alike, or SQL calculates.
+  private func write(
+    _ properties: [BatchProperty], _ given: [Given], _ rows: RowChoice
+  ) throws -> [FetchedKey] {
+    var assignments: [String] = []
+    var bindings: [AttributeValue] = []
+    for (property, given) in zip(properties, given) {
+      switch given {
+      case .values(let values):
+        assignments += property.columns.map { SQLite.quoted($0) + " = ?" }
+        bindings += values
+      case .sql(let sql):
+        assignments.append("\(SQLite.quoted(property.columns[0])) = \(sql.text)")
+        bindings += sql.bindings
+      case .expression: break
+      }
+    }
+    assignments.append("_version = (_version + 1) & 4294967295")
+    return try keys(
+      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE \(rows.sql) "
+        + "RETURNING \(Self.keyColumns(of: entity))", bindings + rows.bindings, of: entity)
+  }
+
+  /// Sets what is calculated in memory: all of it before the first row is written.
+  private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
+    let evaluator = PredicateEvaluator(now: now)
+    var rows: [(key: ObjectKey, values: [AttributeValue])] = []
+    var mistakes: [BatchMistake] = []
+    for (number, key) in keys.enumerated() {
+      if number % 500 == 499 { reading.reset() }
+      guard let object = try reading.fetchObject(key.key, model.entities[key.entity]) else { continue }
+      var values: [AttributeValue] = []
+      for (property, given) in zip(properties, given) {
+        switch given {
+        case .values(let constants): values += constants
+        case .sql: break
+        case .expression(let expression):
+          guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
+            throw BatchError.wrongExpression(
+              entity: entity.name, key: property.name, reason: "it gives no single value")
+          }
+          let id = object.objectID
+          let name = entity.name
+          try property.store(
+            .attribute(value), of: entity, in: model, { values.append($0.stored) },
+            { reason, _ in
+              mistakes.append(
+                BatchMistake(entity: name, property: property.name, reason: reason, objectID: id))
+            })
+        }
+      }
+      if mistakes.count >= BatchRowWriter.mostMistakes { break }
+      rows.append((key.key, values))
+    }
+    reading.reset()
+    guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
+    var assignments: [String] = []
+    var constants: [AttributeValue] = []
+    for (property, given) in zip(properties, given) {
+      if case .sql(let sql) = given {
+        assignments.append("\(SQLite.quoted(property.columns[0])) = \(sql.text)")
+        constants += sql.bindings
+      }
+    }
+    for (property, given) in zip(properties, given) {
+      if case .sql = given { continue }
+      assignments += property.columns.map { SQLite.quoted($0) + " = ?" }
+    }
+    let statement = try connection.makeStatement(
+      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")), "
+        + "_version = (_version + 1) & 4294967295 WHERE _pk = ?")
+    for row in rows {
+      statement.bind(constants + row.values + [.int(row.key)])
+      try statement.run()
+    }
+  }
+}
+
+extension CellType {
+  /// Whether every value that SQL calculates is one of the column's.
+  fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
+    switch (self, kind) {
+    case (.int16, .int(let range)):
+      Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
+    case (.int32, .int(let range)):
+      Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
+    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid),
+      (.data, .data),
+      (.url, .url), (.decimal, .decimal), (.float, .float):
+      true
+    default: false
+    }
+  }
+}

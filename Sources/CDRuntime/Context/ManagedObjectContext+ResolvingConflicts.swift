@@ -1,0 +1,363 @@
+// Conflicts: a save writes, learns of them, resolves them in memory and writes again.
+extension ManagedObjectContext {
+  /// How often a save is tried before its conflicts are thrown. Each time somebody else has saved in between.
+  private static let mostAttempts = 1000
+
+  /// Writes what is pending, as often as it takes for all conflicts to be resolved.
+  func writeResolvingConflicts() throws -> SavePlan {
+    for attempt in 1... {
+      var conflicts: [SaveConflict] = []
+      do {
+        return try write(conflicts: &conflicts)
+      } catch let error as SaveError where attempt < Self.mostAttempts {
+        switch error {
+        case .conflict, .notUnique: try resolve(conflicts, error)
+        case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
+        case .validation, .unsettled, .partlySaved: throw error
+        }
+      }
+      pending.removeAll { $0.flags.contains(.gone) }
+      guard hasChanges else { break }
+      try deriveAttributes()
+      try validate()
+    }
+    return SavePlan([])
+  }
+
+  func resolve(_ conflicts: [SaveConflict], _ error: SaveError) throws {
+    for conflict in conflicts {
+      // What another conflict's resolution has done away with conflicts no more.
+      guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
+      switch conflict.reason {
+      case .changed, .deleted: try resolveRow(of: object)
+      case .partnerTaken: try resolvePartner(of: object, conflict)
+      case .notUnique: try resolveUnique(object, conflict, error)
+      }
+    }
+  }
+
+  // MARK: Rows
+
+  /// Resolves what somebody else has done to an object's row, as it is now: that may be more than the save met.
+  private func resolveRow(of object: ManagedObject) throws {
+    let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
+    let isDeleting = object.flags.contains(.deleted)
+    let pairs = knownPairs(of: object)
+    refresh(object, mergeChanges: true)
+    if object.flags.contains(.inaccessible) {
+      if isDeleting { return }
+      // Only a store that cannot be read leaves a row that is there unread.
+      try checkIsGone(object)
+      switch try mergePolicy.resolution(
+        of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
+      {
+      case .storeWins, .rollback: acceptDeletion(of: object)
+      case .objectWins, .overwrite: reviveRow(of: object, pairs)
+      case .values(let values):
+        reviveRow(of: object, pairs)
+        try take(values, object)
+      }
+      return
+    }
+    var store = object.currentValues()
+    for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
+    let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
+    guard isDeleting || !conflict.keys.isEmpty else { return }
+    let resolution = try mergePolicy.resolution(of: conflict)
+    if isDeleting {
+      if resolution == .storeWins || resolution == .rollback { takeBackDeletion(of: object) }
+      return
+    }
+    switch resolution {
+    case .objectWins: break
+    case .storeWins:
+      for slot in object.scope.plan.storedSlots
+      where store[slot] != snapshot[slot] && object.extras?.changed.contains(slot) == true {
+        set(object, slot, store[slot] ?? .null)
+      }
+      forgetEqualChanges(of: object)
+    case .overwrite:
+      for slot in object.scope.plan.storedSlots where mine[slot] != store[slot] {
+        set(object, slot, mine[slot] ?? .null)
+      }
+    case .rollback: refresh(object, mergeChanges: false)
+    case .values(let values): try take(values, object)
+    }
+  }
+
+  private func checkIsGone(_ object: ManagedObject) throws {
+    if let parent {
+      guard try parent.liveObject(object.key, object.scope.plan) != nil else { return }
+      throw SaveError.conflict([SaveConflict(reason: .changed, objectID: object.objectID)])
+    }
+    let statement = try reader().statement(object.scope.plan.sql.selectByKey)
+    defer { statement.reset() }
+    statement.bind(object.key, at: 1)
+    if try statement.step() {
+      throw SaveError.conflict([SaveConflict(reason: .changed, objectID: object.objectID)])
+    }
+  }
+
+  /// Sets a stored value, and the other side of a reference.
+  func set(_ object: ManagedObject, _ slot: Int, _ value: AttributeValue) {
+    guard object.storedValue(slot) != value else { return }
+    guard let relationship = object.scope.plan.relationships[slot] else {
+      object._willWrite(slot)
+      return object.setStoredValues([slot: value])
+    }
+    var related: ManagedObject?
+    if case .int(let key) = value, key != 0 { related = self.object(key, relationship) }
+    setReference(of: object, relationship, to: related)
+  }
+
+  private func take(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      switch value {
+      case .attribute(let value): try object.setValue(.attribute(value), forKey: key)
+      case .object(let id): try object.setValue(.object(id.map(existingObject)), forKey: key)
+      }
+    }
+  }
+
+  /// Forgets that slots were changed that have the values of the snapshot again.
+  func forgetEqualChanges(of object: ManagedObject) {
+    guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
+    extras.old.removeAll { slot, value in
+      guard value == object.storedValue(slot) else { return false }
+      extras.changed.remove(slot)
+      return true
+    }
+    if !extras.old.contains(where: { object.scope.plan.slots[$0.slot].isStored }) {
+      object.flags.remove(.updated)
+    }
+  }
+
+  // MARK: Rows that are gone
+
+  private func acceptDeletion(of object: ManagedObject) {
+    drop(object)
+    clearReferences(to: object)
+  }
+
+  /// Lets go of an object that is in the store no more, or will not come there.
+  func drop(_ object: ManagedObject) {
+    maps[object.scope.plan.root]?.remove(object.key)
+    object.flags = [.gone, .inaccessible]
+    object.extras?.toMany.removeAll()
+    dropCaches()
+  }
+
+  /// Takes an object that has gone out of the relationships of all changed ones. A mandatory reference stays, for the
+  /// save to refuse.
+  func clearReferences(to object: ManagedObject) {
+    for other in pending where other.isPending && !other.flags.contains(.deleted) {
+      for case let relationship? in other.scope.plan.relationships
+      where model.entities[relationship.destination].root == object.scope.plan.root {
+        if let state = other.extras?.toManyState(relationship.slot) {
+          state.cache = nil
+          state.keys?.remove(object.key)
+          state.added.remove(object.key)
+        }
+        if other.extras?.partners[relationship.slot] == object.key {
+          other.extras?.partners[relationship.slot] = 0
+        }
+        if case .reference = relationship.storage, relationship.description.isOptional,
+          other.referenceKey(relationship.slot) == object.key
+        {
+          other._willWrite(relationship.slot)
+          other._setReference(relationship.slot, 0)
+        }
+      }
+    }
+  }
+
+  /// Takes the references of objects that lead to no row back, and the pairs.
+  ///
+  /// - Returns: Whether there were any that could be taken back.
+  private func clearDangling(_ ids: [ManagedObjectID]) throws -> Bool {
+    var isAny = false
+    for object in ids.compactMap(registeredObject) where object.isPending {
+      for case let relationship? in object.scope.plan.relationships {
+        let keys: [ObjectKey]
+        switch relationship.storage {
+        case .reference: keys = [object.referenceKey(relationship.slot)]
+        case .join: keys = object.extras?.toManyState(relationship.slot)?.added.keys ?? []
+        case .inverseReference, .referencesOfOthers: continue
+        }
+        for key in keys where key != 0 {
+          guard try isGone(key, relationship) else { continue }
+          if case .join = relationship.storage {
+            object.extras?.toManyState(relationship.slot)?.remove(key)
+          } else if relationship.description.isOptional {
+            object._willWrite(relationship.slot)
+            object._setReference(relationship.slot, 0)
+          } else {
+            continue
+          }
+          isAny = true
+        }
+      }
+    }
+    return isAny
+  }
+
+  /// Whether there is no row of a key, and none that the save will insert.
+  private func isGone(_ key: ObjectKey, _ relationship: RelationshipPlan) throws -> Bool {
+    let plan = model.entities[relationship.destination]
+    if registered(key, root: plan.root)?.isInserted == true { return false }
+    if let parent { return try parent.liveObject(key, plan) == nil }
+    let statement = try reader().statement("SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE \"_pk\" = ?1")
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try !statement.step()
+  }
+
+  /// The members of the relationships with rows of their own that have been loaded.
+  private func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
+    (object.extras?.toMany ?? []).compactMap { slot, state in
+      guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage,
+        let keys = state.keys?.keys
+      else { return nil }
+      return (slot, keys)
+    }
+  }
+
+  /// Lets the save insert the row of an object again that somebody else has deleted, and the pairs that are known.
+  private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
+    becomeNew(object)
+    for (slot, keys) in pairs {
+      let state = object.toManyState(slot)
+      guard let relationship = object.scope.plan.relationships[slot] else { continue }
+      let kept = keys.filter { (try? isGone($0, relationship)) != true }
+      (state.keys, state.added, state.cache) = (KeyList(kept), KeyList(kept), nil)
+      // The side that writes the pairs is the other one.
+      guard case .join(_, isSource: false) = relationship.storage, let inverse = relationship.inverseSlot
+      else {
+        continue
+      }
+      for key in kept {
+        guard let member = self.object(key, relationship) else { continue }
+        let other = member.toManyState(inverse)
+        other.add(object.key)
+        if !other.added.contains(object.key) { other.added.append(object.key) }
+        member.noteTouch(inverse)
+      }
+    }
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .reference = relationship.storage, relationship.description.isOptional else { continue }
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0, (try? isGone(key, relationship)) == true else { continue }
+      object._setReference(relationship.slot, 0)
+    }
+  }
+
+  /// Makes an object one whose row is to be inserted, with the values and pairs that it has.
+  func becomeNew(_ object: ManagedObject) {
+    object.flags.subtract([.inaccessible, .updated, .touched, .fault, .deleted, .gone])
+    object.mark(.inserted, in: self)
+    if registered(object.key, root: object.scope.plan.root) == nil { addToMap(object) }
+    let extras = object.requireExtras()
+    forgetChanges(of: extras)
+    for (slot, state) in extras.toMany {
+      guard let relationship = object.scope.plan.relationships[slot] else { continue }
+      var keys = state.keys?.keys ?? state.added.keys
+      if case .referencesOfOthers = relationship.storage, let inverse = relationship.inverseSlot {
+        let root = model.entities[relationship.destination].root
+        keys = keys.filter { registered($0, root: root)?.referenceKey(inverse) == object.key }
+      }
+      (state.keys, state.added, state.removed) = (KeyList(keys), KeyList(keys), KeyList())
+      state.positions.removeAll()
+      state.cache = nil
+      state.isOrderChanged = true
+    }
+    for case let relationship? in object.scope.plan.relationships {
+      // No row tells of the pairs and partners any more.
+      if relationship.isToMany {
+        let state = object.toManyState(relationship.slot)
+        if state.keys == nil { state.load([]) }
+      } else if case .inverseReference = relationship.storage, let inverse = relationship.inverseSlot,
+        let key = extras.partners[relationship.slot], key != 0
+      {
+        let partner = registered(key, root: model.entities[relationship.destination].root)
+        if partner?.referenceKey(inverse) != object.key { extras.partners[relationship.slot] = 0 }
+      }
+    }
+  }
+
+  /// Takes the deletion of an object back, with the references to it that its rules cleared.
+  private func takeBackDeletion(of object: ManagedObject) {
+    object.flags.remove(.deleted)
+    for case let relationship? in object.scope.plan.relationships {
+      guard let inverse = inverse(of: relationship) else { continue }
+      let root = model.entities[relationship.destination].root
+      switch relationship.storage {
+      case .reference where relationship.isSymmetric: break
+      case .reference:
+        guard let other = registered(object.referenceKey(relationship.slot), root: root) else { continue }
+        if inverse.isToMany {
+          other.toManyState(inverse.slot).add(object.key)
+        } else {
+          other.requireExtras().partners[inverse.slot] = object.key
+        }
+        other.noteTouch(inverse.slot)
+      case .join:
+        guard let state = object.extras?.toManyState(relationship.slot) else { continue }
+        for key in state.keys?.keys ?? [] where key != object.key {
+          guard let other = registered(key, root: root) else { continue }
+          other.toManyState(inverse.slot).add(object.key)
+          other.noteTouch(inverse.slot)
+        }
+      case .inverseReference, .referencesOfOthers: break
+      }
+      guard !inverse.isToMany else { continue }
+      for other in pending where other.scope.plan.root == root && !other.flags.contains(.deleted) {
+        guard let old = other.extras?.old.first(where: { $0.slot == inverse.slot })?.value,
+          old == .int(object.key), other.referenceKey(inverse.slot) == 0
+        else { continue }
+        setReference(of: other, inverse, to: object)
+        forgetEqualChanges(of: other)
+      }
+    }
+    dropCaches()
+    refresh(object, mergeChanges: false)
+  }
+
+  // MARK: Partners
+
+  private func resolvePartner(of object: ManagedObject, _ conflict: SaveConflict) throws {
+    guard let key = conflict.keys.first, let slot = object.scope.plan.slot(key),
+      let relationship = slot.relationship
+    else { return }
+    let wanted = object.referenceKey(slot.number)
+    // Whoever had the partner may have lost it since.
+    guard wanted != 0, let id = conflict.otherID, let holder = try? existingObject(with: id) else { return }
+    refresh(holder, mergeChanges: true)
+    guard holder !== object, !holder.isInaccessible else { return }
+    holder._willRead()
+    guard holder.referenceKey(slot.number) == wanted else { return }
+    let old = object.extras?.old.first { $0.slot == slot.number }?.value ?? .null
+    let value = SaveConflict.Value(
+      key: key, object: object.fetchedValue(.int(wanted), slot), snapshot: object.fetchedValue(old, slot),
+      store: object.fetchedValue(old, slot))
+    let full = SaveConflict(
+      reason: .partnerTaken, objectID: object.objectID, keys: [key], values: [value], otherID: id)
+    func give() {
+      setReference(of: object, relationship, to: nil)
+      // The store knows whose partner it is.
+      let root = model.entities[relationship.destination].root
+      if let inverse = relationship.inverseSlot, !relationship.isSymmetric {
+        registered(wanted, root: root)?.extras?.partners[inverse] = nil
+      }
+    }
+    switch try mergePolicy.resolution(of: full) {
+    case .objectWins, .overwrite: setReference(of: holder, relationship, to: nil)
+    case .values(let values):
+      try take(values, object)
+      if object.referenceKey(slot.number) == wanted { setReference(of: holder, relationship, to: nil) }
+    case .storeWins: give()
+    case .rollback:
+      give()
+      refresh(object, mergeChanges: false)
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import CDModel
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The opening of a store that is read whole: its rows go into a database in memory, which is then opened as a SQLite
+/// store's file is, and migrated where it has to be.
+struct FileStoreOpening {
+  let file: StoreFile
+  let description: PersistentStoreDescription
+  let model: ModelPlan
+  let place: Int
+  let others: [PersistentStoreDescription]
+  /// What SQLite is to open for the database in memory.
+  let memory: String
+
+  private var url: URL { file.url }
+
+  struct Opened {
+    let connection: SQLiteConnection
+    let storeID: UUID
+    let memory: String
+    var migration: MigrationResult?
+  }
+
+  /// - Returns: The connection that keeps the database in memory, and by what others open it.
+  func open() throws -> Opened {
+    let connection = try SQLiteConnection.inMemory(memory, of: url)
+    if file.isEmpty {
+      if description.isReadOnly { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
+      let id = try opening(connection).open()
+      // The rest of the world is to see at once which store it is.
+      try write(connection)
+      return Opened(connection: connection, storeID: id, memory: memory)
+    }
+    try file.read(into: StoreBuilder(connection, url: url, current: (model, place)))
+    let before = try metadata(connection)
+    do {
+      let id = try opening(connection).open()
+      if !description.isReadOnly {
+        try removeUnusedFiles(connection)
+        if try metadata(connection) != before { try write(connection) }
+      }
+      return Opened(connection: connection, storeID: id, memory: memory)
+    } catch StoreError.needsMigration where description.migratesStoreAutomatically && !description.isReadOnly
+    {
+      return try migrate(connection)
+    }
+  }
+
+  private func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
+    StoreOpening(
+      connection: connection, url: url, model: model, place: place, isReadOnly: description.isReadOnly,
+      descriptions: (description, others), isJustMigrated: isJustMigrated)
+  }
+
+  private func metadata(_ connection: SQLiteConnection) throws -> [[String?]] {
+    try connection.rows("SELECT \"key\", \"value\" FROM \"_cdgen_metadata\"")
+  }
+
+  private func contents(_ connection: SQLiteConnection) throws -> StoreContents {
+    try StoreContents(StoreRows(model, store: place), connection, schema: "main")
+  }
+
+  private func write(_ connection: SQLiteConnection) throws {
+    try file.put(file.prepare(contents(connection)))
+  }
+
+  // MARK: Large values
+
+  /// Removes files of large values that no row refers to: nobody else can still come for them. Those of a backup that
+  /// stays are left.
+  private func removeUnusedFiles(_ connection: SQLiteConnection) throws {
+    guard model.hasExternalSlots else { return }
+    let files = FileManager.default
+    let folder = ExternalFiles(store: url).folder.path(percentEncoded: false)
+    guard let names = try? files.contentsOfDirectory(atPath: folder), !names.isEmpty else { return }
+    let siblings = try files.contentsOfDirectory(
+      atPath: url.deletingLastPathComponent().path(percentEncoded: false))
+    guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
+    var used: Set<String> = []
+    for entity in model.entities where entity.home == place {
+      for slot in entity.externalSlots {
+        for column in entity.columns[entity.slots[slot].columns].map({ SQLite.quoted($0.name) }) {
+          let rows = try connection.rows(
+            "SELECT \(column) FROM \(SQLite.quoted(entity.table)) WHERE typeof(\(column)) = 'text'")
+          used.formUnion(rows.compactMap { $0[0] })
+        }
+      }
+    }
+    for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
+      ExternalFiles(store: url).remove(name)
+    }
+  }
+
+  // MARK: Migration
+
+  /// Migrates the rows as those of a SQLite file, and puts a file with the result in the place of the old one, which
+  /// stays as the backup.
+  private func migrate(_ old: SQLiteConnection) throws -> Opened {
+    let own = MigrationFiles(URL(filePath: file.path))
+    let scratch = URL(filePath: own.scratch)
+    defer { own.removeAllLeftovers() }
+    do {
+      let copy = try SQLiteConnection(path: own.scratch, of: [scratch])
+      try copy.execute("PRAGMA synchronous = OFF")
+      try copy.replaceContents(by: old)
+    }
+    // What a step writes there is to find the folder behind the link; one that stays empty goes again.
+    let large = ExternalFiles(store: url).folder
+    try? FileManager.default.createDirectory(at: large, withIntermediateDirectories: true)
+    defer { rmdir(large.path(percentEncoded: false)) }
+    MigrationFiles(url).linkExternalFiles(own.scratch)
+    var description = description
+    description.location = .sqlite(scratch)
+    // What is to be kept is this store's file, not that of the rows.
+    description.keepsBackup = self.description.keepsBackup
+    var result: MigrationResult
+    do {
+      result = try StoreMigration(
+        url: scratch, description: description, model: model.source(ofStore: place).model, others: others
+      ).run()
+    } catch let error as MigrationError {
+      throw error.naming(url, insteadOf: scratch)
+    }
+    let memory = "file:/cdgen-\(UUID().uuidString)?vfs=memdb"
+    let connection = try SQLiteConnection.inMemory(memory, of: url)
+    do {
+      let copy = try SQLiteConnection(path: own.scratch, of: [scratch])
+      _ = try copy.scalar("PRAGMA journal_mode = DELETE")
+      try connection.replaceContents(by: copy)
+    }
+    let version = try StoreMetadata(old, url: url).versionNumber
+    let backup = own.backupName(version)
+    try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
+    if !description.keepsBackup {
+      try connection.execute(
+        "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES ('pendingBackup', \(SQLite.literal(backup)))"
+      )
+    }
+    let id = try opening(connection, isJustMigrated: true).open()
+    let target = own.scratch + "2"
+    try MigrationFaults.reach("write \(target)")
+    let prepared = try file.prepare(contents(connection), at: target)
+    do {
+      try file.checkIdentity()
+      try own.put(target, backup: backup)
+    } catch {
+      file.discard(prepared)
+      throw error
+    }
+    file.adopt(prepared)
+    result = MigrationResult(
+      storeURL: url, steps: result.steps, isInPlace: false,
+      backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
+    return Opened(connection: connection, storeID: id, memory: memory, migration: result)
+  }
+}
+
+extension SQLiteConnection {
+  /// A database in memory that other connections open by the same name.
+  static func inMemory(_ name: String, of url: URL) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: name, of: [url])
+    // SQLite's own limit is a thousand million bytes; the machine has one of its own.
+    var limit: Int64 = 1 << 40
+    sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
+    return connection
+  }
+
+  /// Makes the main database a copy of another connection's.
+  func replaceContents(by other: SQLiteConnection) throws {
+    guard let backup = sqlite3_backup_init(handle, "main", other.handle, "main") else {
+      throw StoreError(handle, of: stores, during: "copying a store")
+    }
+    sqlite3_backup_step(backup, -1)
+    guard sqlite3_backup_finish(backup) == SQLITE_OK else {
+      throw StoreError(handle, of: stores, during: "copying a store")
+    }
+  }
+}
+
+extension MigrationError {
+  /// The error of a file that stood for another.
+  func naming(_ url: URL, insteadOf other: URL) -> MigrationError {
+    var reason = reason
+    if case .store(let error) = reason { reason = .store(error.naming(url, insteadOf: other)) }
+    return MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey)
+  }
+}
+
+extension StoreError {
+  fileprivate func naming(_ url: URL, insteadOf other: URL) -> StoreError {
+    func renamed(_ urls: [URL]) -> [URL] { urls.map { $0 == other ? url : $0 } }
+    return switch self {
+    case .busy(let urls): .busy(renamed(urls))
+    case .diskFull(let urls): .diskFull(renamed(urls))
+    case .damaged(let urls, let reason): .damaged(renamed(urls), reason: reason)
+    case .notWritable(let urls, let reason): .notWritable(renamed(urls), reason: reason)
+    case .inputOutput(let urls, let reason): .inputOutput(renamed(urls), reason: reason)
+    case .sqlite(let urls, let code, let message, let operation):
+      .sqlite(renamed(urls), code: code, message: message, during: operation)
+    default: self
+    }
+  }
+}

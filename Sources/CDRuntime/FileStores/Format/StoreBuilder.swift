@@ -1,0 +1,257 @@
+import CDModel
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a ``StoreFormat`` gives the rows that it reads: the metadata first, then the rows, in any order of the tables.
+///
+/// ```swift
+/// struct Contents: Decodable {
+///   var metadata: [String: String]
+///   var texts: [String: [[String?]]]
+/// }
+///
+/// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+///   let file = try JSONDecoder().decode(Contents.self, from: input.readAll())
+///   for table in try builder.begin(metadata: file.metadata) {
+///     for row in file.texts[table.name] ?? [] {
+///       try builder.add(row.map { text in text.map(StoreValue.text) ?? .null }, to: table)
+///     }
+///   }
+/// }
+/// ```
+///
+/// Everything is checked: that the model has the entities, that the values are of their columns' types, that no key is
+/// there twice and no reference leads nowhere.
+public final class StoreBuilder {
+  /// The metadata's key for the names of the entities that the store holds and that inherit from none, with a blank
+  /// between two.
+  static let entitiesKey = "entities"
+
+  /// Ends the reading where no more than the metadata is asked for.
+  struct MetadataIsEnough: Error {}
+
+  let connection: SQLiteConnection
+  let url: URL
+  private let current: (plan: ModelPlan, place: Int)?
+  private let wantsMetadataOnly: Bool
+  private var rows: StoreRows?
+  private var schema: SQLiteSchema?
+  private var model: ModelPlan?
+  private var statements: [SQLiteStatement?] = []
+  private var nextSave: Int64 = 0
+
+  /// - Parameters:
+  ///   - connection: An empty database.
+  ///   - current: A model of which the store may be, and the place of the store in it, so that nothing is made of the
+  ///     store's own where it is the same.
+  init(
+    _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
+    wantsMetadataOnly: Bool = false
+  ) {
+    self.connection = connection
+    self.url = url
+    self.current = current
+    self.wantsMetadataOnly = wantsMetadataOnly
+  }
+
+  var hasBegun: Bool { rows != nil }
+
+  /// The store's tables, by what it says of itself. To be called once, before any row is added.
+  ///
+  /// - Throws: ``StoreFormatError``, ``StoreError`` or an error of the builder's own, which is to be passed on.
+  public func begin(metadata: [String: String]) throws -> [StoreTable] {
+    guard rows == nil else { throw StoreFormatError(.syntax("the metadata are there twice")) }
+    try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
+    for sql in SQLiteSchema.systemTables { try connection.execute(sql) }
+    try insert(metadata)
+    let found: StoreMetadata
+    do {
+      found = try StoreMetadata(connection, url: url)
+    } catch StoreError.damagedMetadata(_, let key) { throw StoreFormatError(.metadata(key: key)) }
+    guard let names = metadata[Self.entitiesKey] else {
+      throw StoreFormatError(.metadata(key: Self.entitiesKey))
+    }
+    if wantsMetadataOnly {
+      try connection.execute("COMMIT")
+      throw MetadataIsEnough()
+    }
+    let roots = Set(names.split(separator: " ").map(String.init))
+    let (model, place) = try plan(found, roots: roots)
+    let rows = StoreRows(model, store: place)
+    if let strange = roots.subtracting(rows.roots).min() { throw StoreFormatError(.unknownEntity(strange)) }
+    let schema = SQLiteSchema(model, store: place)
+    for sql in schema.tables { try connection.execute(sql) }
+    self.rows = rows
+    self.schema = schema
+    self.model = model
+    statements = [SQLiteStatement?](repeating: nil, count: rows.parts.count)
+    return rows.tables
+  }
+
+  private func insert(_ metadata: [String: String]) throws {
+    let statement = try connection.makeStatement(
+      "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
+    for (key, value) in metadata where key != Self.entitiesKey {
+      statement.bind(key, at: 1)
+      statement.bind(value, at: 2)
+      try statement.run()
+    }
+  }
+
+  private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
+    if let current, found.version == current.plan.source(ofStore: current.place).version.canonicalJSON {
+      let own = current.plan.entities.filter { $0.root == $0.index && $0.home == current.place }
+      if Set(own.map(\.name)) == roots { return (current.plan, current.place) }
+    }
+    let version: ModelVersion
+    do {
+      version = try ModelVersion(canonicalJSON: found.version)
+    } catch { throw StoreFormatError(.metadata(key: "version")) }
+    let model = ManagedObjectModel(
+      name: found.modelName, id: found.modelID, versions: [version], currentVersionNumber: version.number)
+    do {
+      return (try ModelPlan(model, assignment: StoreAssignment(roots: roots)), 0)
+    } catch is ModelError { throw StoreFormatError(.metadata(key: "version")) }
+  }
+
+  /// Adds a row, whose values are in the order of the table's columns.
+  ///
+  /// - Throws: ``StoreFormatError`` where the values are not those of the columns, or the row is there already.
+  public func add(_ row: [StoreValue], to table: StoreTable) throws {
+    guard let rows, statements.indices.contains(table.place) else {
+      throw StoreFormatError(.syntax("a row comes before the metadata"))
+    }
+    let part = rows.parts[table.place]
+    guard row.count == part.table.columns.count else {
+      throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
+    }
+    if try part.table.kind == .keys && isNextSave(row) { return }
+    let statement: SQLiteStatement
+    if let prepared = statements[table.place] {
+      statement = prepared
+    } else {
+      statement = try connection.makeStatement(part.insert)
+      statements[table.place] = statement
+    }
+    var parameter: Int32 = 0
+    for (column, value) in zip(part.table.columns, row) {
+      parameter += 1
+      guard let fitted = Self.fitted(value, column.type) else {
+        throw StoreFormatError(
+          .invalidValue(entity: table.name, property: column.name, key: Self.key(row, part.table)))
+      }
+      statement.bind(fitted, at: parameter)
+    }
+    switch part.table.kind {
+    case .objects: try checkSystemValues(row, table)
+    case .keys, .pairs, .history:
+      // An identifier that is null would be given a number.
+      if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
+    }
+    do {
+      try statement.run()
+    } catch let error as StoreError { throw Self.formatError(error, row, part.table) }
+  }
+
+  private func isNextSave(_ row: [StoreValue]) throws -> Bool {
+    guard row.first == .text(StoreRows.historyKey) else { return false }
+    guard row.count == 2, case .integer(let next) = row[1], next > 0 else {
+      throw StoreFormatError(.invalidRow(entity: "_keys", key: nil))
+    }
+    nextSave = next
+    return true
+  }
+
+  /// Keys are positive, and the next one is a number too.
+  private func checkSystemValues(_ row: [StoreValue], _ table: StoreTable) throws {
+    guard case .integer(let key) = row[0], key > 0, key < .max else {
+      throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
+    }
+    guard case .integer(let version) = row[1], UInt32(exactly: version) != nil else {
+      throw StoreFormatError(.invalidValue(entity: table.name, property: "_version", key: key))
+    }
+  }
+
+  /// The value as SQLite is to have it; nil for one that is not of the type.
+  private static func fitted(_ value: StoreValue, _ type: StoreColumn.ValueType) -> StoreValue? {
+    switch (type, value) {
+    case (_, .null): return value
+    case (.key, .integer), (.count, .integer), (.integer, .integer): return value
+    case (.bool, .integer(let number)): return number == 0 || number == 1 ? value : nil
+    case (.real, .real(let number)), (.date, .real(let number)): return number.isNaN ? nil : value
+    case (.real, .integer(let number)), (.date, .integer(let number)): return .real(Double(number))
+    case (.string, .text), (.url, .text), (.json, .text): return value
+    case (.decimal, .text(let text)):
+      guard let number = DecimalText.decode(" " + text) else { return nil }
+      return DecimalText.encode(number).map(StoreValue.text)
+    case (.data, .bytes), (.externalData, .bytes): return value
+    case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
+    case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
+    default: return nil
+    }
+  }
+
+  private static func key(_ row: [StoreValue], _ table: StoreTable) -> Int64? {
+    if case .integer(let key)? = row.first, table.kind == .objects { key } else { nil }
+  }
+
+  private static func formatError(_ error: StoreError, _ row: [StoreValue], _ table: StoreTable) -> any Error
+  {
+    guard case .sqlite(_, let code, let message, _) = error, code & 0xFF == SQLITE_CONSTRAINT else {
+      return error
+    }
+    let key = key(row, table)
+    if error.isUniquenessViolation || code == SQLITE_CONSTRAINT | (10 << 8) {
+      return StoreFormatError(.duplicateKey(entity: table.name, key: key))
+    }
+    // The message ends with the column: `NOT NULL constraint failed: Table.column`.
+    let column = table.columns.first { column in
+      message.hasPrefix("NOT NULL") && message.hasSuffix("." + column.name)
+    }
+    guard let column else { return StoreFormatError(.invalidRow(entity: table.name, key: key)) }
+    return StoreFormatError(.invalidValue(entity: table.name, property: column.name, key: key))
+  }
+
+  /// Makes the indexes, checks the references, and commits.
+  func finish() throws {
+    guard let rows, let schema, let model else { throw StoreFormatError(.truncated) }
+    statements.removeAll()
+    for index in schema.indexes {
+      do {
+        try connection.execute(index.sql)
+      } catch let error as StoreError where error.isUniquenessViolation {
+        throw StoreFormatError(.notUnique(index: index.name))
+      }
+    }
+    try checkReferences(model)
+    for root in rows.roots {
+      // A key that is taken is none that comes next.
+      let name = SQLite.literal(root)
+      let next = "(SELECT coalesce(max(\"_pk\"), 0) + 1 FROM \(SQLite.quoted(root)))"
+      try connection.execute(
+        "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(next)) "
+          + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = max(\"next\", \(next))")
+    }
+    if nextSave > 1 {
+      try connection.execute("DELETE FROM sqlite_sequence WHERE name = '_cdgen_history'")
+      try connection.execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('_cdgen_history', "
+          + "max(\(nextSave - 1), coalesce((SELECT max(\"id\") FROM \"_cdgen_history\"), 0)))")
+    }
+    try connection.execute("COMMIT; PRAGMA foreign_keys = ON")
+  }
+
+  private func checkReferences(_ model: ModelPlan) throws {
+    let statement = try connection.makeStatement("PRAGMA foreign_key_check")
+    guard try statement.step() else { return }
+    throw StoreFormatError(
+      .danglingReference(
+        entity: statement.string(0) ?? "", key: statement.isNull(1) ? nil : statement.int64(1),
+        destination: statement.string(2) ?? ""))
+  }
+}

@@ -1,0 +1,97 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// All that a store holds, for a ``StoreFormat`` to write: its metadata, and rows table by table.
+///
+/// ```swift
+/// func write(_ contents: StoreContents, to output: StoreOutput) throws {
+///   for table in contents.tables {
+///     try output.write("\(table.name)\n")
+///     try contents.forEachRow(of: table) { row in try output.write("\(row.count) values\n") }
+///   }
+/// }
+/// ```
+public final class StoreContents {
+  /// What the store says of itself, its model included. A format keeps it as it is, and gives it to
+  /// ``StoreBuilder/begin(metadata:)``.
+  public let metadata: [String: String]
+  /// The tables, each of which may be without rows.
+  public let tables: [StoreTable]
+
+  private let rows: StoreRows
+  private let connection: SQLiteConnection
+  private let schema: String
+
+  /// - Parameter isCopy: Whether it is for a store of another name, beside which no backup is.
+  init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false) throws {
+    self.rows = rows
+    self.connection = connection
+    self.schema = schema
+    tables = rows.tables
+    var metadata: [String: String] = [:]
+    for row in try connection.rows("SELECT \"key\", \"value\" FROM \(schema).\"_cdgen_metadata\"") {
+      if let key = row[0], let value = row[1] { metadata[key] = value }
+    }
+    if isCopy { metadata["pendingBackup"] = nil }
+    metadata[StoreBuilder.entitiesKey] = rows.roots.joined(separator: " ")
+    self.metadata = metadata
+  }
+
+  /// Calls a body with the values of each row of a table, in the order of its columns. Objects come in the order of
+  /// their keys.
+  ///
+  /// - Throws: What the body throws, or ``StoreError``.
+  public func forEachRow(of table: StoreTable, _ body: ([StoreValue]) throws -> Void) throws {
+    guard tables.indices.contains(table.place) else { return }
+    let statement = try connection.makeStatement(rows.parts[table.place].select(schema))
+    var row = [StoreValue](repeating: .null, count: table.columns.count)
+    let decimals = table.columns.indices.filter { table.columns[$0].type == .decimal }
+    while try statement.step() {
+      for column in row.indices { row[column] = statement.storeValue(Int32(truncatingIfNeeded: column)) }
+      for column in decimals {
+        // The key by which a decimal sorts is SQLite's need alone.
+        if case .text(let text) = row[column], let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) {
+          row[column] = .text(String(text[text.utf8.index(after: blank)...]))
+        }
+      }
+      try body(row)
+    }
+  }
+}
+
+extension SQLiteStatement {
+  func storeValue(_ column: Int32) -> StoreValue {
+    switch sqlite3_column_type(handle, column) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+    case SQLITE_TEXT: return .text(string(column) ?? "")
+    case SQLITE_BLOB:
+      let bytes = sqlite3_column_blob(handle, column)
+      let count = Int(sqlite3_column_bytes(handle, column))
+      return .bytes(bytes.map { Data(bytes: $0, count: count) } ?? Data())
+    default: return .null
+    }
+  }
+
+  func bind(_ value: StoreValue, at parameter: Int32) {
+    switch value {
+    case .null: sqlite3_bind_null(handle, parameter)
+    case .integer(let number): sqlite3_bind_int64(handle, parameter, number)
+    case .real(let number): sqlite3_bind_double(handle, parameter, number)
+    case .text(let text): bind(text, at: parameter)
+    case .bytes(let data):
+      _ = data.withUnsafeBytes { bytes in
+        if bytes.isEmpty {
+          sqlite3_bind_zeroblob(handle, parameter, 0)
+        } else {
+          sqlite3_bind_blob64(handle, parameter, bytes.baseAddress, UInt64(bytes.count), SQLite.copied)
+        }
+      }
+    }
+  }
+}

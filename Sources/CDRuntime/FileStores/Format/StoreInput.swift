@@ -1,0 +1,70 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The bytes of a store's file, for a ``StoreFormat`` to read from beginning to end.
+///
+/// ```swift
+/// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+///   while let chunk = try input.read(upToCount: 65_536) { print(chunk.count) }
+/// }
+/// ```
+public final class StoreInput {
+  private let descriptor: Int32
+  private let url: URL
+
+  /// - Parameter descriptor: The caller's, open at the file's beginning.
+  init(_ descriptor: Int32, of url: URL) {
+    self.descriptor = descriptor
+    self.url = url
+  }
+
+  /// The next bytes, as many as asked for unless the file ends; nil at its end.
+  ///
+  /// - Throws: ``StoreError/inputOutput(_:reason:)``.
+  public func read(upToCount count: Int) throws -> [UInt8]? {
+    var bytes: [UInt8] = []
+    try read(upToCount: count, into: &bytes)
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  /// All bytes that are left.
+  ///
+  /// - Throws: ``StoreError/inputOutput(_:reason:)``.
+  public func readAll() throws -> Data {
+    var result = Data()
+    while let bytes = try read(upToCount: 1 << 20) { result.append(contentsOf: bytes) }
+    return result
+  }
+
+  /// Replaces an array by the next bytes; by none at the file's end.
+  func read(upToCount count: Int, into bytes: inout [UInt8]) throws {
+    guard count > 0 else { return bytes.removeAll() }
+    var failure: Int32 = 0
+    if bytes.count != count { bytes = [UInt8](repeating: 0, count: count) }
+    let filled = bytes.withUnsafeMutableBytes { buffer in
+      var filled = 0
+      while filled < count, let start = buffer.baseAddress {
+        #if canImport(Glibc)
+          let result = Glibc.read(descriptor, start + filled, count - filled)
+        #else
+          let result = Darwin.read(descriptor, start + filled, count - filled)
+        #endif
+        if result < 0, errno == EINTR { continue }
+        if result < 0 { failure = errno }
+        if result <= 0 { break }
+        filled += result
+      }
+      return filled
+    }
+    if failure != 0 { throw StoreError.inputOutput([url], reason: String(cString: strerror(failure))) }
+    if filled < count { bytes.removeLast(count - filled) }
+  }
+}

@@ -1,0 +1,125 @@
+/// The tables of a store as a format sees them, and the statements that read and write their rows.
+struct StoreRows {
+  struct Part {
+    let table: StoreTable
+    /// `SELECT` for all rows, by the name of the database on the connection.
+    let select: @Sendable (String) -> String
+    let insert: String
+  }
+
+  /// How many saves a file keeps: nobody else reads a file while it is open, so that a reader of the history comes
+  /// from the same program.
+  static let historyLength = 1000
+
+  private(set) var parts: [Part] = []
+  /// The roots whose objects the store holds.
+  let roots: [String]
+
+  var tables: [StoreTable] { parts.map(\.table) }
+
+  init(_ model: ModelPlan, store place: Int) {
+    roots = model.entities.filter { $0.root == $0.index && $0.home == place }.map(\.name)
+    addKeys()
+    let layouts = Dictionary(
+      SQLiteSchema(model, store: place).layouts.map { ($0.name, Set($0.columns.map(\.name))) },
+      uniquingKeysWith: { first, _ in first })
+    for entity in model.entities where entity.home == place && !entity.description.isAbstract {
+      add(entity, columnsOfTable: layouts[entity.table] ?? [])
+    }
+    for join in model.joins where model.entities[join.source].home == place { add(join) }
+    addHistory()
+  }
+
+  private mutating func add(
+    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], insert: String,
+    select: @escaping @Sendable (String) -> String
+  ) {
+    let table = StoreTable(kind: kind, name: name, columns: columns, place: parts.count)
+    parts.append(Part(table: table, select: select, insert: insert))
+  }
+
+  private mutating func addKeys() {
+    // Beside the entities' keys it keeps where the saves' numbers go on: those of saves that are gone are not
+    // to come again.
+    add(
+      .keys, "_keys", [StoreColumn("_entity", .string), StoreColumn("_next", .count)],
+      insert: "INSERT INTO main.\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?, ?)"
+    ) { schema in
+      "SELECT \"entity\", \"next\" FROM \(schema).\"_cdgen_keys\" UNION ALL SELECT '\(Self.historyKey)', "
+        + "coalesce((SELECT seq FROM \(schema).sqlite_sequence WHERE name = '_cdgen_history'), 0) + 1 ORDER BY 1"
+    }
+  }
+
+  /// What stands for the saves among the entities of the keys; no entity has such a name.
+  static let historyKey = "_history"
+
+  private mutating func add(_ entity: EntityPlan, columnsOfTable: Set<String>) {
+    var columns = [StoreColumn("_key", .key), StoreColumn("_version", .count)]
+    var names = ["\"_pk\"", "\"_version\""]
+    for column in entity.columns {
+      columns.append(StoreColumn(column.name, Self.type(of: column, in: entity)))
+      names.append(SQLite.quoted(column.name))
+    }
+    for column in entity.columns where column.isReference {
+      let position = column.name + ".position"
+      guard columnsOfTable.contains(position) else { continue }
+      columns.append(StoreColumn(position, .count))
+      names.append(SQLite.quoted(position))
+    }
+    let table = SQLite.quoted(entity.table)
+    let condition = entity.hasEntityColumn ? " WHERE \"_entity\" = \(SQLite.literal(entity.name))" : ""
+    let list = names.joined(separator: ", ")
+    let marks = names.map { _ in "?" }.joined(separator: ", ")
+    let insert =
+      entity.hasEntityColumn
+      ? "INSERT INTO main.\(table) (\(list), \"_entity\") VALUES (\(marks), \(SQLite.literal(entity.name)))"
+      : "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))"
+    add(.objects, entity.name, columns, insert: insert) { schema in
+      "SELECT \(list) FROM \(schema).\(table)\(condition) ORDER BY \"_pk\""
+    }
+  }
+
+  private static func type(of column: ColumnPlan, in entity: EntityPlan) -> StoreColumn.ValueType {
+    if column.isReference { return .key }
+    if entity.slots[column.slot].attribute?.storesExternally == true { return .externalData }
+    return switch column.cell {
+    case .string: .string
+    case .bool: .bool
+    case .int16, .int32, .int64: .integer
+    case .float, .double: .real
+    case .decimal: .decimal
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    case .codable: .json
+    }
+  }
+
+  private mutating func add(_ join: JoinPlan) {
+    var columns = [StoreColumn("_source", .key), StoreColumn("_target", .key)]
+    if join.isOrdered { columns.append(StoreColumn("_position", .count)) }
+    if join.isInverseOrdered { columns.append(StoreColumn("_inverse_position", .count)) }
+    let table = SQLite.quoted(join.table)
+    let list = columns.map { SQLite.quoted($0.name) }.joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    add(.pairs, join.table, columns, insert: "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))") {
+      schema in
+      "SELECT \(list) FROM \(schema).\(table) ORDER BY \"_source\", \"_target\""
+    }
+  }
+
+  private mutating func addHistory() {
+    let list = "\"id\", \"time\", \"origin\", \"author\", \"changes\""
+    add(
+      .history, "_history",
+      [
+        StoreColumn("_id", .count), StoreColumn("_time", .date), StoreColumn("_origin", .string),
+        StoreColumn("_author", .string), StoreColumn("_changes", .json),
+      ], insert: "INSERT INTO main.\"_cdgen_history\" (\(list)) VALUES (?, ?, ?, ?, ?)"
+    ) { schema in
+      "SELECT \(list) FROM (SELECT \(list) FROM \(schema).\"_cdgen_history\" ORDER BY \"id\" DESC "
+        + "LIMIT \(Self.historyLength)) ORDER BY \"id\""
+    }
+  }
+}

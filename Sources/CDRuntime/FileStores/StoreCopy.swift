@@ -1,0 +1,138 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension PersistentStoreCoordinator {
+  /// Copies a store into a new one, of whatever kind. The copy has the same UUID and the same keys, so that
+  /// identifiers and their URIs lead to its objects too; of the history it has the newest 1,000 saves.
+  ///
+  /// ```swift
+  /// try PersistentStoreCoordinator.copyPersistentStore(
+  ///   at: url, to: .xml(url.appendingPathExtension("xml")))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - location: Where the copy goes, and of what kind it is.
+  ///   - formats: The app's own, where the store may be of one of them.
+  /// - Throws: ``StoreError``, for one where there is a file already; nothing has been made then.
+  public static func copyPersistentStore(
+    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []
+  ) throws {
+    guard let target = location.url else {
+      throw StoreError.cannotCreate(url, reason: "a copy in memory would be gone at once")
+    }
+    if let found = FileIdentity(target.path(percentEncoded: false)) {
+      throw found == FileIdentity(url.path(percentEncoded: false))
+        ? StoreError.openedTwice(target)
+        : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
+    }
+    let source = try StoredRows(url, formats: formats)
+    // Files of large values are never changed, so that both stores may have them.
+    try source.linkLargeValues(to: ExternalFiles(store: target))
+    do {
+      if let format = location.format {
+        let file = try StoreFile(target, format, isReadOnly: false)
+        do {
+          try file.put(file.prepare(source.contents))
+        } catch {
+          unlink(file.path)
+          throw error
+        }
+      } else {
+        try source.makeDatabase(target)
+      }
+    } catch {
+      try? FileManager.default.removeItem(at: ExternalFiles(store: target).folder)
+      throw error
+    }
+  }
+}
+
+/// The rows of a store that nobody has opened by a model: they are taken as the store itself describes them.
+private struct StoredRows {
+  let url: URL
+  let contents: StoreContents
+
+  init(_ url: URL, formats: [any StoreFormat]) throws {
+    self.url = url
+    let connection: SQLiteConnection
+    if let format = try PersistentStoreCoordinator.StoreLocation(recognizing: url, formats: formats).format {
+      connection = try SQLiteConnection.inMemory(":memory:", of: url)
+      try StoreFile(url, format, isReadOnly: true).read(into: StoreBuilder(connection, url: url))
+    } else {
+      try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
+      connection = try SQLiteStore.openToRead(url).0
+    }
+    // One state, whoever writes meanwhile.
+    try connection.execute("BEGIN")
+    let metadata = try PersistentStoreMetadata(connection, url: url)
+    let tables = Set(
+      try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
+    let graph = EntityGraph(metadata.modelVersion)
+    let roots = metadata.modelVersion.entities.compactMap { graph.root(of: $0.name)?.name }.filter(
+      tables.contains)
+    let model = try ModelPlan(
+      metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
+    contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
+  }
+
+  func linkLargeValues(to files: ExternalFiles) throws {
+    let folder = ExternalFiles(store: url).folder
+    let names =
+      (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
+    guard !names.isEmpty else { return }
+    do {
+      try FileManager.default.createDirectory(at: files.folder, withIntermediateDirectories: true)
+      for name in names where UUID(uuidString: name) != nil {
+        let old = folder.appending(path: name)
+        let new = files.folder.appending(path: name)
+        if link(old.path(percentEncoded: false), new.path(percentEncoded: false)) != 0 {
+          try FileManager.default.copyItem(at: old, to: new)
+        }
+      }
+    } catch {
+      throw StoreError.externalData(files.folder, reason: "\(error)")
+    }
+    try files.syncFolder()
+  }
+
+  /// Makes a SQLite file, which has its name when it is whole.
+  func makeDatabase(_ target: URL) throws {
+    let path = target.path(percentEncoded: false)
+    let work = path + "-saving"
+    unlink(work)
+    defer { unlink(work) }
+    do {
+      let connection = try SQLiteConnection(path: work, of: [target])
+      _ = try connection.scalar("PRAGMA journal_mode = OFF")
+      try connection.execute("PRAGMA synchronous = OFF")
+      let builder = StoreBuilder(connection, url: target)
+      do {
+        let tables = try builder.begin(metadata: contents.metadata)
+        for table in contents.tables {
+          guard let same = tables.first(where: { $0.kind == table.kind && $0.name == table.name }) else {
+            continue
+          }
+          try contents.forEachRow(of: table) { try builder.add($0, to: same) }
+        }
+        try builder.finish()
+      } catch let error as StoreFormatError { throw StoreError.unreadable(url, error) }
+    }
+    let descriptor = open(work, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError.system(errno, target, during: "syncing") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError.system(errno, target, during: "syncing") }
+    guard rename(work, path) == 0 else { throw StoreError.system(errno, target, during: "renaming") }
+    try MigrationFiles(target).syncFolder()
+  }
+}

@@ -1,0 +1,41 @@
+/// The format of XML stores, as <doc:StoreTypes> describes it.
+struct XMLStoreFormat: StoreFormat {
+  static let version = 1
+
+  let name = "xml"
+
+  func recognizes(_ start: [UInt8]) -> Bool {
+    let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = start.starts(with: byteOrderMark) ? start.dropFirst(3) : start[...]
+    // Text of another encoding is XML too, which the reader then refuses with the reason.
+    return text.starts(with: "<?xml".utf8) || text.starts(with: "<cdgen".utf8)
+      || [[0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x3C], [0x3C, 0x00]].contains {
+        start.starts(with: $0 as [UInt8])
+      }
+  }
+
+  func write(_ contents: StoreContents, to output: StoreOutput) throws {
+    try XMLStoreWriter(output).write(contents)
+  }
+
+  func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+    let scanner = XMLScanner(input)
+    do {
+      try XMLStoreReader(scanner, builder).read()
+    } catch var error as StoreFormatError {
+      if error.line == nil { error.line = scanner.line }
+      throw error
+    }
+  }
+
+  /// The name of an attribute of XML for a column that is no property: without the underscore.
+  static func attributeName(_ column: StoreColumn) -> String? {
+    column.name.utf8.first == UInt8(ascii: "_") ? String(column.name.dropFirst()) : nil
+  }
+
+  /// The element that holds a table's rows.
+  static func element(_ kind: StoreTable.Kind) -> String { kind.rawValue }
+
+  /// The element of a row.
+  static func rowElement(_ kind: StoreTable.Kind) -> String { kind == .objects ? "object" : "row" }
+}

@@ -1,0 +1,196 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Writes a store as XML.
+final class XMLStoreWriter {
+  private let output: StoreOutput
+  /// What has not been given to the output.
+  private var text: [UInt8] = []
+
+  init(_ output: StoreOutput) {
+    self.output = output
+    text.reserveCapacity(1 << 16)
+  }
+
+  func write(_ contents: StoreContents) throws {
+    add(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<cdgen format=\"\(XMLStoreFormat.version)\">\n<metadata>\n"
+    )
+    for (key, value) in contents.metadata.sorted(by: { $0.key < $1.key }) {
+      add("<entry")
+      if Self.isWritable(key) {
+        attribute("key", key)
+      } else {
+        attribute("key64", Data(key.utf8).base64EncodedString())
+      }
+      element("entry", value)
+      add("\n")
+    }
+    add("</metadata>\n")
+    for table in contents.tables { try write(table, of: contents) }
+    add("</cdgen>\n")
+    try output.write(text)
+    text.removeAll()
+  }
+
+  private func write(_ table: StoreTable, of contents: StoreContents) throws {
+    let element = XMLStoreFormat.element(table.kind)
+    let row = XMLStoreFormat.rowElement(table.kind)
+    add("<\(element)")
+    if table.kind == .objects || table.kind == .pairs { attribute("name", table.name) }
+    add(">\n")
+    let attributes = table.columns.map(XMLStoreFormat.attributeName)
+    // The beginning of a value's element, which is the same for all rows.
+    let starts = table.columns.map { column in Array("  <value name=\"\(Self.escaped(column.name))\"".utf8) }
+    let rowStart = Array("<\(row)".utf8)
+    let rowEnd = Array("</\(row)>\n".utf8)
+    try contents.forEachRow(of: table) { values in
+      text += rowStart
+      var hasValues = false
+      for (column, value) in values.enumerated() where value != .null {
+        guard let name = attributes[column], let value = plainText(value, table.columns[column].type),
+          Self.isWritable(value)
+        else {
+          hasValues = true
+          continue
+        }
+        attribute(name, value)
+      }
+      guard hasValues else { return try endRow() }
+      add(">\n")
+      for (column, value) in values.enumerated() where value != .null {
+        if attributes[column] != nil,
+          plainText(value, table.columns[column].type).map(Self.isWritable) == true
+        {
+          continue
+        }
+        text += starts[column]
+        self.value(value, table.columns[column].type)
+        text.append(UInt8(ascii: "\n"))
+      }
+      text += rowEnd
+      try flushIfLong()
+    }
+    add("</\(element)>\n")
+  }
+
+  private func endRow() throws {
+    add("/>\n")
+    try flushIfLong()
+  }
+
+  private func flushIfLong() throws {
+    guard text.count >= 1 << 15 else { return }
+    try output.write(text)
+    text.removeAll(keepingCapacity: true)
+  }
+
+  private func add(_ string: String) { text.append(contentsOf: string.utf8) }
+
+  // MARK: Values
+
+  /// The rest of a value's element, whose name is written.
+  private func value(_ value: StoreValue, _ type: StoreColumn.ValueType) {
+    if case (.externalData, .text(let name)) = (type, value) {
+      attribute("file", name)
+      return add("/>")
+    }
+    // What has no plain text is null, which has no element.
+    element("value", plainText(value, type) ?? "")
+  }
+
+  /// The rest of an element, whose name and attributes are written, with a text.
+  private func element(_ name: String, _ value: String) {
+    if value.isEmpty { return add("/>") }
+    if Self.isWritable(value) {
+      text.append(UInt8(ascii: ">"))
+      escape(value, isAttribute: false)
+    } else {
+      add(" encoding=\"base64\">")
+      add(Data(value.utf8).base64EncodedString())
+    }
+    add("</")
+    add(name)
+    add(">")
+  }
+
+  private func attribute(_ name: String, _ value: String) {
+    text.append(UInt8(ascii: " "))
+    add(name)
+    add("=\"")
+    escape(value, isAttribute: true)
+    text.append(UInt8(ascii: "\""))
+  }
+
+  /// The text of a value; nil for null.
+  private func plainText(_ value: StoreValue, _ type: StoreColumn.ValueType) -> String? {
+    switch value {
+    case .null: nil
+    case .integer(let number): type == .bool ? (number == 0 ? "false" : "true") : String(number)
+    case .real(let number): type == .date ? XMLDate.text(number) : "\(number)"
+    case .text(let text): text
+    case .bytes(let data):
+      if type == .uuid, let id = UUID(bytes: data) { id.uuidString } else { data.base64EncodedString() }
+    }
+  }
+
+  // MARK: Characters
+
+  /// Whether XML can have all characters of a text: it has no control characters, and not the last two of the
+  /// first plane.
+  static func isWritable(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      for (place, byte) in bytes.enumerated() {
+        if byte < 0x20 {
+          if byte != 0x09, byte != 0x0A, byte != 0x0D { return false }
+        } else if byte == 0xBF || byte == 0xBE, place >= 2, bytes[place - 1] == 0xBF, bytes[place - 2] == 0xEF
+        {
+          return false
+        }
+      }
+      return true
+    }
+  }
+
+  private func escape(_ string: String, isAttribute: Bool) {
+    var string = string
+    string.withUTF8 { bytes in
+      var start = 0
+      for (place, byte) in bytes.enumerated() {
+        let replacement: StaticString
+        switch byte {
+        case UInt8(ascii: "&"): replacement = "&amp;"
+        case UInt8(ascii: "<"): replacement = "&lt;"
+        case UInt8(ascii: ">"): replacement = "&gt;"
+        case UInt8(ascii: "\"") where isAttribute: replacement = "&quot;"
+        // A reader makes a line feed of a carriage return, and blanks of both in an attribute.
+        case 0x0D: replacement = "&#13;"
+        case 0x0A where isAttribute: replacement = "&#10;"
+        case 0x09 where isAttribute: replacement = "&#9;"
+        default: continue
+        }
+        text.append(contentsOf: bytes[start..<place])
+        replacement.withUTF8Buffer { text.append(contentsOf: $0) }
+        start = place + 1
+      }
+      text.append(contentsOf: bytes[start...])
+    }
+  }
+
+  private static func escaped(_ name: String) -> String {
+    name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
+  }
+}
+
+extension UUID {
+  init?(bytes: Data) {
+    guard bytes.count == 16 else { return nil }
+    var value: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &value) { _ = bytes.copyBytes(to: $0) }
+    self.init(uuid: value)
+  }
+}

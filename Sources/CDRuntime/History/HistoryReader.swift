@@ -1,0 +1,94 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Reads the histories of a coordinator's stores.
+struct HistoryReader {
+  private let database: SQLiteDatabase
+  private let model: ModelPlan
+
+  init(_ coordinator: PersistentStoreCoordinator) {
+    database = coordinator.database
+    model = coordinator.plan
+  }
+
+  /// What a connection of its own is used for.
+  struct Session {
+    let connection: SQLiteConnection
+    let stores: StoreSet
+    let origin: String
+    let model: ModelPlan
+  }
+
+  func read<Result>(_ body: (Session) throws -> Result) throws -> Result {
+    let (connection, stores) = try database.takeReader()
+    defer { database.giveBack(connection, of: stores) }
+    return try body(Session(connection: connection, stores: stores, origin: database.origin, model: model))
+  }
+}
+
+extension HistoryReader.Session {
+  func currentToken() throws -> HistoryToken {
+    var saves: [String: Int64] = [:]
+    for store in stores.all { saves[store.storeID.uuidString] = try newest(store) }
+    return HistoryToken(saves: saves)
+  }
+
+  private func newest(_ store: SQLiteStore) throws -> Int64 {
+    let statement = try connection.statement(
+      "SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : 0
+  }
+
+  func transactions(
+    after token: HistoryToken?, author: String?, limit: Int?
+  ) throws -> [HistoryTransaction] {
+    var result: [HistoryTransaction] = []
+    var reached = token ?? HistoryToken(saves: [:])
+    for store in stores.all {
+      let id = store.storeID.uuidString
+      let seen = token?.saves[id] ?? 0
+      let statement = try connection.statement(
+        "SELECT \"id\", \"time\", \"origin\", \"author\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" "
+          + "WHERE \"id\" > ?1 ORDER BY \"id\"")
+      defer { statement.reset() }
+      statement.bind(seen, at: 1)
+      var isFirst = token?.saves[id] != nil
+      var count = 0
+      while count < limit ?? Int.max, try statement.step() {
+        let number = statement.int64(0)
+        // Numbers follow each other: a gap is what somebody has purged.
+        if isFirst, number != seen + 1 { throw HistoryError.expiredToken(storeID: store.storeID) }
+        isFirst = false
+        reached.saves[id] = number
+        let writer = statement.string(3)
+        guard author == nil || author == writer else { continue }
+        count += 1
+        let row = RowReader(statement: statement.handle, map: [1], report: nil)
+        result.append(
+          HistoryTransaction(
+            date: row.date(0), author: writer, storeID: store.storeID,
+            changes: changes(statement.string(4) ?? "", of: store),
+            isOwn: statement.string(2) == origin, token: reached))
+      }
+    }
+    return result
+  }
+
+  private func changes(_ text: String, of store: SQLiteStore) -> ObjectChanges {
+    guard case .object(let entities)? = try? JSONValue(parsing: text) else { return ObjectChanges() }
+    func ids(_ kind: String) -> ManagedObjectIDs {
+      ManagedObjectIDs(
+        ranges: entities.flatMap { entity -> [ManagedObjectIDs.Group] in
+          guard model.places[entity.key] != nil else { return [] }
+          return HistoryText.ranges(entity.value[kind]).map {
+            ManagedObjectIDs.Group(storeID: store.storeID, entityName: entity.key, keys: $0)
+          }
+        })
+    }
+    return ObjectChanges(inserted: ids("inserted"), updated: ids("updated"), deleted: ids("deleted"))
+  }
+}

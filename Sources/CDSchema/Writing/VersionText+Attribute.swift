@@ -1,0 +1,74 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension VersionText {
+  /// An attribute or a field: its type alone where nothing else is said.
+  func attribute(_ attribute: AttributeDescription) -> YAMLValue {
+    let mark = attribute.isOptional ? "?" : ""
+    var pairs = PairList()
+    if case .codable(let type, let codec) = attribute.type {
+      pairs.add("codable", type + mark)
+      if codec != 1 { pairs.add("codec", codec) }
+    } else {
+      pairs.add("type", attribute.type.schemaName + mark)
+    }
+    switch attribute.defaultValue {
+    case nil: break
+    case .now: pairs.add("default", "now()")
+    case .uuid: pairs.add("default", "uuid()")
+    case .value(let value): pairs.add("default", self.value(value, of: attribute.type))
+    }
+    pairs.add("min", attribute.minimum.map { value($0, of: attribute.type) })
+    pairs.add("max", attribute.maximum.map { value($0, of: attribute.type) })
+    pairs.add("minLength", attribute.minimumLength)
+    pairs.add("maxLength", attribute.maximumLength)
+    pairs.add("pattern", attribute.pattern)
+    pairs.add("transient", flag: attribute.isTransient)
+    pairs.add("derived", attribute.derivation?.canonicalText)
+    pairs.add("external", flag: attribute.storesExternally)
+    pairs.add("swiftName", attribute.propertyName)
+    pairs.add("renamedFrom", attribute.renamedFrom)
+    pairs.add("hashModifier", attribute.hashModifier)
+    pairs.add("info", attribute.info)
+    pairs.add("doc", attribute.doc)
+    if pairs.list.count == 1, pairs.list[0].key == "type" { return pairs.list[0].value }
+    return .mapping(pairs.list, .short)
+  }
+
+  /// A default, a bound or a case's value.
+  func value(_ value: AttributeValue, of type: AttributeType) -> YAMLValue {
+    switch (value, type) {
+    case (_, .enumeration(let name)):
+      let owner = version.enums.first { $0.name == name }
+      return .text(owner?.cases.first { $0.rawValue == value }?.name ?? "")
+    case (.composite(let fields), .composite(let name)):
+      let composite = version.composites.first { $0.name == name }
+      let pairs = (composite?.fields ?? []).compactMap { field -> YAMLPair? in
+        guard let value = fields[field.name], value != .null else { return nil }
+        return YAMLPair(field.name, self.value(value, of: field.type))
+      }
+      return .mapping(pairs, .short)
+    case (.double(let number), .float): return .text(Self.number(Float(number).description))
+    case (.double(let number), _): return .text(Self.number(number.description))
+    case (.bool(let flag), _): return .text(flag ? "true" : "false")
+    case (.int(let number), _): return .text(String(number))
+    case (.decimal(let number), _): return .text(number.description)
+    case (.string(let text), _): return .text(text)
+    case (.date(let date), _): return .text(DateLiteral.text(of: date) ?? "")
+    case (.data(let data), _): return .text(data.base64EncodedString())
+    case (.uuid(let id), _): return .text(id.uuidString)
+    case (.url(let url), _): return .text(url.absoluteString)
+    case (.null, _), (.composite, _): return .text("")
+    }
+  }
+
+  /// A number without a fraction that says nothing.
+  private static func number(_ text: String) -> String {
+    text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+}

@@ -1,0 +1,108 @@
+public import CDModel
+
+/// Writes versions in the schema language, as a person would: what goes without saying is not said.
+///
+/// What was written reads back as the same version. It holds for every version that could have been read: one with a
+/// property of no type, say, has no text that would be right.
+public struct VersionText {
+  /// What is remarked above elements, by element. Only entities and their properties have remarks.
+  public var comments: [ModelElement: String]
+  /// What is remarked at the top of the file.
+  public var head: String?
+
+  let version: ModelVersion
+
+  /// The text of a version.
+  public init(_ version: ModelVersion, head: String? = nil, comments: [ModelElement: String] = [:]) {
+    self.version = version
+    self.head = head
+    self.comments = comments
+  }
+
+  /// The file's contents.
+  public var text: String {
+    var result = YAMLText()
+    if let head { result.write(comment: head) }
+    result.write(pairs, depth: 0)
+    return result.text
+  }
+
+  private var pairs: [YAMLPair] {
+    var pairs = PairList()
+    pairs.add("label", version.label)
+    if version.basedOn != VersionText.defaultBases(of: version.number) {
+      pairs.add(
+        "basedOn",
+        version.basedOn.count == 1
+          ? .text(String(version.basedOn[0])) : .list(version.basedOn.map { .text(String($0)) }))
+    }
+    pairs.add("enums", version.enums.map { YAMLPair($0.name, enumeration($0)) }, .lines)
+    pairs.add("composites", version.composites.map { YAMLPair($0.name, composite($0)) }, .lines)
+    pairs.list.append(
+      YAMLPair(
+        "entities",
+        .mapping(
+          version.entities.map {
+            YAMLPair($0.name, entity($0), comment: comments[.entity(version: version.number, name: $0.name)])
+          }, .lines)))
+    pairs.add(
+      "configurations",
+      version.configurations.map { YAMLPair($0.name, .list($0.entities.map { .text($0) })) }, .lines)
+    pairs.add("info", version.info)
+    return pairs.list
+  }
+
+  /// What a version is based on where its file does not say.
+  static func defaultBases(of number: Int) -> [Int] { number > 1 ? [number - 1] : [] }
+
+  private func enumeration(_ description: EnumDescription) -> YAMLValue {
+    var pairs = PairList()
+    pairs.add("type", description.rawType.schemaName)
+    let isNamed =
+      description.rawType == .string && description.cases.allSatisfy { $0.rawValue == .string($0.name) }
+    pairs.add(
+      "cases",
+      isNamed
+        ? .list(description.cases.map { .text($0.name) })
+        : .mapping(
+          description.cases.map { YAMLPair($0.name, value($0.rawValue, of: description.rawType)) }, .short))
+    pairs.add("doc", description.doc)
+    return .mapping(pairs.list, .short)
+  }
+
+  private func composite(_ description: CompositeDescription) -> YAMLValue {
+    let fields = YAMLValue.mapping(
+      description.fields.map { YAMLPair($0.name, attribute($0)) }, .short)
+    guard let doc = description.doc else { return fields }
+    return .mapping([YAMLPair("doc", .text(doc)), YAMLPair("fields", fields)], .short)
+  }
+}
+
+/// Pairs in the order in which they are added; what is not there is left out.
+struct PairList {
+  var list: [YAMLPair] = []
+
+  mutating func add(_ key: String, _ text: String?) {
+    if let text { list.append(YAMLPair(key, .text(text))) }
+  }
+
+  mutating func add(_ key: String, _ number: Int?) { add(key, number.map(String.init)) }
+
+  mutating func add(_ key: String, flag: Bool) {
+    if flag { add(key, "true") }
+  }
+
+  mutating func add(_ key: String, _ value: YAMLValue?) {
+    if let value { list.append(YAMLPair(key, value)) }
+  }
+
+  mutating func add(_ key: String, _ pairs: [YAMLPair], _ layout: YAMLLayout) {
+    if !pairs.isEmpty { list.append(YAMLPair(key, .mapping(pairs, layout))) }
+  }
+
+  /// Free keys and texts, in the order of the keys.
+  mutating func add(_ key: String, _ info: [String: String]) {
+    let sorted = info.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    add(key, sorted.map { YAMLPair($0.key, .text($0.value)) }, .short)
+  }
+}

@@ -1,0 +1,78 @@
+/// In which order a bundle's versions follow each other. Xcode does not write it down.
+struct VersionOrder {
+  /// A version and those that it is based on.
+  struct Entry: Hashable {
+    var name: String
+    /// Nil for the one before.
+    var bases: [String]?
+  }
+
+  var entries: [Entry]
+
+  /// The order of a text that lists the versions, a line each, the oldest first. `NAME <- BASE, BASE` names what a
+  /// version is based on where that is not the one before. A `#` starts a comment.
+  init(text: String) {
+    entries = text.split(whereSeparator: \.isNewline).compactMap { line in
+      let trimmed = line.drop { $0 == " " || $0 == "\t" }
+      if trimmed.isEmpty || trimmed.hasPrefix("#") { return nil }
+      guard let arrow = trimmed.firstRange(of: " <- ") else { return Entry(name: Self.name(trimmed)) }
+      let bases = trimmed[arrow.upperBound...].split(separator: ",").map(Self.name)
+      return Entry(name: Self.name(trimmed[..<arrow.lowerBound]), bases: bases)
+    }
+  }
+
+  private static func name(_ text: Substring) -> String {
+    var name = text
+    while let last = name.last, last.isWhitespace { name.removeLast() }
+    while let first = name.first, first.isWhitespace { name.removeFirst() }
+    let suffix = ".xcdatamodel"
+    return name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : String(name)
+  }
+
+  /// The order that names tell by their numbers; nil where they do not tell it.
+  ///
+  /// They do where all are one name with a number behind it, `Model 2`, `Model_v3`, `App1.4.2`, each with another, but
+  /// for the first, which may have none.
+  init?(numbersIn names: [String], bundle: String) {
+    guard names.count > 1 else {
+      entries = names.map { Entry(name: $0) }
+      return
+    }
+    let keyed = names.map { ($0, Self.key($0)) }
+    let stems = Set(keyed.filter { !$0.1.numbers.isEmpty }.map(\.1.stem))
+    guard stems.count == 1, let stem = stems.first else { return nil }
+    let unnumbered = keyed.filter { $0.1.numbers.isEmpty }
+    guard unnumbered.count <= 1, unnumbered.allSatisfy({ $0.1.stem == stem || $0.0 == bundle }) else {
+      return nil
+    }
+    guard Set(keyed.map(\.1.numbers)).count == names.count else { return nil }
+    entries = keyed.sorted { $0.1.numbers.lexicographicallyPrecedes($1.1.numbers) }.map { Entry(name: $0.0) }
+  }
+
+  /// A name without its number, and the number, which may have points: `App1.4.2` gives `app` and 1, 4, 2.
+  private static func key(_ name: String) -> (stem: String, numbers: [Int]) {
+    var stem = Substring(name)
+    while let last = stem.last, NaturalOrder.isDigit(last) || last == "." { stem.removeLast() }
+    var digits = name[stem.endIndex...]
+    while digits.first == "." { digits.removeFirst() }
+    var numbers = digits.split(separator: ".").compactMap { Int($0) }
+    if numbers.count != digits.split(separator: ".").count { numbers = [] }
+    // `1.0` and `1` are one number.
+    while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
+    func trim() {
+      while let last = stem.last, !(last.isLetter || NaturalOrder.isDigit(last)) { stem.removeLast() }
+    }
+    trim()
+    if !numbers.isEmpty {
+      for word in ["version", "v"] where stem.lowercased().hasSuffix(word) {
+        let rest = stem.dropLast(word.count)
+        guard rest.last.map({ !$0.isLetter || $0.isLowercase != stem[rest.endIndex].isLowercase }) ?? true
+        else { continue }
+        stem = rest
+        trim()
+        break
+      }
+    }
+    return (stem.lowercased(), numbers)
+  }
+}

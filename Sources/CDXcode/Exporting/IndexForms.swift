@@ -1,0 +1,66 @@
+import CDModel
+
+/// The forms in which an entity's indexes stand in Xcode's file: new ones with a name, lists of the older kind, or
+/// only a mark at the property.
+struct IndexForms {
+  static let single = "(indexed)"
+  static let compound = "(compound)"
+
+  private let entity: EntityDescription
+  /// A form an index; a name where it is none of the two above.
+  let forms: [String]
+
+  init(_ entity: EntityDescription) {
+    self.entity = entity
+    let kept = entity.info[XcodeInfo.indexes]?.split(separator: ",").map { $0.trimmingBlanks } ?? []
+    forms = entity.indexes.enumerated().map { place, index in
+      let form = place < kept.count ? kept[place] : Self.name(of: index)
+      let isPossible = form != Self.single || (index.elements.count == 1 && index.elements[0].isAscending)
+      return isPossible ? form : Self.name(of: index)
+    }
+  }
+
+  /// What an index is called that was not given a name.
+  static func name(of index: IndexDescription) -> String {
+    let names = index.elements.map { key in
+      let name = key.keyPath.filter { $0 != "." }
+      return name.prefix(1).uppercased() + name.dropFirst()
+    }
+    return "by" + names.joined(separator: "And")
+  }
+
+  func isSingle(_ property: String) -> Bool {
+    zip(entity.indexes, forms).contains { $1 == Self.single && $0.elements[0].keyPath == property }
+  }
+
+  /// The elements for all but the marks.
+  var elements: [MarkupElement] {
+    var result: [MarkupElement] = []
+    for (index, form) in zip(entity.indexes, forms) where form != Self.single && form != Self.compound {
+      let elements = index.elements.map { key in
+        MarkupElement(
+          "fetchIndexElement",
+          [
+            ("property", key.keyPath), ("type", "Binary"),
+            ("order", key.isAscending ? "ascending" : "descending"),
+          ])
+      }
+      result.append(MarkupElement("fetchIndex", [("name", form)], children: elements))
+    }
+    let compounds = zip(entity.indexes, forms).filter { $1 == Self.compound }.map { index, _ in
+      MarkupElement(
+        "compoundIndex", children: index.elements.map { MarkupElement("index", [("value", $0.keyPath)]) })
+    }
+    if !compounds.isEmpty { result.append(MarkupElement("compoundIndexes", children: compounds)) }
+    return result
+  }
+}
+
+extension Substring {
+  var trimmingBlanks: String {
+    var text = self
+    while text.first == " " { text.removeFirst() }
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

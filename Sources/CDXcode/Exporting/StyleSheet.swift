@@ -1,0 +1,93 @@
+import CDModel
+
+/// Puts into a draft what is kept under `info`: of single elements, and of all of a kind at once.
+///
+/// What all of a kind have alike is kept once, in the version: `xcode.attribute.syncable`, or
+/// `xcode.Boolean.usesScalarValueType` for the attributes of a type.
+struct StyleSheet {
+  let version: ModelVersion
+
+  /// Attributes that Xcode writes by its own age and settings. Only those become a style, for a style holds for
+  /// elements to come.
+  static let styled: [String: Set<String>] = [
+    "entity": ["syncable", "codeGenerationType", "representedClassName"],
+    "attribute": ["syncable"],
+    "relationship": ["syncable"],
+  ]
+
+  /// Attributes that go by the type of the attribute.
+  static let styledByType: Set<String> = ["usesScalarValueType", "valueTransformerName"]
+
+  /// The key of a style; nil for what has none.
+  static func styleKey(_ name: String, of element: MarkupElement) -> String? {
+    if styled[element.name]?.contains(name) ?? false { return "\(XcodeInfo.prefix)\(element.name).\(name)" }
+    if element.name == "attribute", styledByType.contains(name), let type = element["attributeType"] {
+      return "\(XcodeInfo.prefix)\(type).\(name)"
+    }
+    return nil
+  }
+
+  func finished(_ draft: DraftElement) -> MarkupElement {
+    var element = draft.element
+    element.children += draft.children.map(finished)
+    guard let key = draft.key else { return element }
+    let names =
+      (Self.styled[element.name] ?? []).union(element.name == "attribute" ? Self.styledByType : []).sorted()
+    var original = element
+    if let type = version.info(of: key).info["xcode.attributeType"] {
+      original["attributeType"] = type == XcodeInfo.absent ? nil : type
+    }
+    for name in names {
+      guard let style = Self.styleKey(name, of: original).flatMap({ version.info[$0] }) else { continue }
+      element[name] = Self.value(style, className: className(of: key))
+    }
+    let (info, prefix) = version.info(of: key)
+    for (name, value) in info.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
+    where name.hasPrefix(prefix) && name != XcodeInfo.indexes {
+      let name = String(name.dropFirst(prefix.count))
+      if name.hasPrefix("element."), !name.dropFirst(8).contains(".") {
+        // What is not written as XML is none of Xcode's, and stays where it is.
+        if let child = try? MarkupReader.read(Array(value.utf8)) { element.children.append(child) }
+      } else if !name.contains("."), !name.isEmpty {
+        element[name] = value == XcodeInfo.absent ? nil : value
+      }
+    }
+    // What was put in stands where Xcode would have it.
+    element.attributes = element.attributes.enumerated()
+      .sorted { (Self.rank($0.element.name), $0.offset) < (Self.rank($1.element.name), $1.offset) }.map(
+        \.element)
+    return element
+  }
+
+  private static let order = [
+    "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+    "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData", "userDefinedModelVersionIdentifier",
+    "representedClassName", "isAbstract", "parentEntity", "optional", "transient", "toMany", "minCount",
+    "maxCount",
+    "deletionRule", "ordered", "destinationEntity", "inverseName", "inverseEntity", "attributeType",
+    "minValueString",
+    "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "defaultDateTimeInterval",
+    "defaultValueString",
+    "usesScalarValueType", "valueTransformerName", "customClassName", "composite",
+    "allowsExternalBinaryDataStorage",
+    "spotlightIndexingEnabled", "derived", "derivationExpression", "regularExpressionString", "indexed",
+    "elementID",
+    "versionHashModifier", "syncable", "codeGenerationType",
+  ]
+  private static let ranks = Dictionary(
+    order.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+
+  private static func rank(_ name: String) -> Int { ranks[name] ?? order.count }
+
+  private func className(of key: ElementKey) -> String {
+    if case .entity(let place) = key { return version.entities[place].swiftName }
+    return ""
+  }
+
+  /// The value that a style gives; nil for none.
+  static func value(_ style: String, className: String) -> String? {
+    if style == XcodeInfo.absent { return nil }
+    guard style.hasSuffix(XcodeInfo.classMark) else { return style }
+    return style.dropLast() + className
+  }
+}

@@ -1,0 +1,126 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension VersionExporter {
+  func attribute(_ attribute: AttributeDescription, identifier: String?) -> MarkupElement {
+    let type = storedType(attribute.type)
+    var element = MarkupElement(
+      "attribute",
+      [
+        ("name", attribute.name), ("optional", Self.yes(attribute.isOptional)),
+        ("transient", Self.yes(attribute.isTransient)), ("attributeType", AttributeTypeNames.name(of: type)),
+      ])
+    switch type {
+    case .string, .data:
+      element["minValueString"] = attribute.minimumLength.map(String.init)
+      element["maxValueString"] = attribute.maximumLength.map(String.init)
+    case .date:
+      element["minDateTimeInterval"] = attribute.minimum.flatMap { ValueText.text(of: $0, type) }
+      element["maxDateTimeInterval"] = attribute.maximum.flatMap { ValueText.text(of: $0, type) }
+    default:
+      element["minValueString"] = attribute.minimum.flatMap { ValueText.text(of: $0, type) }
+      element["maxValueString"] = attribute.maximum.flatMap { ValueText.text(of: $0, type) }
+    }
+    if case .value(let value)? = attribute.defaultValue {
+      element[type == .date ? "defaultDateTimeInterval" : "defaultValueString"] = ValueText.text(
+        of: value, type)
+    }
+    switch type {
+    case .int16, .int32, .int64, .float, .double, .bool: element["usesScalarValueType"] = "YES"
+    case .date, .uuid: element["usesScalarValueType"] = "NO"
+    case .codable(let name, _):
+      element["valueTransformerName"] = "NSSecureUnarchiveFromData"
+      element["customClassName"] = name
+    case .composite(let name): element["composite"] = name
+    default: break
+    }
+    element["allowsExternalBinaryDataStorage"] = Self.yes(attribute.storesExternally)
+    if let derivation = attribute.derivation {
+      element["derived"] = "YES"
+      element["derivationExpression"] = derivation.canonicalText
+    }
+    element["regularExpressionString"] = attribute.pattern
+    element["elementID"] = identifier
+    element["versionHashModifier"] = attribute.hashModifier
+    element["syncable"] = "YES"
+    return element
+  }
+
+  /// An enumeration is its raw type in Xcode.
+  private func storedType(_ type: AttributeType) -> AttributeType {
+    if case .enumeration(let name) = type { return graph.enumeration(name)?.rawType ?? .string }
+    return type
+  }
+}
+
+/// What Xcode calls the types.
+enum AttributeTypeNames {
+  private static let names: [(String, AttributeType)] = [
+    ("Integer 16", .int16), ("Integer 32", .int32), ("Integer 64", .int64), ("Boolean", .bool),
+    ("Float", .float),
+    ("Double", .double), ("Decimal", .decimal), ("String", .string), ("Date", .date), ("Binary", .data),
+    ("UUID", .uuid), ("URI", .url),
+  ]
+
+  static func name(of type: AttributeType) -> String {
+    switch type {
+    case .codable: "Transformable"
+    case .composite: "Composite"
+    default: names.first { $0.1 == type }?.0 ?? "String"
+    }
+  }
+
+  /// The type of a name; nil for those that need more than a name, and for unknown ones.
+  static func type(_ name: String) -> AttributeType? { names.first { $0.0 == name }?.1 }
+}
+
+/// Defaults and bounds as Xcode writes them.
+enum ValueText {
+  static func text(of value: AttributeValue, _ type: AttributeType) -> String? {
+    switch value {
+    case .bool(let flag): flag ? "YES" : "NO"
+    case .int(let number): String(number)
+    case .double(let number): type == .float ? Float(number).description : number.description
+    case .decimal(let number):
+      number.description.contains(".") ? number.description : number.description + ".0"
+    case .string(let text): text
+    case .date(let date):
+      date.timeIntervalSinceReferenceDate.description.hasSuffix(".0")
+        ? String(date.timeIntervalSinceReferenceDate.description.dropLast(2))
+        : date.timeIntervalSinceReferenceDate.description
+    case .uuid(let id): id.uuidString
+    case .url(let url): url.absoluteString
+    case .data, .composite, .null: nil
+    }
+  }
+
+  /// Whether two texts mean one value of a type: `0` and `0.0` of a Double, `NO` and `0` of a Boolean.
+  static func areEqual(_ left: String, _ right: String, typeName: String) -> Bool {
+    if left == right { return true }
+    switch typeName {
+    case "Double", "Float": return Double(left) != nil && Double(left) == Double(right)
+    case "Decimal":
+      guard let left = Decimal(string: left), let right = Decimal(string: right) else { return false }
+      return left == right
+    case "Boolean":
+      guard let left = bool(left), let right = bool(right) else { return false }
+      return left == right
+    case "Date": return Double(left) != nil && Double(left) == Double(right)
+    case "UUID": return UUID(uuidString: left) != nil && UUID(uuidString: left) == UUID(uuidString: right)
+    default: return false
+    }
+  }
+
+  static func bool(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "yes", "true", "1": true
+    case "no", "false", "0": false
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import CDModel
+
+/// Makes Xcode's elements of a version.
+///
+/// First a draft is made of what the version says. Then what is kept under `info` is put in, for single elements and,
+/// as a style, for all of a kind. Import takes the same draft to see what is to be kept, so that the way back holds.
+struct VersionExporter {
+  let version: ModelVersion
+  let graph: EntityGraph
+  /// What identifies an element over several versions, where that is not its name.
+  let identifiers: RenamingIdentifiers
+
+  init(_ version: ModelVersion, identifiers: RenamingIdentifiers) {
+    self.version = version
+    self.identifiers = identifiers
+    graph = EntityGraph(version)
+  }
+
+  /// The document's root.
+  var root: MarkupElement { StyleSheet(version: version).finished(draft) }
+
+  /// What the version says, without what is kept under `info` for Xcode alone.
+  var draft: DraftElement {
+    let model = MarkupElement(
+      "model",
+      [
+        ("type", "com.apple.IDECoreDataModeler.DataModel"), ("documentVersion", "1.0"),
+        ("lastSavedToolsVersion", "23231"), ("systemVersion", "24A335"), ("minimumToolsVersion", "Automatic"),
+        ("sourceLanguage", "Swift"), ("userDefinedModelVersionIdentifier", ""),
+      ])
+    var children = version.entities.indices.map(entity)
+    for (place, configuration) in version.configurations.enumerated() {
+      let members = configuration.entities.map { MarkupElement("memberEntity", [("name", $0)]) }
+      children.append(
+        DraftElement(
+          .configuration(place), MarkupElement("configuration", [("name", configuration.name)]),
+          members.map { DraftElement(nil, $0) }))
+    }
+    for (place, entity) in version.entities.enumerated() {
+      for (number, template) in entity.fetchTemplates.enumerated() {
+        children.append(
+          DraftElement(
+            .template(place, number),
+            MarkupElement(
+              "fetchRequest",
+              [
+                ("name", template.name), ("entity", entity.name),
+                ("predicateString", template.predicate?.canonicalText),
+                ("fetchLimit", template.limit.map(String.init)),
+              ])))
+      }
+    }
+    for (place, composite) in version.composites.enumerated() {
+      children.append(
+        DraftElement(
+          .composite(place), MarkupElement("composite", [("name", composite.name)]),
+          composite.fields.enumerated().map { number, field in
+            DraftElement(.field(place, number), attribute(field, identifier: nil))
+          }))
+    }
+    return DraftElement(.model, model, children)
+  }
+
+  // MARK: Entities
+
+  private func entity(_ place: Int) -> DraftElement {
+    let entity = version.entities[place]
+    let element = MarkupElement(
+      "entity",
+      [
+        ("name", entity.name), ("representedClassName", entity.swiftName),
+        ("isAbstract", Self.yes(entity.isAbstract)),
+        ("parentEntity", entity.parent), ("elementID", identifiers.entity(entity)),
+        ("versionHashModifier", entity.hashModifier), ("syncable", "YES"), ("codeGenerationType", "class"),
+      ])
+    var children: [DraftElement] = []
+    let forms = IndexForms(entity)
+    for (number, attribute) in entity.attributes.enumerated() {
+      var element = self.attribute(attribute, identifier: identifiers.property(attribute.name, of: entity))
+      if forms.isSingle(attribute.name) { element["indexed"] = "YES" }
+      children.append(DraftElement(.attribute(place, number), element, userInfo(attribute.info)))
+    }
+    for (number, relationship) in entity.relationships.enumerated() {
+      var element = self.relationship(relationship, of: entity)
+      if forms.isSingle(relationship.name) { element["indexed"] = "YES" }
+      children.append(DraftElement(.relationship(place, number), element, userInfo(relationship.info)))
+    }
+    for (number, property) in entity.fetchedProperties.enumerated() {
+      let request = MarkupElement(
+        "fetchRequest",
+        [
+          ("name", "fetchedPropertyFetchRequest"), ("entity", property.entity),
+          ("predicateString", property.predicate?.canonicalText),
+          ("fetchLimit", property.limit.map(String.init)),
+        ])
+      children.append(
+        DraftElement(
+          .fetched(place, number),
+          MarkupElement("fetchedProperty", [("name", property.name), ("optional", "YES")]),
+          [DraftElement(.fetchedRequest(place, number), request)] + userInfo(property.info)))
+    }
+    children += forms.elements.map { DraftElement(nil, $0) }
+    if !entity.uniquenessConstraints.isEmpty {
+      let constraints = entity.uniquenessConstraints.map { names in
+        MarkupElement(
+          "uniquenessConstraint", children: names.map { MarkupElement("constraint", [("value", $0)]) })
+      }
+      children.append(DraftElement(nil, MarkupElement("uniquenessConstraints", children: constraints)))
+    }
+    return DraftElement(.entity(place), element, children + userInfo(entity.info))
+  }
+
+  private func userInfo(_ info: [String: String]) -> [DraftElement] {
+    let own = info.filter { !$0.key.hasPrefix(XcodeInfo.prefix) }
+      .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    guard !own.isEmpty else { return [] }
+    let entries = own.map { MarkupElement("entry", [("key", $0.key), ("value", $0.value)]) }
+    return [DraftElement(nil, MarkupElement("userInfo", children: entries))]
+  }
+
+  private func relationship(_ relationship: RelationshipDescription, of entity: EntityDescription)
+    -> MarkupElement
+  {
+    let rule =
+      switch relationship.deleteRule {
+      case .nullify: "Nullify"
+      case .cascade: "Cascade"
+      case .deny: "Deny"
+      case .noAction: "No Action"
+      }
+    return MarkupElement(
+      "relationship",
+      [
+        ("name", relationship.name), ("optional", Self.yes(relationship.isOptional)),
+        ("toMany", Self.yes(relationship.isToMany)), ("minCount", relationship.minimumCount.map(String.init)),
+        ("maxCount", relationship.isToMany ? relationship.maximumCount.map(String.init) : "1"),
+        ("deletionRule", rule), ("ordered", Self.yes(relationship.isOrdered)),
+        ("destinationEntity", relationship.destination), ("inverseName", relationship.inverse),
+        ("inverseEntity", relationship.inverse == nil ? nil : relationship.destination),
+        ("elementID", identifiers.property(relationship.name, of: entity)),
+        ("versionHashModifier", relationship.hashModifier), ("syncable", "YES"),
+      ])
+  }
+
+  static func yes(_ flag: Bool) -> String? { flag ? "YES" : nil }
+}

@@ -1,0 +1,72 @@
+public import CDModel
+
+/// Writes a model as one of Xcode's.
+public struct XcodeExporter: Sendable {
+  /// The model.
+  public var model: ManagedObjectModel
+
+  /// An export of a model.
+  public init(_ model: ManagedObjectModel) { self.model = model }
+
+  /// The files of the bundle by their paths within it.
+  public var files: [String: String] {
+    var result: [String: String] = [:]
+    var identifiers: [Int: RenamingIdentifiers] = [:]
+    let names = self.names
+    for version in model.versions {
+      let base = version.basedOn.first.flatMap { model.version($0) }
+      var own = RenamingIdentifiers(
+        version, base: base, identifiers: base.flatMap { identifiers[$0.number] } ?? RenamingIdentifiers())
+      own.apply(infoOf: version)
+      identifiers[version.number] = own
+      let root = VersionExporter(version, identifiers: own).root
+      result["\(names[version.number] ?? "").xcdatamodel/contents"] = MarkupText.document(root)
+    }
+    result[".xccurrentversion"] = CurrentVersionFile.text(name: names[model.currentVersionNumber] ?? "")
+    return result
+  }
+
+  /// The versions' names by number: their labels, where these can be folders and are not taken, else the model's name
+  /// with the number.
+  private var names: [Int: String] {
+    var result: [Int: String] = [:]
+    var taken: Set<String> = []
+    for version in model.versions {
+      var name = version.label ?? (version.number == 1 ? model.name : "\(model.name) \(version.number)")
+      if name.isEmpty || name.hasPrefix(".") || name.contains("/") || taken.contains(name.lowercased()) {
+        name = "\(model.name) \(version.number)"
+      }
+      while !taken.insert(name.lowercased()).inserted { name += " copy" }
+      result[version.number] = name
+    }
+    return result
+  }
+
+  /// What Xcode has no words for, a line each.
+  public var losses: [String] {
+    var result: [String] = []
+    for version in model.versions where version.number == model.currentVersionNumber {
+      if !version.enums.isEmpty { result.append("enums are written as their raw types") }
+      for entity in version.entities {
+        for attribute in entity.attributes {
+          let subject = "attribute '\(attribute.name)' of '\(entity.name)'"
+          switch attribute.defaultValue {
+          case .now: result.append("\(subject): a default of now() is left out")
+          case .uuid: result.append("\(subject): a default of uuid() is left out")
+          default: break
+          }
+          if case .codable(let type, let codec) = attribute.type, codec != 1 {
+            result.append("\(subject): the codec \(codec) of '\(type)' is left out")
+          }
+        }
+        for template in entity.fetchTemplates where !template.sort.isEmpty {
+          result.append("fetch '\(template.name)' of '\(entity.name)': its order is left out")
+        }
+        for property in entity.fetchedProperties where !property.sort.isEmpty {
+          result.append("fetched property '\(property.name)' of '\(entity.name)': its order is left out")
+        }
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,97 @@
+import CDModel
+import Foundation
+
+/// Defaults and bounds as they stand in Xcode's files, odd ones among them.
+enum DefaultText {
+  /// A value, and whether it is not written as one of its type is: `NO` for an integer.
+  struct Reading {
+    var value: AttributeValue
+    var isOdd = false
+  }
+
+  /// The value of a text; nil for one that is none of the type.
+  static func value(_ text: String, of type: AttributeType) -> Reading? {
+    switch type {
+    case .string: return Reading(value: .string(text))
+    case .bool:
+      if let flag = ValueText.bool(text) { return Reading(value: .bool(flag)) }
+      return finite(text).map { Reading(value: .bool($0 != 0), isOdd: true) }
+    case .int16: return integer(text, Int64(Int16.min)...Int64(Int16.max))
+    case .int32: return integer(text, Int64(Int32.min)...Int64(Int32.max))
+    case .int64: return integer(text, Int64.min...Int64.max)
+    case .float:
+      guard let number = number(text), Float(number.0).isFinite else { return nil }
+      return Reading(value: .double(Double(Float(number.0))), isOdd: number.isOdd)
+    case .double: return number(text).map { Reading(value: .double($0.0), isOdd: $0.isOdd) }
+    case .decimal:
+      if let flag = word(text) { return Reading(value: .decimal(Decimal(flag)), isOdd: true) }
+      guard finite(text) != nil, let number = Decimal(string: text), !number.isNaN else { return nil }
+      return Reading(value: .decimal(number))
+    case .date:
+      guard let interval = finite(text), (-63_113_904_000..<252_423_993_600).contains(interval) else {
+        return nil
+      }
+      return Reading(value: .date(Date(timeIntervalSinceReferenceDate: interval)))
+    case .uuid: return UUID(uuidString: text).map { Reading(value: .uuid($0)) }
+    case .url:
+      guard !text.isEmpty, let url = URL(string: text), url.absoluteString == text else { return nil }
+      return Reading(value: .url(url))
+    case .data, .enumeration, .composite, .codable: return nil
+    }
+  }
+
+  private static func integer(_ text: String, _ range: ClosedRange<Int64>) -> Reading? {
+    if let number = Int64(text) { return range.contains(number) ? Reading(value: .int(number)) : nil }
+    if let flag = word(text) { return Reading(value: .int(Int64(flag)), isOdd: true) }
+    guard let number = finite(text), let exact = Int64(exactly: number), range.contains(exact) else {
+      return nil
+    }
+    return Reading(value: .int(exact), isOdd: true)
+  }
+
+  private static func number(_ text: String) -> (Double, isOdd: Bool)? {
+    if let flag = word(text) { return (Double(flag), true) }
+    return finite(text).map { ($0, false) }
+  }
+
+  private static func word(_ text: String) -> Int? {
+    switch text.lowercased() {
+    case "yes", "true": 1
+    case "no", "false": 0
+    default: nil
+    }
+  }
+
+  private static func finite(_ text: String) -> Double? {
+    guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }), let number = Double(text),
+      number.isFinite
+    else { return nil }
+    return number
+  }
+
+  static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+    switch (left, right) {
+    case (.int(let left), .int(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
+    case (.decimal(let left), .decimal(let right)): left < right
+    case (.date(let left), .date(let right)): left < right
+    default: false
+    }
+  }
+
+  /// Why a value cannot be an attribute's default.
+  static func problem(with value: AttributeValue, for attribute: AttributeDescription) -> String? {
+    if let minimum = attribute.minimum, isLess(value, minimum) { return "is below the minimum" }
+    if let maximum = attribute.maximum, isLess(maximum, value) { return "is above the maximum" }
+    guard case .string(let text) = value else { return nil }
+    if let least = attribute.minimumLength, text.count < least { return "is shorter than the least length" }
+    if let most = attribute.maximumLength, text.count > most { return "is longer than the greatest length" }
+    if let pattern = attribute.pattern,
+      let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z"),
+      expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) == nil
+    {
+      return "does not match the pattern"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,71 @@
+import CDSchema
+
+/// The names that entities and properties get: their own, where they can keep them.
+struct NameTable {
+  private(set) var entities: [String: String] = [:]
+  private var properties: [String: [String: String]] = [:]
+
+  init(_ root: MarkupElement) {
+    var folded: Set<String> = []
+    let all = root.children("entity")
+    for element in all {
+      guard let name = element["name"], entities[name] == nil else { continue }
+      let new = Self.unique(Self.valid(name), among: &folded)
+      entities[name] = new
+    }
+    // Entities of one tree share a table, whose columns may not differ in case alone.
+    let parents = Dictionary(
+      all.compactMap { element in element["name"].map { ($0, element["parentEntity"]) } },
+      uniquingKeysWith: { first, _ in first })
+    var columns: [String: [String: String]] = [:]
+    for element in all {
+      guard let entity = element["name"], properties[entity] == nil else { continue }
+      properties[entity] = [:]
+      let root = Self.root(of: entity, parents)
+      for property in element.children
+      where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
+        guard let name = property["name"] else { continue }
+        var new = Self.valid(name)
+        if property.name == "relationship", new == "none" { new = "none_" }
+        while let other = columns[root]?[new.lowercased()], other != new { new += "_" }
+        columns[root, default: [:]][new.lowercased()] = new
+        properties[entity]?[name] = new
+      }
+    }
+  }
+
+  func entity(_ name: String) -> String { entities[name] ?? name }
+
+  func property(_ name: String, of entity: String) -> String { properties[entity]?[name] ?? name }
+
+  private static func root(of entity: String, _ parents: [String: String?]) -> String {
+    var name = entity
+    var seen: Set<String> = [name]
+    while let parent = parents[name] ?? nil, parents[parent] != nil, seen.insert(parent).inserted {
+      name = parent
+    }
+    return name
+  }
+
+  private static func unique(_ name: String, among folded: inout Set<String>) -> String {
+    var name = name
+    while !folded.insert(name.lowercased()).inserted { name += "_" }
+    return name
+  }
+
+  /// A name with what no name can have replaced.
+  static func valid(_ name: String) -> String {
+    if NameRules.problem(with: name) == nil { return name }
+    var result = ""
+    for character in name.unicodeScalars {
+      let isAllowed = character == "_" || character.properties.isXIDContinue
+      result.unicodeScalars.append(isAllowed ? character : "_")
+    }
+    while result.hasPrefix("_") {
+      result = String(result.dropFirst()) + "_" == result ? "x" : String(result.dropFirst())
+    }
+    if result.lowercased().hasPrefix("sqlite_") { result = "x" + result }
+    if NameRules.problem(with: result) != nil { result = "x" + result }
+    return NameRules.problem(with: result) == nil ? result : "unnamed"
+  }
+}

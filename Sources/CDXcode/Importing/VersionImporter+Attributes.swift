@@ -1,0 +1,221 @@
+import CDModel
+import CDSchema
+import Foundation  // NSRegularExpression, by whose rules a pattern is later matched.
+
+extension VersionImporter {
+  mutating func attribute(
+    _ element: MarkupElement, name: String, subject: String, owner: String
+  ) -> AttributeDescription {
+    var result = AttributeDescription(name: name, type: .data)
+    result.isOptional = element.flag("optional")
+    result.isTransient = element.flag("transient")
+    result.hashModifier = element["versionHashModifier"].flatMap { $0.isEmpty ? nil : $0 }
+    result.type = type(of: element, name: name, subject: subject, owner: owner)
+    readDerivation(element, into: &result, subject)
+    if element.flag("allowsExternalBinaryDataStorage") {
+      switch result.type {
+      case .data where !result.isTransient, .codable where !result.isTransient: result.storesExternally = true
+      default:
+        remark(subject, "only stored data can be external; Xcode's mark is kept under 'info'", at: element)
+      }
+    }
+    readBounds(element, into: &result, subject)
+    readPattern(element, into: &result, subject)
+    if result.derivation == nil { readDefault(element, into: &result, subject) }
+    if options.scalars == .default { makeMandatory(&result, element) }
+    return result
+  }
+
+  // MARK: Types
+
+  private mutating func type(
+    of element: MarkupElement, name: String, subject: String, owner: String
+  ) -> AttributeType {
+    let typeName = element["attributeType"] ?? ""
+    if let type = AttributeTypeNames.type(typeName) { return type }
+    switch typeName {
+    case "Transformable":
+      if let type = codables["\(owner).\(name)"] {
+        remark(
+          subject,
+          "Core Data archives it; here it is a codable \(type), kept as JSON, so that values of old stores are converted",
+          at: element)
+        return .codable(type: type, codec: 1)
+      }
+      let transformer = element["valueTransformerName"].map { $0.isEmpty ? "" : " by '\($0)'" } ?? ""
+      remark(
+        subject,
+        "it is transformable\(transformer); here it is the Data that the transformer made. A type of your own can be "
+          + "'codable'",
+        at: element)
+      return .data
+    case "Composite":
+      if let composite = element["composite"],
+        version.composites.contains(where: { $0.name == NameTable.valid(composite) }),
+        owner != ""
+      {
+        return .composite(NameTable.valid(composite))
+      }
+      remark(subject, "composites do not stand here; it is kept as Data, its type under 'info'", at: element)
+      return .data
+    case "", "Undefined":
+      remark(
+        subject, "Xcode gives it no type; it is Data here: give it the type that it is used with", at: element
+      )
+      return .data
+    default:
+      remark(
+        subject, "its type '\(typeName)' is not known; it is kept as Data, its type under 'info'", at: element
+      )
+      return .data
+    }
+  }
+
+  mutating func readComposites() {
+    for element in root.children("composite") {
+      let fields = element.children("attribute")
+      guard let name = element["name"], !fields.isEmpty,
+        !version.composites.contains(where: { $0.name == NameTable.valid(name) })
+      else {
+        remark("a composite", "it has no name of its own, or no fields; it is kept under 'info'", at: element)
+        keep(element, of: .model)
+        continue
+      }
+      let place = version.composites.count
+      version.composites.append(CompositeDescription(name: NameTable.valid(name), fields: []))
+      origins[.composite(place)] = element
+      for field in fields {
+        let original = field["name"] ?? ""
+        let fieldName = NameTable.valid(original)
+        let subject = "field '\(fieldName)' of '\(version.composites[place].name)'"
+        guard
+          !version.composites[place].fields.contains(where: { $0.name.lowercased() == fieldName.lowercased() }
+          )
+        else {
+          remark(subject, "it has no name of its own; it is kept under 'info' of the version", at: field)
+          keep(field, of: .composite(place))
+          continue
+        }
+        var attribute = attribute(field, name: fieldName, subject: subject, owner: "")
+        // What a field cannot say is seen when what it says is written again.
+        attribute.isTransient = false
+        attribute.derivation = nil
+        attribute.storesExternally = false
+        attribute.hashModifier = nil
+        origins[.field(place, version.composites[place].fields.count)] = field
+        version.composites[place].fields.append(attribute)
+      }
+    }
+  }
+
+  private mutating func readDerivation(
+    _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
+  ) {
+    guard element.flag("derived") || element["derivationExpression"] != nil else { return }
+    guard let text = element["derivationExpression"], let expression = try? ValueExpression(format: text)
+    else {
+      remark(
+        subject, "its derivation cannot be read; it is a plain attribute here, and the text is kept",
+        at: element)
+      return
+    }
+    result.derivation = expression
+  }
+
+  private mutating func readPattern(
+    _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
+  ) {
+    guard let pattern = element["regularExpressionString"], !pattern.isEmpty else { return }
+    guard result.type == .string, (try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")) != nil else {
+      remark(
+        subject, "'\(pattern)' is no regular expression for a String; it is kept under 'info'", at: element)
+      return
+    }
+    result.pattern = pattern
+  }
+
+  // MARK: Values
+
+  private mutating func readBounds(
+    _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
+  ) {
+    let isDate = result.type == .date
+    let lower = element[isDate ? "minDateTimeInterval" : "minValueString"]
+    let upper = element[isDate ? "maxDateTimeInterval" : "maxValueString"]
+    func report(_ text: String) {
+      remark(subject, "the bound '\(text)' says nothing for its type; it is kept under 'info'", at: element)
+    }
+    switch result.type {
+    case .string:
+      func length(_ text: String?) -> Int? {
+        guard let text else { return nil }
+        if let length = Int(text), length >= 0 { return length }
+        report(text)
+        return nil
+      }
+      result.minimumLength = length(lower)
+      result.maximumLength = length(upper)
+      if let least = result.minimumLength, let most = result.maximumLength, least > most {
+        remark(subject, "the least length is above the greatest; both are kept under 'info'", at: element)
+        (result.minimumLength, result.maximumLength) = (nil, nil)
+      }
+    case .int16, .int32, .int64, .float, .double, .decimal, .date:
+      func bound(_ text: String?) -> AttributeValue? {
+        guard let text else { return nil }
+        if let value = DefaultText.value(text, of: result.type)?.value { return value }
+        report(text)
+        return nil
+      }
+      result.minimum = bound(lower)
+      result.maximum = bound(upper)
+      if let least = result.minimum, let most = result.maximum, DefaultText.isLess(most, least) {
+        remark(subject, "the minimum is above the maximum; both are kept under 'info'", at: element)
+        (result.minimum, result.maximum) = (nil, nil)
+      }
+    default:
+      for text in [lower, upper].compactMap({ $0 }) { report(text) }
+    }
+  }
+
+  private mutating func readDefault(
+    _ element: MarkupElement, into result: inout AttributeDescription, _ subject: String
+  ) {
+    let name =
+      result.type == .date && element["defaultDateTimeInterval"] != nil
+      ? "defaultDateTimeInterval" : "defaultValueString"
+    guard let text = element[name] else { return }
+    guard let read = DefaultText.value(text, of: result.type) else {
+      remark(subject, "its default '\(text)' is no \(result.type.schemaName); it has none here", at: element)
+      return
+    }
+    if let problem = DefaultText.problem(with: read.value, for: result) {
+      remark(
+        subject, "its default '\(text)' \(problem), so that it could not be saved; it has none here",
+        at: element)
+      return
+    }
+    if read.isOdd {
+      remark(
+        subject, "its default '\(text)' is taken for \(ValueText.text(of: read.value, result.type) ?? "")",
+        at: element)
+    }
+    result.defaultValue = .value(read.value)
+  }
+
+  /// As classes with plain numbers show it: nil reads as 0.
+  private func makeMandatory(_ result: inout AttributeDescription, _ element: MarkupElement) {
+    guard result.isOptional, result.derivation == nil, element.flag("usesScalarValueType") else { return }
+    let zero: AttributeValue
+    switch result.type {
+    case .int16, .int32, .int64: zero = .int(0)
+    case .float, .double: zero = .double(0)
+    case .bool: zero = .bool(false)
+    default: return
+    }
+    if result.defaultValue == nil {
+      guard DefaultText.problem(with: zero, for: result) == nil else { return }
+      result.defaultValue = .value(zero)
+    }
+    result.isOptional = false
+  }
+}

@@ -1,0 +1,159 @@
+import CDModel
+import CDSchema
+
+extension VersionImporter {
+  // MARK: Derived attributes
+
+  /// A derivation that cannot be calculated here leaves a plain attribute.
+  mutating func checkDerivations() {
+    let checker = ExpressionChecker(graph: EntityGraph(version))
+    for place in version.entities.indices {
+      for number in version.entities[place].attributes.indices {
+        let attribute = version.entities[place].attributes[number]
+        guard let derivation = attribute.derivation, let element = origins[.attribute(place, number)] else {
+          continue
+        }
+        var problem: String?
+        switch attribute.type {
+        case .composite, .codable: problem = "it is of a type that no expression gives"
+        default:
+          let checked = checker.check(
+            derivation, on: version.entities[place].name, expecting: .attribute(attribute.type),
+            allowsNil: attribute.isOptional)
+          problem = checked.diagnostics.first { $0.severity == .error }?.message
+          if problem == nil, !checked.variables.isEmpty { problem = "it has variables" }
+          if problem == nil, !checked.isStorable || !checked.isTotal {
+            problem = "it has no value for every object"
+          }
+        }
+        if attribute.isTransient { problem = "it is transient" }
+        guard let problem else { continue }
+        version.entities[place].attributes[number].derivation = nil
+        remark(
+          "attribute '\(attribute.name)' of '\(version.entities[place].name)'",
+          "its derivation '\(derivation.canonicalText)' cannot be calculated here (\(problem)); "
+            + "it is a plain attribute, and the text is kept under 'info'", at: element)
+      }
+    }
+  }
+
+  // MARK: Fetches
+
+  mutating func readFetches() {
+    for place in version.entities.indices {
+      var wrong: [String] = []
+      for number in version.entities[place].fetchedProperties.indices {
+        guard let request = origins[.fetchedRequest(place, number)], let text = request["predicateString"],
+          !text.isEmpty
+        else { continue }
+        let property = version.entities[place].fetchedProperties[number]
+        switch predicate(text, on: property.entity, fetchSource: version.entities[place].name) {
+        case .success(let predicate): version.entities[place].fetchedProperties[number].predicate = predicate
+        case .failure(let problem):
+          wrong.append(property.name)
+          remark(
+            "fetched property '\(property.name)' of '\(version.entities[place].name)'",
+            "its predicate '\(text)' cannot be taken over: \(problem.message); its element is kept under 'info' of the "
+              + "entity", at: request)
+        }
+      }
+      for name in wrong { dropFetched(name, from: place) }
+    }
+    for element in root.children("fetchRequest") { readTemplate(element) }
+  }
+
+  private mutating func dropFetched(_ name: String, from place: Int) {
+    let count = remarks.count
+    drop(name, from: place)
+    // It was remarked on with its reason.
+    remarks.removeLast(remarks.count - count)
+  }
+
+  private struct PredicateProblem: Error { var message: String }
+
+  private func predicate(
+    _ text: String, on entity: String, fetchSource: String?
+  ) -> Result<FetchPredicate, PredicateProblem> {
+    do {
+      let predicate = try FetchPredicate(format: text)
+      let checker = ExpressionChecker(graph: EntityGraph(version))
+      let checked =
+        fetchSource.map { checker.check(predicate, on: entity, fetchSource: $0) }
+        ?? checker.check(predicate, on: entity, isTemplate: true)
+      if let problem = checked.diagnostics.first(where: { $0.severity != .warning }) {
+        return .failure(PredicateProblem(message: problem.message))
+      }
+      if fetchSource != nil, let other = checked.variables.first(where: { $0.name != "FETCH_SOURCE" }) {
+        return .failure(PredicateProblem(message: "nothing gives '$\(other.name)' a value"))
+      }
+      return .success(predicate)
+    } catch {
+      return .failure(PredicateProblem(message: error.message))
+    }
+  }
+
+  private mutating func readTemplate(_ element: MarkupElement) {
+    let original = element["name"] ?? ""
+    let subject = "fetch request '\(original)'"
+    guard let entity = element["entity"].flatMap({ names.entities[$0] }),
+      let place = version.entities.firstIndex(where: { $0.name == entity })
+    else {
+      remark(
+        subject, "it fetches no entity of the model; it is kept under 'info' of the version", at: element)
+      return keep(element, of: .model)
+    }
+    var name = NameTable.valid(original)
+    let lineage = EntityGraph(version).lineage(of: entity).flatMap(\.fetchTemplates).map(\.name)
+    if !NameRules.isFetchName(name) { name = "fetch" + name.prefix(1).uppercased() + name.dropFirst() }
+    while lineage.contains(name) { name += "_" }
+    var template = FetchTemplate(name: name)
+    template.limit = limit(element)
+    if let text = element["predicateString"], !text.isEmpty {
+      switch predicate(text, on: entity, fetchSource: nil) {
+      case .success(let predicate): template.predicate = predicate
+      case .failure(let problem):
+        remark(
+          subject,
+          "its predicate '\(text)' cannot be taken over: \(problem.message); it is kept under 'info' of the version",
+          at: element)
+        return keep(element, of: .model)
+      }
+    }
+    if name != original {
+      remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
+    }
+    origins[.template(place, version.entities[place].fetchTemplates.count)] = element
+    version.entities[place].fetchTemplates.append(template)
+  }
+
+  // MARK: Configurations
+
+  mutating func readConfigurations() {
+    for element in root.children("configuration") {
+      guard let name = element["name"], !name.isEmpty,
+        !version.configurations.contains(where: { $0.name == name })
+      else {
+        remark(
+          "a configuration", "it has no name of its own; it is kept under 'info' of the version", at: element)
+        keep(element, of: .model)
+        continue
+      }
+      var configuration = ConfigurationDescription(name: name, entities: [])
+      var others: [MarkupElement] = []
+      for member in element.children("memberEntity") {
+        guard let entity = member["name"].flatMap({ names.entities[$0] }),
+          version.entities.contains(where: { $0.name == entity }), !configuration.entities.contains(entity)
+        else {
+          remark("configuration '\(name)'", "there is no entity '\(member["name"] ?? "")' for it", at: member)
+          others.append(member)
+          continue
+        }
+        configuration.entities.append(entity)
+      }
+      let key = ElementKey.configuration(version.configurations.count)
+      version.configurations.append(configuration)
+      origins[key] = element
+      for member in others { keep(member, of: key) }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import CDModel
+
+extension VersionImporter {
+  /// Indexes of all three kinds, and unique constraints.
+  mutating func readKeys(of place: Int) {
+    guard let element = origins[.entity(place)] else { return }
+    let graph = EntityGraph(version)
+    var forms: [String] = []
+    readMarks(of: place, graph, &forms)
+    var compounds = MarkupElement("compoundIndexes")
+    for child in element.children("compoundIndexes").flatMap({ $0.children }) {
+      let index = IndexDescription(
+        elements: child.children("index").map { SortKey(name($0["value"], of: element, graph)) })
+      if !add(index, form: IndexForms.compound, to: place, child, graph, &forms) {
+        compounds.children.append(child)
+      }
+    }
+    if !compounds.children.isEmpty { keep(compounds, of: .entity(place)) }
+    for child in element.children("fetchIndex") { readFetchIndex(child, element, place, graph, &forms) }
+    let names = version.entities[place].indexes.map { IndexForms.name(of: $0) }
+    if forms != names { version.entities[place].info[XcodeInfo.indexes] = forms.joined(separator: ", ") }
+    readUniqueness(of: place, element, graph)
+  }
+
+  /// `indexed="YES"` at properties.
+  private mutating func readMarks(of place: Int, _ graph: EntityGraph, _ forms: inout [String]) {
+    let entity = version.entities[place]
+    let keys =
+      entity.attributes.indices.map { (entity.attributes[$0].name, ElementKey.attribute(place, $0)) }
+      + entity.relationships.indices.map {
+        (entity.relationships[$0].name, ElementKey.relationship(place, $0))
+      }
+    for (name, key) in keys {
+      guard let element = origins[key], element.flag("indexed") else { continue }
+      // A to-one relationship is always indexed, and a to-many one has nothing that could be.
+      if case .relationship = key { continue }
+      _ = add(
+        IndexDescription(elements: [SortKey(name)]), form: IndexForms.single, to: place, element, graph,
+        &forms)
+    }
+  }
+
+  private mutating func readFetchIndex(
+    _ child: MarkupElement, _ element: MarkupElement, _ place: Int, _ graph: EntityGraph,
+    _ forms: inout [String]
+  ) {
+    var isPlain = child.attributes.allSatisfy { $0.name == "name" }
+    let elements = child.children.map { part -> SortKey in
+      if part.name != "fetchIndexElement" || part["type"] ?? "Binary" != "Binary" { isPlain = false }
+      if part.attributes.contains(where: { !["property", "type", "order"].contains($0.name) }) {
+        isPlain = false
+      }
+      return SortKey(name(part["property"], of: element, graph), ascending: part["order"] != "descending")
+    }
+    let form = child["name"] ?? ""
+    if form.contains(",") || form.first == " " || form.last == " " || form.isEmpty { isPlain = false }
+    if form == IndexForms.single || form == IndexForms.compound { isPlain = false }
+    guard isPlain else {
+      remark(
+        "index '\(form)' of '\(version.entities[place].name)'",
+        "it is of a kind, or over an expression, that indexes have not here; it is kept under 'info'",
+        at: child)
+      return keep(child, of: .entity(place))
+    }
+    let index = IndexDescription(elements: elements)
+    if !add(index, form: form, to: place, child, graph, &forms) { keep(child, of: .entity(place)) }
+  }
+
+  private func name(_ text: String?, of element: MarkupElement, _ graph: EntityGraph) -> String {
+    names.property(text ?? "", of: element["name"] ?? "")
+  }
+
+  /// Whether an index was taken. One that was not is remarked on.
+  private mutating func add(
+    _ index: IndexDescription, form: String, to place: Int, _ element: MarkupElement, _ graph: EntityGraph,
+    _ forms: inout [String]
+  ) -> Bool {
+    let entity = version.entities[place]
+    let paths = index.elements.map(\.keyPath)
+    let subject = "index over '\(paths.joined(separator: ", "))' of '\(entity.name)'"
+    if entity.indexes.contains(index) {
+      remark(subject, "it is there twice; the second is kept under 'info'", at: element)
+      return false
+    }
+    if let problem = problem(withKey: paths, of: entity.name, graph, noun: "an index") {
+      remark(subject, "\(problem); it is kept under 'info'", at: element)
+      return false
+    }
+    version.entities[place].indexes.append(index)
+    forms.append(form)
+    return true
+  }
+
+  private mutating func readUniqueness(of place: Int, _ element: MarkupElement, _ graph: EntityGraph) {
+    var others = MarkupElement("uniquenessConstraints")
+    for constraint in element.children("uniquenessConstraints").flatMap({ $0.children }) {
+      let entity = version.entities[place]
+      let properties = constraint.children("constraint").map { name($0["value"], of: element, graph) }
+      let isNew = !entity.uniquenessConstraints.contains { Set($0) == Set(properties) }
+      let problem =
+        isNew
+        ? problem(withKey: properties, of: entity.name, graph, noun: "a unique constraint")
+        : "it is there twice"
+      guard let problem else {
+        version.entities[place].uniquenessConstraints.append(properties)
+        continue
+      }
+      remark(
+        "unique constraint over '\(properties.joined(separator: ", "))' of '\(entity.name)'",
+        "\(problem); it is kept under 'info'", at: constraint)
+      others.children.append(constraint)
+    }
+    if !others.children.isEmpty { keep(others, of: .entity(place)) }
+  }
+
+  /// Why no key can be over some properties.
+  private func problem(
+    withKey paths: [String], of entity: String, _ graph: EntityGraph, noun: String
+  ) -> String? {
+    if paths.isEmpty { return "it is over nothing" }
+    if Set(paths).count < paths.count { return "it names a property twice" }
+    for path in paths {
+      switch graph.property(path, of: entity) {
+      case .attribute(let attribute):
+        if attribute.isTransient { return "'\(path)' is not stored" }
+        if attribute.storesExternally { return "'\(path)' is stored outside the table" }
+        switch attribute.type {
+        case .composite, .codable: return "'\(path)' has a value that \(noun) cannot have"
+        default: break
+        }
+      case .relationship(let relationship) where relationship.isToMany:
+        return "'\(path)' is to-many and has no column"
+      case .relationship: break
+      case .fetched: return "'\(path)' is a fetched property"
+      case nil: return "there is no property '\(path)'"
+      }
+    }
+    return nil
+  }
+}

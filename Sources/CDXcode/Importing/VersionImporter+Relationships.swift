@@ -1,0 +1,160 @@
+import CDModel
+import CDSchema
+
+extension VersionImporter {
+  /// Nil for one that leads to no entity of the model.
+  func relationship(_ element: MarkupElement, name: String) -> RelationshipDescription? {
+    guard let destination = element["destinationEntity"].flatMap({ names.entities[$0] }) else { return nil }
+    var result = RelationshipDescription(name: name, destination: destination)
+    let maximum = element["maxCount"].flatMap { Int($0) }
+    result.isToMany = element.flag("toMany") || (maximum ?? 1) > 1
+    result.isOptional = element.flag("optional")
+    result.hashModifier = element["versionHashModifier"].flatMap { $0.isEmpty ? nil : $0 }
+    switch element["deletionRule"] {
+    case "Cascade": result.deleteRule = .cascade
+    case "Deny": result.deleteRule = .deny
+    case "No Action": result.deleteRule = .noAction
+    default: result.deleteRule = .nullify
+    }
+    if result.isToMany {
+      result.isOrdered = element.flag("ordered")
+      let minimum = element["minCount"].flatMap { Int($0) }
+      result.minimumCount = minimum.flatMap { (0...Int(Int32.max)).contains($0) ? $0 : nil }
+      result.maximumCount = maximum.flatMap { (1...Int(Int32.max)).contains($0) ? $0 : nil }
+      if let least = result.minimumCount, let most = result.maximumCount, least > most {
+        (result.minimumCount, result.maximumCount) = (nil, nil)
+      }
+    }
+    // The other side's entity decides what the name means there, which may be of an ancestor.
+    result.inverse = element["inverseName"].map { inverse in
+      names.property(inverse, of: element["inverseEntity"] ?? element["destinationEntity"] ?? "")
+    }
+    return result
+  }
+
+  private func subject(_ place: Int, _ number: Int) -> String {
+    "relationship '\(version.entities[place].relationships[number].name)' of '\(version.entities[place].name)'"
+  }
+
+  /// Inverses that do not name each other are none. One that falls takes the other side with it.
+  mutating func checkInverses() {
+    var hasChanged = true
+    while hasChanged {
+      hasChanged = false
+      let graph = EntityGraph(version)
+      for place in version.entities.indices {
+        for number in version.entities[place].relationships.indices {
+          let relationship = version.entities[place].relationships[number]
+          guard let inverse = relationship.inverse,
+            !isPair(relationship, inverse, of: version.entities[place].name, graph)
+          else { continue }
+          hasChanged = true
+          version.entities[place].relationships[number].inverse = nil
+          guard let element = origins[.relationship(place, number)] else { continue }
+          remark(
+            subject(place, number),
+            "'\(inverse)' of '\(relationship.destination)' does not lead back by it, so that it has no inverse here",
+            at: element)
+        }
+      }
+    }
+  }
+
+  private func isPair(
+    _ relationship: RelationshipDescription, _ inverse: String, of entity: String, _ graph: EntityGraph
+  ) -> Bool {
+    guard case .relationship(let back)? = graph.property(inverse, of: relationship.destination) else {
+      return false
+    }
+    return back.inverse == relationship.name
+      && (graph.isKind(entity, of: back.destination) || graph.isKind(back.destination, of: entity))
+  }
+
+  // MARK: Entities
+
+  /// A parent that is not there, or is its own descendant, is none.
+  mutating func checkParents() {
+    let known = Set(version.entities.map(\.name))
+    for place in version.entities.indices {
+      guard let parent = version.entities[place].parent else { continue }
+      var ancestor: String? = parent
+      var seen: Set<String> = [version.entities[place].name]
+      while let name = ancestor, seen.insert(name).inserted {
+        ancestor = version.entities.first { $0.name == name }?.parent
+      }
+      guard !known.contains(parent) || ancestor != nil, let element = origins[.entity(place)] else {
+        continue
+      }
+      remark(
+        "entity '\(version.entities[place].name)'",
+        known.contains(parent)
+          ? "it inherits from itself by '\(parent)', and so from nothing here"
+          : "there is no entity '\(parent)' to inherit from", at: element)
+      version.entities[place].parent = nil
+    }
+    dropRepeatedProperties()
+  }
+
+  /// What an ancestor declares cannot be declared again.
+  private mutating func dropRepeatedProperties() {
+    let graph = EntityGraph(version)
+    for place in version.entities.indices {
+      let entity = version.entities[place]
+      guard let parent = entity.parent else { continue }
+      let own =
+        entity.attributes.map(\.name) + entity.relationships.map(\.name)
+        + entity.fetchedProperties.map(\.name)
+      for name in own where graph.property(name, of: parent) != nil { drop(name, from: place) }
+    }
+  }
+
+  /// Takes a property out of the version and keeps its element.
+  mutating func drop(_ name: String, from place: Int) {
+    func taken(_ keys: [ElementKey], _ number: Int) -> MarkupElement? {
+      let element = origins[keys[number]]
+      for (key, next) in zip(keys[number...], keys[(number + 1)...]) { origins[key] = origins[next] }
+      if let last = keys.last { origins[last] = nil }
+      return element
+    }
+    var element: MarkupElement?
+    if let number = version.entities[place].attributes.firstIndex(where: { $0.name == name }) {
+      element = taken(version.entities[place].attributes.indices.map { .attribute(place, $0) }, number)
+      version.entities[place].attributes.remove(at: number)
+    } else if let number = version.entities[place].relationships.firstIndex(where: { $0.name == name }) {
+      element = taken(version.entities[place].relationships.indices.map { .relationship(place, $0) }, number)
+      version.entities[place].relationships.remove(at: number)
+    } else if let number = version.entities[place].fetchedProperties.firstIndex(where: { $0.name == name }) {
+      let all = version.entities[place].fetchedProperties.indices
+      _ = taken(all.map { .fetchedRequest(place, $0) }, number)
+      element = taken(all.map { .fetched(place, $0) }, number)
+      version.entities[place].fetchedProperties.remove(at: number)
+    }
+    guard let element else { return }
+    remark(
+      "\(element.name) '\(name)' of '\(version.entities[place].name)'",
+      "an entity that it inherits from declares it already; the element is kept under 'info' of the entity",
+      at: element)
+    keep(element, of: .entity(place))
+  }
+
+  /// Classes have different names, and none that generated code needs.
+  mutating func checkClasses() {
+    var taken = Set(version.entities.filter { $0.className == nil }.map(\.name))
+    for place in version.entities.indices {
+      let entity = version.entities[place]
+      let isFree = entity.className.map { taken.insert($0).inserted } ?? true
+      if isFree, NameRules.isClassName(entity.swiftName, ofModel: modelName) { continue }
+      var name =
+        isFree || !NameRules.isClassName(entity.name, ofModel: modelName)
+        ? entity.name + "Object" : entity.name
+      while name != entity.name, !taken.insert(name).inserted { name += "Object" }
+      version.entities[place].className = name == entity.name ? nil : name
+      guard let element = origins[.entity(place)] else { continue }
+      remark(
+        "entity '\(entity.name)'",
+        isFree
+          ? "a class '\(entity.swiftName)' would hide what generated code needs, so that it is '\(name)' in Swift"
+          : "several entities have the class '\(entity.swiftName)'; this one's is '\(name)'", at: element)
+    }
+  }
+}

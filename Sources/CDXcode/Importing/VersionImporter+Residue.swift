@@ -1,0 +1,162 @@
+import CDModel
+
+extension VersionImporter {
+  /// Keeps under `info` what would not come out again: each attribute that export would write otherwise.
+  ///
+  /// - Parameter identifiers: Those that the version's elements have by their names and the versions before.
+  mutating func keepResidue(_ identifiers: RenamingIdentifiers) {
+    let draft = VersionExporter(version, identifiers: identifiers).draft
+    var pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)] = []
+    func collect(_ draft: DraftElement) {
+      if let key = draft.key, let original = origins[key] { pairs.append((key, draft.element, original)) }
+      for child in draft.children { collect(child) }
+    }
+    collect(draft)
+    let styles = styles(of: pairs)
+    for (name, value) in styles { version.info[name] = value }
+    for (key, written, original) in pairs {
+      var names = original.attributes.map(\.name)
+      names += written.attributes.map(\.name).filter { !names.contains($0) }
+      for name in names {
+        var expected = written[name]
+        if let style = StyleSheet.styleKey(name, of: original).flatMap({ styles[$0] }) {
+          expected = StyleSheet.value(style, className: className(of: key))
+        }
+        if AttributeMeaning.areEqual(expected, original[name], name, of: original) { continue }
+        version.setInfo(of: key, name, original[name] ?? XcodeInfo.absent)
+        if let value = original[name], AttributeMeaning.isForeign(name, value, of: original) {
+          remark(subject(of: key), "'\(name)' says nothing here; it is kept under 'info'", at: original)
+        }
+      }
+    }
+  }
+
+  /// What most elements of a kind have, where that is not what would be written.
+  private func styles(
+    of pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)]
+  ) -> [String: String] {
+    struct Count {
+      var values: [String: Int] = [:]
+      var written: [String: Int] = [:]
+    }
+    var counts: [String: Count] = [:]
+    for (key, written, original) in pairs {
+      let name = className(of: key)
+      for attribute in (StyleSheet.styled[original.name] ?? []).union(
+        original.name == "attribute" ? StyleSheet.styledByType : [])
+      {
+        guard let style = StyleSheet.styleKey(attribute, of: original) else { continue }
+        func pattern(_ value: String?) -> String {
+          guard let value else { return XcodeInfo.absent }
+          if attribute == "representedClassName", !name.isEmpty, value.hasSuffix(name) {
+            return value.dropLast(name.count) + XcodeInfo.classMark
+          }
+          return value
+        }
+        counts[style, default: Count()].values[pattern(original[attribute]), default: 0] += 1
+        if AttributeMeaning.areEqual(written[attribute], original[attribute], attribute, of: original) {
+          counts[style, default: Count()].written[pattern(original[attribute]), default: 0] += 1
+        }
+      }
+    }
+    var result: [String: String] = [:]
+    for (style, count) in counts {
+      let best = count.values.max { ($0.value, $1.key) < ($1.value, $0.key) }
+      let right = count.written.values.reduce(0, +)
+      if let best, best.value > right { result[style] = best.key }
+    }
+    return result
+  }
+
+  private func className(of key: ElementKey) -> String {
+    if case .entity(let place) = key { return version.entities[place].swiftName }
+    return ""
+  }
+
+  private func subject(of key: ElementKey) -> String {
+    switch key {
+    case .model: "the model"
+    case .entity(let place): "entity '\(version.entities[place].name)'"
+    case .attribute(let place, let number):
+      "attribute '\(version.entities[place].attributes[number].name)' of '\(version.entities[place].name)'"
+    case .relationship(let place, let number):
+      "relationship '\(version.entities[place].relationships[number].name)' of '\(version.entities[place].name)'"
+    case .fetched(let place, let number), .fetchedRequest(let place, let number):
+      "fetched property '\(version.entities[place].fetchedProperties[number].name)' of '\(version.entities[place].name)'"
+    case .template(let place, let number):
+      "fetch '\(version.entities[place].fetchTemplates[number].name)' of '\(version.entities[place].name)'"
+    case .configuration(let place): "configuration '\(version.configurations[place].name)'"
+    case .composite(let place): "composite '\(version.composites[place].name)'"
+    case .field(let place, let number):
+      "field '\(version.composites[place].fields[number].name)' of '\(version.composites[place].name)'"
+    }
+  }
+}
+
+/// What the attributes of Xcode's elements mean.
+enum AttributeMeaning {
+  private static let flags: Set<String> = [
+    "optional", "transient", "isAbstract", "toMany", "ordered", "derived", "allowsExternalBinaryDataStorage",
+    "indexed",
+  ]
+
+  /// Whether two values of an attribute mean the same. Nil is that there is none.
+  static func areEqual(_ left: String?, _ right: String?, _ name: String, of element: MarkupElement) -> Bool {
+    if left == right { return true }
+    if flags.contains(name) { return (left ?? "NO") == (right ?? "NO") }
+    guard let left, let right else {
+      // No modifier and an empty one are the same.
+      return ["versionHashModifier", "predicateString", "regularExpressionString"].contains(name)
+        && (left ?? "").isEmpty && (right ?? "").isEmpty
+    }
+    switch name {
+    case "defaultValueString", "minValueString", "maxValueString":
+      return ValueText.areEqual(left, right, typeName: element["attributeType"] ?? "")
+    case "defaultDateTimeInterval", "minDateTimeInterval", "maxDateTimeInterval":
+      return ValueText.areEqual(left, right, typeName: "Date")
+    case "predicateString":
+      guard let one = try? FetchPredicate(format: left) else { return false }
+      return one == (try? FetchPredicate(format: right))
+    case "derivationExpression":
+      guard let one = try? ValueExpression(format: left) else { return false }
+      return one == (try? ValueExpression(format: right))
+    default: return false
+    }
+  }
+
+  /// What is Xcode's alone, or was remarked on where it was read.
+  private static let quiet: [String: Set<String>] = [
+    "model": [
+      "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+      "sourceLanguage",
+      "userDefinedModelVersionIdentifier", "name", "macOSVersion", "iOSVersion",
+    ],
+    "entity": [
+      "name", "representedClassName", "syncable", "codeGenerationType", "parentEntity", "elementID",
+    ],
+    "attribute": [
+      "name", "attributeType", "usesScalarValueType", "syncable", "optional", "defaultValueString",
+      "defaultDateTimeInterval", "minValueString", "maxValueString", "minDateTimeInterval",
+      "maxDateTimeInterval",
+      "elementID", "derived", "derivationExpression", "regularExpressionString", "indexed",
+      "allowsExternalBinaryDataStorage", "composite",
+    ],
+    "relationship": [
+      "name", "syncable", "minCount", "maxCount", "inverseName", "inverseEntity", "elementID", "transient",
+      "indexed",
+    ],
+    "fetchedProperty": ["optional", "name"],
+    "fetchRequest": ["name", "fetchLimit"],
+    "configuration": [],
+    "composite": ["name"],
+  ]
+
+  /// Whether an attribute would have an effect in Core Data, and has none here.
+  static func isForeign(_ name: String, _ value: String, of element: MarkupElement) -> Bool {
+    if quiet[element.name]?.contains(name) ?? false { return false }
+    if element.name == "attribute", ["valueTransformerName", "customClassName"].contains(name) {
+      return element["attributeType"] != "Transformable"
+    }
+    return !value.isEmpty
+  }
+}

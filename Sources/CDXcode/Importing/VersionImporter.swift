@@ -1,0 +1,227 @@
+import CDModel
+import CDSchema
+
+/// Makes a version of one of Xcode's models.
+///
+/// What the schema language can say becomes that. All else stays under `info`, and is remarked on where it has a
+/// meaning for anything but Xcode.
+struct VersionImporter {
+  let root: MarkupElement
+  let names: NameTable
+  let options: XcodeImportOptions
+  let modelName: String
+  /// Swift types of transformable attributes that are codables, by `Entity.attribute`.
+  let codables: [String: String]
+
+  var version: ModelVersion
+  /// The elements from which those of the version come.
+  var origins: [ElementKey: MarkupElement] = [:]
+  var remarks: [ImportRemark] = []
+
+  init(
+    _ root: MarkupElement, number: Int, modelName: String, codables: [String: String],
+    options: XcodeImportOptions
+  ) {
+    self.root = root
+    self.options = options
+    self.modelName = modelName
+    self.codables = codables
+    names = NameTable(root)
+    version = ModelVersion(number: number)
+    origins[.model] = root
+  }
+
+  /// Reads all but what needs the version before: who was renamed.
+  mutating func read() {
+    readComposites()
+    for element in root.children("entity") { readEntity(element) }
+    checkParents()
+    checkClasses()
+    checkInverses()
+    for place in version.entities.indices { readKeys(of: place) }
+    checkDerivations()
+    readFetches()
+    readConfigurations()
+    keepUnknownChildren()
+  }
+
+  mutating func remark(_ subject: String, _ message: String, at element: MarkupElement) {
+    remarks.append(
+      ImportRemark(subject: subject, message: message, line: element.line, column: element.column))
+  }
+
+  /// Keeps an element that cannot be said in the schema language, as it is.
+  mutating func keep(_ element: MarkupElement, of key: ElementKey) {
+    let (info, prefix) = version.info(of: key)
+    var number = 1
+    while info["\(prefix)element.\(number)"] != nil { number += 1 }
+    version.setInfo(of: key, "element.\(number)", MarkupText.line(element))
+  }
+
+  // MARK: Entities
+
+  private mutating func readEntity(_ element: MarkupElement) {
+    guard let original = element["name"],
+      !version.entities.contains(where: { $0.name == names.entity(original) })
+    else {
+      remark(
+        "an entity",
+        "it has no name of its own and is left out; its element is kept under 'info' of the version",
+        at: element)
+      return keep(element, of: .model)
+    }
+    let place = version.entities.count
+    var entity = EntityDescription(name: names.entity(original))
+    let subject = "entity '\(entity.name)'"
+    if entity.name != original {
+      remark(subject, "'\(original)' can be no name here, so it is called '\(entity.name)'", at: element)
+    }
+    entity.isAbstract = element.flag("isAbstract")
+    entity.hashModifier = element["versionHashModifier"].flatMap { $0.isEmpty ? nil : $0 }
+    entity.parent = element["parentEntity"].map(names.entity)
+    entity.className = className(element["representedClassName"], entity: entity.name)
+    version.entities.append(entity)
+    origins[.entity(place)] = element
+    var taken: Set<String> = []
+    for child in element.children {
+      switch child.name {
+      case "attribute", "relationship", "fetchedProperty":
+        guard let name = child["name"], !name.isEmpty,
+          taken.insert(names.property(name, of: original)).inserted
+        else {
+          remark(subject, "a \(child.name) has no name of its own; it is kept under 'info'", at: child)
+          keep(child, of: .entity(place))
+          continue
+        }
+        readProperty(child, name: names.property(name, of: original), original: name, in: place)
+      case "userInfo": readUserInfo(child, of: .entity(place))
+      default: break
+      }
+    }
+  }
+
+  private mutating func readProperty(_ element: MarkupElement, name: String, original: String, in place: Int)
+  {
+    let owner = version.entities[place].name
+    let noun = element.name == "fetchedProperty" ? "fetched property" : element.name
+    let subject = "\(noun) '\(name)' of '\(owner)'"
+    if name != original {
+      remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
+    }
+    let swiftName = swiftName(of: name, owner: owner)
+    if let swiftName {
+      remark(
+        subject, "'\(name)' is taken in every generated class, so that it is '\(swiftName)' in Swift",
+        at: element)
+    }
+    switch element.name {
+    case "attribute":
+      var attribute = attribute(element, name: name, subject: subject, owner: owner)
+      attribute.propertyName = swiftName
+      let key = ElementKey.attribute(place, version.entities[place].attributes.count)
+      version.entities[place].attributes.append(attribute)
+      origins[key] = element
+      for child in element.children("userInfo") { readUserInfo(child, of: key) }
+    case "relationship":
+      guard var relationship = relationship(element, name: name) else {
+        remark(
+          subject, "it leads to no entity of the model; its element is kept under 'info' of the entity",
+          at: element)
+        return keep(element, of: .entity(place))
+      }
+      relationship.propertyName = swiftName
+      let key = ElementKey.relationship(place, version.entities[place].relationships.count)
+      version.entities[place].relationships.append(relationship)
+      origins[key] = element
+      for child in element.children("userInfo") { readUserInfo(child, of: key) }
+      if element.flag("transient") {
+        remark(
+          subject, "it is transient in Xcode, and stored here: relationships are never transient", at: element
+        )
+      }
+    default:
+      guard let request = element.children("fetchRequest").first,
+        let entity = request["entity"].flatMap({ names.entities[$0] })
+      else {
+        remark(
+          subject, "it fetches no entity of the model; its element is kept under 'info' of the entity",
+          at: element)
+        return keep(element, of: .entity(place))
+      }
+      var property = FetchedPropertyDescription(name: name, entity: entity)
+      property.swiftName = swiftName
+      property.limit = limit(request)
+      let number = version.entities[place].fetchedProperties.count
+      version.entities[place].fetchedProperties.append(property)
+      origins[.fetched(place, number)] = element
+      origins[.fetchedRequest(place, number)] = request
+      for child in element.children("userInfo") { readUserInfo(child, of: .fetched(place, number)) }
+    }
+  }
+
+  private func swiftName(of name: String, owner: String) -> String? {
+    if NameRules.isPropertyName(name) { return nil }
+    return owner.prefix(1).lowercased() + owner.dropFirst() + name.prefix(1).uppercased() + name.dropFirst()
+  }
+
+  /// The class without its module; nil where it is the entity's name, or Core Data's own class.
+  private func className(_ text: String?, entity: String) -> String? {
+    guard let text, let name = text.split(separator: ".").last.map(String.init), name != "NSManagedObject",
+      name != entity, NameRules.isIdentifier(name)
+    else { return nil }
+    return name
+  }
+
+  /// Free keys and texts of the model's author.
+  private mutating func readUserInfo(_ element: MarkupElement, of key: ElementKey) {
+    var others = MarkupElement("userInfo")
+    for entry in element.children {
+      guard entry.name == "entry", let name = entry["key"], let value = entry["value"],
+        !name.hasPrefix(XcodeInfo.prefix), !name.isEmpty
+      else {
+        others.children.append(entry)
+        continue
+      }
+      switch key {
+      case .entity(let place): version.entities[place].info[name] = value
+      case .attribute(let entity, let place): version.entities[entity].attributes[place].info[name] = value
+      case .relationship(let entity, let place):
+        version.entities[entity].relationships[place].info[name] = value
+      case .fetched(let entity, let place):
+        version.entities[entity].fetchedProperties[place].info[name] = value
+      default: others.children.append(entry)
+      }
+    }
+    if !others.children.isEmpty { keep(others, of: key) }
+  }
+
+  func limit(_ request: MarkupElement) -> Int? {
+    request["fetchLimit"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  // MARK: What is not known
+
+  private static let known: [String: Set<String>] = [
+    "model": ["entity", "configuration", "fetchRequest", "composite", "elements"],
+    "entity": [
+      "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes",
+      "uniquenessConstraints",
+      "userInfo",
+    ],
+    "attribute": ["userInfo"], "relationship": ["userInfo"], "fetchedProperty": ["fetchRequest", "userInfo"],
+    "configuration": ["memberEntity"], "composite": ["attribute"],
+  ]
+
+  private mutating func keepUnknownChildren() {
+    for (key, element) in origins {
+      let known = Self.known[element.name] ?? []
+      for child in element.children where !known.contains(child.name) {
+        remark("element '\(child.name)'", "cdgen does not know it; it is kept under 'info'", at: child)
+        keep(child, of: key)
+      }
+      if element.name == "fetchedProperty" {
+        for child in element.children("fetchRequest").dropFirst() { keep(child, of: key) }
+      }
+    }
+  }
+}

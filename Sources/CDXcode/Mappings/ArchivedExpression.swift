@@ -1,0 +1,85 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An expression of a mapping model, as text in the format of predicates.
+///
+/// Xcode keeps expressions as archives of objects. Their form is read off real files: constants, variables, `SELF`, key
+/// paths, and calls of `valueForKeyPath:` and other functions.
+struct ArchivedExpression {
+  private let objects: [PropertyListValue]
+
+  /// The text of an archive in Base64; nil for what is not known.
+  static func text(base64: String) -> String? {
+    let digits = base64.filter { !$0.isWhitespace }
+    guard let data = Data(base64Encoded: digits), let root = BinaryPropertyList.read([UInt8](data)),
+      case .list(let objects)? = root["$objects"], case .dictionary(let top)? = root["$top"],
+      let first = top["root"] ?? top.values.first
+    else { return nil }
+    return ArchivedExpression(objects: objects).text(first, depth: 0)
+  }
+
+  private func object(_ value: PropertyListValue?) -> PropertyListValue? {
+    guard case .reference(let place)? = value else { return value }
+    return objects.indices.contains(place) ? objects[place] : nil
+  }
+
+  private func text(_ value: PropertyListValue?, depth: Int) -> String? {
+    guard depth < 32, let value = object(value) else { return nil }
+    switch value {
+    case .string("$null"), .null: return "nil"
+    case .string(let text): return Self.quoted(text)
+    case .int(let number): return String(number)
+    case .bool(let flag): return flag ? "true" : "false"
+    case .real(let number): return number.isFinite ? number.description : nil
+    case .dictionary: return expression(value, depth)
+    default: return nil
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "\""
+  }
+
+  private func string(_ value: PropertyListValue?) -> String? {
+    if case .string(let text)? = object(value) { text } else { nil }
+  }
+
+  private func expression(_ value: PropertyListValue, _ depth: Int) -> String? {
+    switch string(object(value["$class"])?["$classname"]) {
+    case "NSSelfExpression": return "SELF"
+    case "NSVariableExpression": return string(value["NSVariable"]).map { "$" + $0 }
+    case "NSKeyPathSpecifierExpression": return string(value["NSKeyPath"])
+    case "NSString", "NSMutableString": return string(value["NS.string"]).map(Self.quoted)
+    case "NSConstantValueExpression":
+      let key = ["NSConstantValue", "NSConstantValueExpression"].first { value[$0] != nil }
+      guard case .dictionary(let members) = value else { return nil }
+      let known: Set<String> = ["$class", "NSExpressionType", "NSConstantValueClassName"]
+      return text(
+        key.flatMap { value[$0] } ?? members.filter { !known.contains($0.key) }.first?.value, depth: depth + 1
+      )
+    case "NSFunctionExpression", "NSKeyPathExpression": return call(value, depth)
+    default: return nil
+    }
+  }
+
+  private func call(_ value: PropertyListValue, _ depth: Int) -> String? {
+    var arguments: [String] = []
+    if case .list(let all)? = object(value["NSArguments"])?["NS.objects"] {
+      for each in all {
+        guard let text = text(each, depth: depth + 1) else { return nil }
+        arguments.append(text)
+      }
+    }
+    guard let selector = string(value["NSSelectorName"]),
+      let operand = text(value["NSOperand"], depth: depth + 1)
+    else { return nil }
+    if ["valueForKeyPath:", "valueForKey:"].contains(selector), arguments.count == 1 {
+      let path = arguments[0].hasPrefix("\"") ? String(arguments[0].dropFirst().dropLast()) : arguments[0]
+      return operand == "SELF" ? path : operand + "." + path
+    }
+    return "FUNCTION(" + ([operand, Self.quoted(selector)] + arguments).joined(separator: ", ") + ")"
+  }
+}

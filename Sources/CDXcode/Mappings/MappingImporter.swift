@@ -1,0 +1,202 @@
+import CDModel
+import CDSchema
+
+/// Makes the rules of mapping files of Xcode's mapping models.
+struct MappingImporter {
+  let model: ManagedObjectModel
+  let history: HistoryImporter
+
+  struct Result {
+    var rules: [MappingRules] = []
+    /// What is remarked at the top of a file, by its name.
+    var notes: [String: String] = [:]
+    var diagnostics: [Diagnostic] = []
+  }
+
+  func rules(of files: [XcodeMappingFile]) -> Result {
+    var result = Result()
+    for file in files {
+      let place = SourceLocation(path: file.path, line: 1, column: 1)
+      do {
+        guard let archive = MappingArchive(try MarkupReader.read(file.contents)) else {
+          result.diagnostics.append(Diagnostic(.warning, at: place, "there is no mapping model in this file"))
+          continue
+        }
+        add(archive, file, to: &result)
+      } catch {
+        result.diagnostics.append(
+          Diagnostic(
+            .warning, at: SourceLocation(path: file.path, line: error.line, column: error.column),
+            "the mapping model cannot be read: \(error.message)"))
+      }
+    }
+    return result
+  }
+
+  private func add(_ archive: MappingArchive, _ file: XcodeMappingFile, to result: inout Result) {
+    let place = SourceLocation(path: file.path, line: 1, column: 1)
+    func number(_ name: String) -> Int? { model.versions.first { $0.label == name }?.number }
+    guard let source = number(archive.sourceVersion), let destination = number(archive.destinationVersion)
+    else {
+      // A folder may hold the mapping models of several models.
+      return
+    }
+    guard source != destination,
+      !result.rules.contains(where: { $0.source == source && $0.destination == destination })
+    else {
+      result.diagnostics.append(
+        Diagnostic(
+          .warning, at: place, "there is another mapping model for the same versions; this one is left out"))
+      return
+    }
+    guard let old = model.version(source), let new = model.version(destination) else { return }
+    var translation = MappingTranslation(
+      archive: archive, path: file.path, from: EntityGraph(old), to: EntityGraph(new),
+      rules: MappingRules(source: source, destination: destination))
+    translation.translate()
+    let name = MappingFile.name(from: source, to: destination)
+    result.rules.append(translation.rules)
+    let head =
+      "Imported from Xcode's mapping model for '\(archive.sourceVersion)' to '\(archive.destinationVersion)'."
+    result.notes[name] = ([head] + translation.notes).joined(separator: "\n")
+    result.diagnostics += translation.diagnostics
+  }
+}
+
+/// The rules of one mapping model.
+struct MappingTranslation {
+  let archive: MappingArchive
+  let path: String
+  let from: EntityGraph
+  let to: EntityGraph
+  var rules: MappingRules
+  var notes: [String] = []
+  var diagnostics: [Diagnostic] = []
+
+  init(archive: MappingArchive, path: String, from: EntityGraph, to: EntityGraph, rules: MappingRules) {
+    self.archive = archive
+    self.path = path
+    self.from = from
+    self.to = to
+    self.rules = rules
+  }
+
+  mutating func translate() {
+    for mapping in archive.entities {
+      guard let destination = mapping.destination else {
+        if let source = mapping.source, from.entity(source) != nil { rules.drops.append(source) }
+        continue
+      }
+      guard to.entity(destination) != nil else {
+        report(mapping, "there is no entity '\(destination)' in version \(rules.destination)")
+        continue
+      }
+      // One without a source makes no objects, but by code.
+      guard let source = mapping.source else {
+        if let policy = mapping.policy { custom(EntityRule(destination: destination), policy) }
+        continue
+      }
+      guard from.entity(source) != nil else {
+        report(mapping, "there is no entity '\(source)' in version \(rules.source)")
+        continue
+      }
+      add(mapping, source, destination)
+    }
+  }
+
+  private mutating func add(_ mapping: MappingArchive.EntityMapping, _ source: String, _ destination: String)
+  {
+    var rule = EntityRule(destination: destination)
+    if source != inferredSource(of: destination) { rule.source = source }
+    if mapping.name != "\(source)To\(destination)", NameRules.problem(with: mapping.name) == nil {
+      rule.name = mapping.name
+    }
+    if let text = mapping.filter {
+      if let filter = try? FetchPredicate(format: text),
+        !ExpressionChecker(graph: from).check(filter, on: source).hasErrors
+      {
+        rule.filter = filter
+      } else {
+        report(mapping, "the filter '\(text)' cannot be taken over")
+      }
+    }
+    for attribute in mapping.attributes { add(attribute, mapping, source, destination, &rule) }
+    for relationship in mapping.relationships {
+      addRelationship(relationship, mapping, source, destination, &rule)
+    }
+    if let policy = mapping.policy { return custom(rule, policy) }
+    if rule != EntityRule(destination: destination) { rules.entities.append(rule) }
+  }
+
+  private mutating func custom(_ rule: EntityRule, _ policy: String) {
+    var rule = rule
+    rule.isCustom = true
+    rules.entities.append(rule)
+    notes.append("\(rule.destination): Core Data's policy class was \(policy).")
+  }
+
+  private func inferredSource(of destination: String) -> String? {
+    to.entity(destination)?.renamedFrom ?? destination
+  }
+
+  // MARK: Properties
+
+  private mutating func add(
+    _ property: MappingArchive.PropertyMapping, _ mapping: MappingArchive.EntityMapping, _ source: String,
+    _ destination: String, _ rule: inout EntityRule
+  ) {
+    guard case .attribute(let attribute)? = to.property(property.name, of: destination) else { return }
+    if property.isUnreadable {
+      return report(mapping, "the expression for attribute '\(property.name)' cannot be read")
+    }
+    guard let text = property.value else { return }
+    // By default a property takes what has its name.
+    let path = text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
+    if path == property.name || path == attribute.renamedFrom { return }
+    guard let expression = try? ValueExpression(format: path) else {
+      return report(mapping, "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
+    }
+    let checked = ExpressionChecker(graph: from).check(expression, on: source)
+    guard !checked.hasErrors, checked.variables.isEmpty, checked.isStorable else {
+      return report(mapping, "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
+    }
+    rule.attributes.append(PropertyMapping(name: property.name, value: expression))
+  }
+
+  private mutating func addRelationship(
+    _ property: MappingArchive.PropertyMapping, _ mapping: MappingArchive.EntityMapping, _ source: String,
+    _ destination: String, _ rule: inout EntityRule
+  ) {
+    guard case .relationship(let relationship)? = to.property(property.name, of: destination) else { return }
+    var path = property.keyPath
+    if path == nil, let text = property.value {
+      // FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "AToB", $source.path)
+      guard text.hasPrefix("FUNCTION($manager, \"destinationInstancesFor"),
+        let comma = text.ranges(of: ", $source").last
+      else {
+        return report(
+          mapping, "the expression '\(text)' for relationship '\(property.name)' cannot be taken over")
+      }
+      path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
+    }
+    guard let text = path else { return }
+    let keys =
+      text == "$source"
+      ? "SELF" : text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
+    if keys == property.name || keys == relationship.renamedFrom { return }
+    guard let expression = try? ValueExpression(format: keys),
+      !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")
+    else {
+      return report(mapping, "the path '\(text)' for relationship '\(property.name)' cannot be taken over")
+    }
+    rule.relationships.append(PropertyMapping(name: property.name, value: expression))
+  }
+
+  private mutating func report(_ mapping: MappingArchive.EntityMapping, _ message: String) {
+    diagnostics.append(
+      Diagnostic(
+        .warning, at: SourceLocation(path: path, line: mapping.line, column: mapping.column),
+        "mapping '\(mapping.name)': \(message)"))
+    notes.append("Not taken over: of '\(mapping.name)', \(message).")
+  }
+}

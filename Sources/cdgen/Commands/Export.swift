@@ -1,0 +1,49 @@
+import ArgumentParser
+import CDModel
+import CDSchema
+import CDXcode
+
+/// `cdgen export`
+struct Export: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write a model as one of Xcode's.",
+    discussion: """
+      Makes a folder NAME.xcdatamodeld with a folder for each version. A model that was imported comes out as it was, \
+      but for the places in Xcode's editor. Nothing that exists is overwritten.
+
+        cdgen export Schemas/Library.cdmodel --output App/Library.xcdatamodeld
+      """)
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Option(name: .shortAndLong, help: "The folder to make: NAME.xcdatamodeld.", completion: .directory)
+  var output: String
+
+  func validate() throws {
+    if !ModelFolder.trimmed(output).hasSuffix(".xcdatamodeld") {
+      throw ValidationError("--output is a folder NAME.xcdatamodeld.")
+    }
+  }
+
+  func run() throws {
+    try reportingFailures {
+      let loaded = ModelLoader.load(folder: model)
+      guard let model = loaded.unprovenModel else {
+        ModelFolder.report(loaded.diagnostics)
+        throw ExitCode.failure
+      }
+      let exporter = XcodeExporter(model)
+      let folder = ModelFolder.trimmed(output)
+      for loss in exporter.losses { StandardError.write(line: "\(folder): warning: \(loss)") }
+      try FileSystem.makeFolder(FileSystem.folder(of: folder))
+      try FileSystem.makeNewFolder(folder)
+      for (name, text) in exporter.files.sorted(by: { $0.key < $1.key }) {
+        let path = FileSystem.join(folder, name)
+        try FileSystem.makeFolder(FileSystem.folder(of: path))
+        try OutputFile(path: path, contents: text).create()
+      }
+      print(folder)
+    }
+  }
+}

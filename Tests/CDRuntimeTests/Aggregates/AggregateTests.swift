@@ -1,0 +1,106 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Counts, sums and the like, by SQL and, where something is unsaved, in memory: the same.
+@Suite struct AggregateTests {
+  private let store: TemporaryStore
+  private let context: ManagedObjectContext
+
+  init() throws {
+    store = try TemporaryStore()
+    context = try store.freshContext()
+    let authors = ["Thoreau", "Ellery"].map { Author(name: $0, in: context) }
+    for number in 0..<10 {
+      let book = Book(
+        title: "T\(number % 4)", isbn: "\(number)", author: authors[number % 3 == 0 ? 1 : 0], in: context)
+      book.salesRank = number < 6 ? Int64(number * number) : nil
+      book.price = Decimal(number)
+      book.priority = number % 2 == 0 ? .low : .high
+    }
+    try context.save()
+  }
+
+  /// The answers with nothing unsaved, and with something that changes none of them.
+  private func bothWays<Answer: Equatable>(_ answer: () throws -> Answer) throws -> Answer {
+    let stored = try answer()
+    let books = try Book.objects(in: context)
+    books[0].title += ""
+    let pending = try answer()
+    #expect(context.hasChanges && stored == pending)
+    context.rollback()
+    return stored
+  }
+
+  @Test func typedTuplesHaveTheirValues() throws {
+    let (count, ranked, sum, average) = try Book.aggregate(
+      .count, .count(\.salesRank), .sum(\.salesRank), .average(\.salesRank), in: context)
+    #expect(count == 10 && ranked == 6 && sum == 55 && average == 55.0 / 6)
+    let (least, greatest, total) = try Book.aggregate(
+      .min(\.title), .max(\.price), .sum(\.price), where: \.price < 8, in: context)
+    #expect(least == "T0" && greatest == 7 && total == 28)
+    let (none, nothing, mean) = try Book.aggregate(
+      .count, .max(\.salesRank), .average(\.price), where: \.title == "none", in: context)
+    #expect(none == 0 && nothing == nil && mean == nil)
+  }
+
+  @Test func groupsComeInTheOrderOfTheirFirstObjects() throws {
+    let groups = try bothWays {
+      try Book.aggregate(by: \.priority, .count, .max(\.salesRank), in: context).map {
+        "\($0.key) \($0.values.0) \($0.values.1 ?? -1)"
+      }
+    }
+    #expect(groups == ["low 5 16", "high 5 25"])
+    let ranks = try Book.aggregate(by: \.salesRank, .count, in: context)
+    #expect(ranks.map(\.key) == [0, 1, 4, 9, 16, 25, nil] && ranks.map(\.values) == [1, 1, 1, 1, 1, 1, 4])
+  }
+
+  @Test func dictionariesHaveNamesAndMeetTheirCondition() throws {
+    var request = AggregateRequest<Book>([
+      .count(), .sum(of: "salesRank"), .average(of: "price", as: "usual"),
+    ])
+    request.groupBy = ["author.name", "title"]
+    let all = try bothWays { try context.aggregates(for: request) }
+    #expect(all.count == 8 && all.allSatisfy { $0.count == 5 })
+    request.having = try FetchPredicate(format: "author.name == $name AND count > 1 AND sum_salesRank >= 4")
+    request.variables["name"] = .value(.string("Thoreau"))
+    let some = try bothWays { try context.aggregates(for: request) }
+    #expect(some.map { $0["title"] } == ["T1", "T0"])
+    #expect(some.map { $0["sum_salesRank"] } == [26, 16])
+    #expect(some[0]["usual"] == .value(Decimal(3)))
+  }
+
+  @Test func unsavedChangesCount() throws {
+    let books = try Book.objects(in: context)
+    books[5].salesRank = 1000
+    context.delete(books[4])
+    let author = try #require(try Author.objects(in: context).first)
+    _ = Book(title: "New", isbn: "new", author: author, in: context)
+    let (count, sum, last) = try Book.aggregate(.count, .sum(\.salesRank), .max(\.title), in: context)
+    #expect(count == 10 && sum == 1014 && last == "T3")
+    var stored = AggregateRequest<Book>([.count(), .sum(of: "salesRank")])
+    stored.includesPendingChanges = false
+    #expect(try context.aggregates(for: stored) == [["count": 10, "sum_salesRank": 55]])
+  }
+
+  @Test func aSumBeyondInt64Throws() throws {
+    let books = try Book.objects(in: context)
+    books[0].salesRank = .max
+    for _ in 0..<2 {
+      #expect(throws: FetchError.self) { try Book.aggregate(.sum(\.salesRank), in: context) }
+      try context.save()
+    }
+  }
+
+  @Test func whatHasNoAnswerIsRefused() throws {
+    #expect(throws: FetchError.notAValue(entity: "Book", key: "reviews")) {
+      try context.aggregates(for: AggregateRequest<Book>([.count(of: "reviews")]))
+    }
+    #expect(throws: FetchError.self) {
+      try context.aggregates(for: AggregateRequest<Book>([.sum(of: "title")]))
+    }
+    #expect(throws: FetchError.self) {
+      try context.aggregates(for: AggregateRequest<Book>([.sum(of: "nothing")]))
+    }
+  }
+}

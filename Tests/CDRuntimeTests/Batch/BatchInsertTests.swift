@@ -1,0 +1,171 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Rows that are inserted without objects are what objects would have been.
+@Suite struct BatchInsertTests {
+  private let store: TemporaryStore
+  private let context: ManagedObjectContext
+  private let author: Author
+
+  private struct Record {
+    let title: String
+    let isbn: String
+    let rank: Int64?
+
+    init(_ title: String, _ isbn: String, _ rank: Int64?) {
+      self.title = title
+      self.isbn = isbn
+      self.rank = rank
+    }
+  }
+
+  init() throws {
+    store = try TemporaryStore()
+    context = try store.freshContext()
+    author = Author(name: "Thoreau", in: context)
+    try context.save()
+  }
+
+  private func request(
+    _ records: some Sequence<Record>
+  ) -> BatchInsertRequest<Book> {
+    let id = author.objectID
+    return BatchInsertRequest(
+      records,
+      columns: [
+        .set(\.title) { $0.title }, .set(\.isbn) { $0.isbn }, .set(\.salesRank) { $0.rank },
+        .set(\.author) { _ in id },
+        .set("uuid") { _ in .value(UUID()) },
+      ])
+  }
+
+  @Test func rowsHaveTheirValuesDefaultsAndReferences() throws {
+    let result = try context.execute(
+      request((1...1000).lazy.map { Record("Volume \($0)", "\($0)", $0 % 2 == 0 ? nil : Int64($0)) }))
+    #expect(result.count == 1000 && result.changes.inserted.count == 1000)
+    #expect(result.changes.updated.isEmpty && result.changes.deleted.isEmpty)
+    let other = try store.freshContext()
+    let books = try Book.objects(in: other)
+    #expect(books.map(\.objectID) == Array(result.changes.inserted))
+    #expect(books.map(\.title) == (1...1000).map { "Volume \($0)" })
+    for (number, book) in books.enumerated() {
+      #expect(book.salesRank == (number % 2 == 0 ? Int64(number + 1) : nil))
+    }
+    #expect(books.allSatisfy { $0.price == Decimal(string: "9.99") && $0.priority == .normal })
+    #expect(books.allSatisfy { abs($0.added.timeIntervalSinceNow) < 60 && $0.reviewCount == 0 })
+    #expect(try Author.objects(in: other)[0].publications.count == 1000)
+    // A context that has read the author before learns of them too.
+    #expect(author.publications.count == 1000)
+  }
+
+  @Test func aNewObjectNeverHasAKeyOfTheBatch() throws {
+    let before = Author(name: "before", in: context)
+    let result = try context.execute(
+      BatchInsertRequest<Author>((1...10).map(String.init), columns: [.set(\.name) { $0 }]))
+    let after = Author(name: "after", in: context)
+    try context.save()
+    let other = Author(name: "other", in: try store.freshContext())
+    for object in [before, after, other] { #expect(!result.changes.inserted.contains(object.objectID)) }
+    #expect(try Author.count(in: context) == 13)
+  }
+
+  @Test func everyBrokenRuleIsNamedWithItsRowAndNothingIsWritten() throws {
+    var mistakes: [BatchMistake] = []
+    do {
+      try context.execute(
+        BatchInsertRequest<Review>([1, 0, 5, 6] as [Int16], columns: [.set(\.stars) { $0 }]))
+    } catch BatchError.invalid(let found) {
+      mistakes = found
+    }
+    #expect(
+      mistakes.map(\.row) == [1, 3]
+        && mistakes.allSatisfy { $0.property == "stars" && $0.reason == .outOfRange })
+    #expect(try Review.count(in: context) == 0)
+    #expect(throws: BatchError.self) {
+      try context.execute(BatchInsertRequest<Book>(["a"], columns: [.set(\.title) { $0 }]))
+    }
+  }
+
+  @Test func aRowWithTakenUniqueValuesIsRefusedKeptOrUpdatesTheOther() throws {
+    try context.execute(request([Record("A", "1", 1)]))
+    #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: 1)) {
+      try context.execute(request([Record("B", "2", 2), Record("C", "1", 3)]))
+    }
+    #expect(try Book.count(in: context) == 1)
+    var keeping = request([Record("B", "2", 2), Record("C", "1", 3)])
+    keeping.uniqueness = .keep
+    let kept = try context.execute(keeping)
+    #expect(kept.count == 1 && kept.changes.inserted.count == 1)
+    #expect(try Book.objects(in: context).map(\.title) == ["A", "B"])
+    var updating = request([Record("D", "1", nil), Record("E", "3", 3)])
+    updating.uniqueness = .update
+    let updated = try context.execute(updating)
+    #expect(updated.count == 2 && updated.changes.inserted.count == 1 && updated.changes.updated.count == 1)
+    #expect(try Book.objects(in: context).map(\.title) == ["D", "B", "E"])
+    #expect(try Book.object(isbn: "1", in: context)?.salesRank == nil)
+  }
+
+  @Test func dictionariesDoWhereThereIsNoClass() throws {
+    let rows: [[String: FetchedValue]] = [
+      ["title": "A", "isbn": "1", "author": .object(author.objectID), "uuid": .value(UUID())],
+      [
+        "title": "B", "isbn": "2", "author": .object(author.objectID), "uuid": .value(UUID()), "price": 5,
+        "shippedTo": .attribute(.composite(["street": .string("Main"), "city": .null])),
+      ],
+    ]
+    try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Book", rows: rows))
+    let books = try Book.objects(in: context)
+    #expect(books.map(\.price) == [Decimal(string: "9.99"), 5])
+    #expect(books.map(\.shippedTo) == [nil, Address(street: "Main")])
+    #expect(throws: PropertyError.unknownKey(entity: "Tag", key: "nam")) {
+      try context.execute(
+        BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "nam": "b"]]))
+    }
+    #expect(throws: BatchError.notWritable(entity: "Tag", key: "books")) {
+      try context.execute(
+        BatchInsertRequest<ManagedObject>(entityName: "Tag", rows: [["name": "a", "books": nil]]))
+    }
+    #expect(throws: FetchError.abstractEntity("Publication")) {
+      try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Publication", rows: []))
+    }
+  }
+
+  @Test func rowsGoBehindTheOthersOfAnOrderedRelationshipAndCountInDerivedAttributes() throws {
+    try context.execute(request([Record("A", "1", nil)]))
+    let book = try #require(try Book.objects(in: context).first)
+    let first = Review(stars: 1, in: context)
+    book.addToReviews(first)
+    try context.save()
+    let id = book.objectID
+    let result = try context.execute(
+      BatchInsertRequest<Review>(
+        [2, 3, 4] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in id }]))
+    #expect(result.changes.updated.contains(id))
+    #expect(book.reviews.map(\.stars) == [1, 2, 3, 4])
+    #expect(book.reviewCount == 4)
+    #expect(throws: BatchError.self) {
+      try context.execute(
+        BatchInsertRequest<Review>(
+          repeatElement(1, count: 497), columns: [.set(\.stars) { $0 }, .set(\.book) { _ in id }]))
+    }
+    #expect(book.reviews.count == 4)
+  }
+
+  @Test func aReferenceThatLeadsNowhereIsRefused() throws {
+    let gone = Book(title: "A", isbn: "1", author: author, in: context).objectID
+    context.rollback()
+    #expect(throws: BatchError.danglingReferences(entity: "Review")) {
+      try context.execute(
+        BatchInsertRequest<Review>(
+          [1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in gone }]))
+    }
+    let wrong = author.objectID
+    #expect(throws: PropertyError.self) {
+      try context.execute(
+        BatchInsertRequest<Review>(
+          [1] as [Int16], columns: [.set(\.stars) { $0 }, .set(\.book) { _ in wrong }]))
+    }
+    #expect(try Review.count(in: context) == 0)
+  }
+}

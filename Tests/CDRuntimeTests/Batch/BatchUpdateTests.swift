@@ -1,0 +1,125 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Values that are set without objects are what objects would have been given.
+@Suite struct BatchUpdateTests {
+  private let store: TemporaryStore
+  private let context: ManagedObjectContext
+  private let author: Author
+  private let books: [Book]
+
+  init() throws {
+    store = try TemporaryStore()
+    let context = try store.freshContext()
+    let author = Author(name: "Thoreau", in: context)
+    books = (0..<10).map { number in
+      let book = Book(title: "T\(number)", isbn: "\(number)", author: author, in: context)
+      book.salesRank = number < 5 ? Int64(number) : nil
+      return book
+    }
+    try context.save()
+    self.context = context
+    self.author = author
+  }
+
+  @Test func valuesAreSetAndAnnouncedAndVersionsRise() throws {
+    let result = try context.execute(
+      BatchUpdateRequest<Book>(
+        where: \.salesRank < 3, set: [.set(\.price, to: 1), .set(\.priority, to: .high)]))
+    #expect(result.count == 3)
+    #expect(result.changes == ObjectChanges(updated: ManagedObjectIDs(books[0..<3].map(\.objectID))))
+    #expect(try Book.fetch(where: \.price == 1, in: context) == Array(books[0..<3]))
+    #expect(books[0].priority == .high && books[3].priority == .normal)
+    // The rows are known: a change is no conflict.
+    books[0].title = "W"
+    try context.save()
+  }
+
+  @Test func anObjectWithChangesConflictsAtItsSave() throws {
+    books[0].title = "Mine"
+    try context.execute(BatchUpdateRequest<Book>(set: [.set(\.price, to: 1)]))
+    #expect(
+      throws: SaveError.conflict([
+        SaveConflict(reason: .changed, objectID: books[0].objectID, keys: ["price"])
+      ])
+    ) {
+      try context.save()
+    }
+  }
+
+  @Test func calculationsReadTheValuesFromBefore() throws {
+    try context.execute(
+      BatchUpdateRequest<Book>(
+        FetchRequest(where: { $0.salesRank != nil }),
+        set: [
+          .set("title", to: try ValueExpression(format: "title + '!'")),
+          .set(\.salesRank, to: { $0.salesRank * 2 }),
+        ]))
+    #expect(books.map(\.title).prefix(6) == ["T0!", "T1!", "T2!", "T3!", "T4!", "T5"])
+    #expect(books.map(\.salesRank).prefix(6) == [0, 2, 4, 6, 8, nil])
+    // Over the objects of others, of which some are in the batch.
+    try context.execute(
+      BatchUpdateRequest<Book>(
+        FetchRequest(entityName: "Book"),
+        set: [
+          .set("salesRank", to: try ValueExpression(format: "author.publications.@count + (salesRank ?? 0)"))
+        ]))
+    #expect(books.map(\.salesRank).prefix(6) == [10, 12, 14, 16, 18, 10])
+  }
+
+  @Test func aResultThatDoesNotFitIsRefusedWithItsObject() throws {
+    books[4].salesRank = .max
+    try context.save()
+    #expect(throws: FetchError.self) {
+      try context.execute(BatchUpdateRequest<Book>(set: [.set(\.salesRank, to: { $0.salesRank + 1 })]))
+    }
+    do {
+      try context.execute(
+        BatchUpdateRequest<Book>(
+          FetchRequest(entityName: "Book"),
+          set: [.set("price", to: try ValueExpression(format: "salesRank - 2"))]))
+      Issue.record("prices below 0 are refused")
+    } catch BatchError.invalid(let mistakes) {
+      #expect(mistakes.first?.objectID == books[0].objectID && mistakes.first?.reason == .outOfRange)
+      #expect(mistakes.contains { $0.objectID == books[5].objectID && $0.reason == .missingValue })
+    }
+    #expect(books.allSatisfy { $0.price == Decimal(string: "9.99") })
+  }
+
+  @Test func referencesAreSetWithTheirOrderAndDerivedAttributes() throws {
+    let reviews = ([1, 2, 3, 4] as [Int16]).map { Review(stars: $0, in: context) }
+    for review in reviews { books[0].addToReviews(review) }
+    books[1].addToReviews(Review(stars: 5, in: context))
+    try context.save()
+    #expect(books[0].reviewCount == 4)
+    let target = books[1].objectID
+    let result = try context.execute(
+      BatchUpdateRequest<Review>(where: \.stars <= 2, set: [.set(\.book, to: target)]))
+    #expect(
+      result.count == 2 && result.changes.updated.contains(books[0].objectID)
+        && result.changes.updated.contains(target))
+    #expect(books[0].reviews.map(\.stars) == [3, 4] && books[1].reviews.map(\.stars) == [5, 1, 2])
+    #expect(books[0].reviewCount == 2 && books[1].reviewCount == 3)
+  }
+
+  @Test func aConditionBeyondSQLChoosesTheSameObjects() throws {
+    let odd = try FetchPredicate(format: "title MATCHES 'T[13579]' AND title.length == 2")
+    #expect(
+      try context.execute(BatchUpdateRequest<Book>(FetchRequest(where: odd), set: [.set(\.price, to: 2)]))
+        .count == 5)
+    #expect(try Book.fetch(where: \.price == 2, in: context).map(\.isbn) == ["1", "3", "5", "7", "9"])
+    var two = FetchRequest<Book>()
+    two.sortKeys = [SortKey("title", ascending: false)]
+    two.limit = 2
+    #expect(try context.execute(BatchUpdateRequest(two, set: [.set(\.price, to: 3)])).count == 2)
+    #expect(try Book.fetch(where: \.price == 3, in: context).map(\.isbn) == ["8", "9"])
+  }
+
+  @Test func takenUniqueValuesAreRefused() throws {
+    #expect(throws: BatchError.notUnique(entity: "Book", properties: ["isbn"], row: nil)) {
+      try context.execute(BatchUpdateRequest<Book>(set: [.set(\.isbn, to: "1")]))
+    }
+    #expect(Set(books.map(\.isbn)).count == 10)
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Large values of stores that are no SQLite files are files beside them, too.
+@Suite struct FileStoreExternalDataTests {
+  private static let model = ManagedObjectModel(
+    name: "Albums", id: UUID(uuidString: "0D5B1C0E-2B7A-4C58-9E7B-1E2D3C4B5A69") ?? UUID(),
+    versions: [
+      ModelVersion(
+        number: 1,
+        entities: [
+          EntityDescription(
+            name: "Photo",
+            attributes: [
+              AttributeDescription(name: "pixels", type: .data, isOptional: true, storesExternally: true)
+            ])
+        ])
+    ], currentVersionNumber: 1)
+
+  @Test(arguments: StoreKind.whole) func largeValuesAreFiles(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let folder = fixture.folder.appending(path: "store.cdstore-external")
+    func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+    let large = Data(repeating: 7, count: 100_000)
+    let location = kind.location(fixture.url)
+    let id = try {
+      let coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      let context = ManagedObjectContext(coordinator)
+      let photo = try context.insert(entityNamed: "Photo")
+      try photo.setValue(.attribute(.data(large)), forKey: "pixels")
+      let small = try context.insert(entityNamed: "Photo")
+      try small.setValue(.attribute(.data(Data([1, 2, 3]))), forKey: "pixels")
+      try context.save()
+      return photo.objectID
+    }()
+    #expect(names().count == 1)
+    let size = try Data(contentsOf: fixture.url).count
+    #expect(size < 50_000)
+    try {
+      let coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      let context = ManagedObjectContext(coordinator)
+      let photo = try context.existingObject(with: id)
+      #expect(try photo.value(forKey: "pixels") == .attribute(.data(large)))
+      let copy = fixture.folder.appending(path: "copy")
+      try PersistentStoreCoordinator.copyPersistentStore(
+        at: fixture.url, to: .xml(copy), formats: [JSONStoreFormat()])
+      let copied = ManagedObjectContext(try PersistentStoreCoordinator(model: Self.model, at: .xml(copy)))
+      #expect(try copied.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
+      try photo.setValue(.attribute(.null), forKey: "pixels")
+      try context.save()
+      withExtendedLifetime(copied) {}
+    }()
+    // The next opening finds that no row has it any more.
+    _ = try PersistentStoreCoordinator(model: Self.model, at: location)
+    #expect(names().isEmpty)
+  }
+}

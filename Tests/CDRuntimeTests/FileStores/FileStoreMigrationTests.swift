@@ -1,0 +1,174 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// Stores that are no SQLite files are migrated by the same steps.
+@Suite struct FileStoreMigrationTests {
+  private static let first = MigrationFixture.version(
+    1,
+    [
+      entity(
+        "Person", [attribute("name", .string), attribute("age", .int32, isOptional: true)],
+        relationships: [toMany("pets", "Pet", inverse: "owner", isOrdered: true)]),
+      entity("Pet", [attribute("name", .string)], relationships: [toOne("owner", "Person", inverse: "pets")]),
+    ])
+
+  /// What SQLite does in place, and what takes a new file.
+  private static let seconds: [(name: String, version: ModelVersion)] = [
+    (
+      "in place",
+      MigrationFixture.version(
+        2,
+        [
+          entity(
+            "Person",
+            [
+              attribute("name", .string), attribute("age", .int32, isOptional: true),
+              attribute("note", .string, .string("x")),
+            ],
+            relationships: [toMany("pets", "Pet", inverse: "owner", isOrdered: true)]),
+          entity(
+            "Pet", [attribute("name", .string)], relationships: [toOne("owner", "Person", inverse: "pets")]),
+        ])
+    ),
+    (
+      "beside",
+      MigrationFixture.version(
+        2,
+        [
+          entity("Being", isAbstract: true, [attribute("name", .string)]),
+          entity(
+            "Person", parent: "Being", [attribute("age", .int64, isOptional: true)],
+            relationships: [toMany("pets", "Pet", inverse: "owner", isOrdered: true)]),
+          entity("Pet", parent: "Being", relationships: [toOne("owner", "Person", inverse: "pets")]),
+        ])
+    ),
+  ]
+
+  private func create(_ fixture: MigrationFixture, _ kind: StoreKind) throws -> [URL] {
+    try fixture.using(MigrationFixture.model([Self.first])) {
+      $0.location = kind.location(fixture.url)
+    } body: {
+      context in
+      var uris: [URL] = []
+      for number in 1...3 {
+        let person = try context.insert(entityNamed: "Person")
+        try person.setValue(.attribute(.string("p\(number)")), forKey: "name")
+        try person.setValue(.attribute(.int(Int64(number))), forKey: "age")
+        let pets = try (1...2).map { place in
+          let pet = try context.insert(entityNamed: "Pet")
+          try pet.setValue(.attribute(.string("pet \(number).\(place)")), forKey: "name")
+          return pet
+        }
+        try person.setValue(.objects(pets.reversed()), forKey: "pets")
+        uris.append(person.objectID.uriRepresentation)
+      }
+      return uris
+    }
+  }
+
+  private func check(
+    _ fixture: MigrationFixture, _ kind: StoreKind, _ model: ManagedObjectModel, _ uris: [URL],
+    keepsBackup: Bool = false
+  ) throws {
+    try fixture.using(model) {
+      $0.location = kind.location(fixture.url)
+      $0.keepsBackup = keepsBackup
+    } body: { context in
+      for (place, uri) in uris.enumerated() {
+        let id = try #require(context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri))
+        let person = try context.existingObject(with: id)
+        #expect(try person.value(forKey: "name") == .attribute(.string("p\(place + 1)")))
+        #expect(try person.value(forKey: "age") == .attribute(.int(Int64(place + 1))))
+        let pets = try person.value(forKey: "pets").objects.map { try $0.value(forKey: "name").attribute }
+        #expect(pets == [.string("pet \(place + 1).2"), .string("pet \(place + 1).1")])
+      }
+      #expect(try context.persistentStoreCoordinator.verify().isEmpty)
+    }
+  }
+
+  @Test(arguments: StoreKind.whole, [0, 1]) func anOldStoreIsMigrated(_ kind: StoreKind, _ way: Int) throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, kind)
+    let old = try fixture.bytes()
+    let model = MigrationFixture.model([Self.first, Self.seconds[way].version])
+    var refusing = PersistentStoreDescription(kind.location(fixture.url))
+    refusing.migratesStoreAutomatically = false
+    #expect(throws: StoreError.needsMigration(fixture.url, model: "Matrix", from: 1, to: 2)) {
+      try PersistentStoreCoordinator(model: model, stores: [refusing])
+    }
+    try check(fixture, kind, model, uris)
+    // The old one stays until the new one has been opened once.
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-before-1"])
+    #expect(try Data(contentsOf: fixture.folder.appending(path: "store.cdstore-before-1")) == old)
+    let metadata = try PersistentStoreCoordinator.metadata(
+      forStoreAt: fixture.url, formats: [JSONStoreFormat()])
+    #expect(metadata.modelVersion.number == 2)
+    try check(fixture, kind, model, uris)
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
+  @Test func aBackupStaysWhereItIsAskedFor() throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, .xml)
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    for _ in 0..<2 { try check(fixture, .xml, model, uris, keepsBackup: true) }
+    #expect(fixture.files == ["store.cdstore", "store.cdstore-before-1"])
+  }
+
+  @Test(arguments: [StoreKind.xml, .binary], [0, 1])
+  func aMigrationThatFailsAnywhereLeavesTheOldStore(_ kind: StoreKind, _ way: Int) throws {
+    struct Fault: Error {}
+    final class Count: @unchecked Sendable { var left = 0 }
+    let model = MigrationFixture.model([Self.first, Self.seconds[way].version])
+    var points = 0
+    while true {
+      let fixture = try MigrationFixture()
+      let uris = try create(fixture, kind)
+      let old = try fixture.bytes()
+      let count = Count()
+      count.left = points
+      var failed = false
+      do {
+        let hook: @Sendable (String) throws -> Void = { _ in
+          if count.left == 0 { throw Fault() }
+          count.left -= 1
+        }
+        try MigrationFaults.$hook.withValue(hook) {
+          try fixture.open(model) { $0.location = kind.location(fixture.url) }
+        }
+      } catch { failed = true }
+      guard failed else { break }
+      points += 1
+      #expect(try fixture.bytes() == old, "after \(points) steps")
+      try check(fixture, kind, model, uris)
+    }
+    #expect(points > 5)
+  }
+
+  @Test(arguments: [StoreKind.xml, .binary]) func aMigrationIsRehearsed(_ kind: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    _ = try create(fixture, kind)
+    let old = try fixture.bytes()
+    let model = MigrationFixture.model([Self.first, Self.seconds[1].version])
+    let report = try MigrationRehearsal(
+      PersistentStoreDescription(kind.location(fixture.url)), model: model
+    ).run()
+    #expect(report.succeeds)
+    #expect(try fixture.bytes() == old && fixture.files == ["store.cdstore"])
+  }
+
+  @Test func whatAKilledMigrationLeftIsRemoved() throws {
+    let fixture = try MigrationFixture()
+    let uris = try create(fixture, .xml)
+    for name in ["-migrating", "-migrating2", "-migrating-before-1", "-saving"] {
+      try Data("half".utf8).write(to: fixture.folder.appending(path: "store.cdstore\(name)"))
+    }
+    // The switch had begun: the backup is the store itself.
+    try FileManager.default.linkItem(
+      at: fixture.url, to: fixture.folder.appending(path: "store.cdstore-before-1"))
+    try check(fixture, .xml, MigrationFixture.model([Self.first]), uris)
+    #expect(fixture.files == ["store.cdstore"])
+  }
+}

@@ -1,0 +1,152 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// What has been saved can be asked for, followed, and forgotten.
+@Suite struct HistoryTests {
+  private let store: TemporaryStore
+  private let container: PersistentContainer
+  private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+  init() throws {
+    store = try TemporaryStore()
+    container = try store.container()
+  }
+
+  private func saveTag(_ name: String, author: String? = nil, in container: PersistentContainer) throws
+    -> ManagedObjectID
+  {
+    let context = container.newContext()
+    context.transactionAuthor = author
+    let tag = Tag(name: name, in: context)
+    try context.save()
+    return tag.objectID
+  }
+
+  @Test func theHistoryTellsEverySaveAfterAToken() throws {
+    let first = try saveTag("a", in: container)
+    let token = try coordinator.currentHistoryToken()
+    let second = try saveTag("b", author: "import", in: store.container())
+    let context = container.newContext()
+    context.delete(try context.existingObject(with: first))
+    try #require(try context.existingObject(with: second) as? Tag).name = "c"
+    try context.save()
+    let kept = try JSONDecoder().decode(HistoryToken.self, from: JSONEncoder().encode(token))
+    let transactions = try coordinator.history(after: kept)
+    #expect(
+      transactions.map(\.changes) == [
+        ObjectChanges(inserted: ManagedObjectIDs([second])),
+        ObjectChanges(updated: ManagedObjectIDs([second]), deleted: ManagedObjectIDs([first])),
+      ])
+    #expect(transactions.map(\.author) == ["import", nil] && transactions.map(\.isOwn) == [false, true])
+    #expect(transactions.last?.token == (try coordinator.currentHistoryToken()))
+    #expect(try coordinator.history(after: transactions[0].token).count == 1)
+    #expect(try coordinator.history(author: "import").count == 1)
+    #expect(try coordinator.history(limit: 2).count == 2)
+    #expect(try coordinator.history().count == 3)
+  }
+
+  @Test func aTokenFromBeforeAPurgeIsRefused() throws {
+    _ = try saveTag("a", in: container)
+    let token = try coordinator.currentHistoryToken()
+    _ = try saveTag("b", in: container)
+    let later = try coordinator.currentHistoryToken()
+    _ = try saveTag("c", in: container)
+    try coordinator.purgeHistory(upTo: later)
+    #expect(try coordinator.history(after: later).count == 1)
+    #expect(throws: HistoryError.expiredToken(storeID: coordinator.storeIDs[0])) {
+      try coordinator.history(after: token)
+    }
+    try coordinator.purgeHistory(before: .distantFuture)
+    #expect(try coordinator.history().count == 1)
+    _ = try saveTag("d", in: container)
+    #expect(try coordinator.history().count == 2)
+  }
+
+  @Test func aContextThatHasNotSeenWhatIsPurgedReadsEverythingAnew() throws {
+    let id = try saveTag("a", in: container)
+    let context = container.newContext()
+    let tag = try #require(try context.existingObject(with: id) as? Tag)
+    let other = try store.container()
+    let writer = other.newContext()
+    try #require(try writer.existingObject(with: id) as? Tag).name = "b"
+    try writer.save()
+    _ = try saveTag("c", in: other)
+    try other.persistentStoreCoordinator.purgeHistory(before: .distantFuture)
+    #expect(try Tag.count(in: context) == 2)
+    #expect(tag.name == "b")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
+    let stream = try coordinator.changes()
+    let own = try saveTag("a", in: container)
+    let foreign = try saveTag("b", in: store.container())
+    var told: [HistoryTransaction] = []
+    for try await transaction in stream {
+      told.append(transaction)
+      if told.count == 2 { break }
+    }
+    #expect(told.map(\.changes.inserted) == [ManagedObjectIDs([own]), ManagedObjectIDs([foreign])])
+    #expect(told.map(\.isOwn) == [true, false])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aStoreInMemoryTellsOfItsSavesToo() async throws {
+    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let stream = try container.persistentStoreCoordinator.changes()
+    let id = try saveTag("a", in: container)
+    for try await transaction in stream {
+      #expect(transaction.changes == ObjectChanges(inserted: ManagedObjectIDs([id])))
+      break
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aContextTellsOfItsSavesAndOfWhatItMerges() async throws {
+    let context = container.newContext()
+    let changes = context.changes
+    let tag = Tag(name: "a", in: context)
+    try context.save()
+    let other = container.newContext()
+    try #require(try other.existingObject(with: tag.objectID) as? Tag).name = "b"
+    let second = Tag(name: "c", in: other)
+    try other.save()
+    _ = try Tag.objects(in: context)
+    context.delete(tag)
+    try context.save()
+    var told: [ObjectChanges] = []
+    for await change in changes {
+      told.append(change)
+      if told.count == 3 { break }
+    }
+    let id = ManagedObjectIDs([tag.objectID])
+    #expect(
+      told == [
+        ObjectChanges(inserted: id),
+        ObjectChanges(inserted: ManagedObjectIDs([second.objectID]), refreshed: id),
+        ObjectChanges(deleted: id),
+      ])
+  }
+
+  @MainActor @Test(.timeLimit(.minutes(1)))
+  func theViewContextMergesByItselfWhereItIsToldTo() async throws {
+    let id = try saveTag("a", in: container)
+    let tag = try #require(try container.viewContext.existingObject(with: id) as? Tag)
+    #expect(tag.name == "a")
+    container.automaticallyMergesChangesFromParent = true
+    #expect(container.automaticallyMergesChangesFromParent)
+    let changes = container.viewContext.changes
+    try await container.performBackgroundTask { context in
+      try (context.existingObject(with: id) as? Tag)?.name = "b"
+      try context.save()
+    }
+    for await change in changes {
+      #expect(change.refreshed == ManagedObjectIDs([id]))
+      break
+    }
+    #expect(tag.name == "b")
+    container.automaticallyMergesChangesFromParent = false
+    #expect(!container.automaticallyMergesChangesFromParent)
+  }
+}

@@ -1,0 +1,150 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Results that follow changes are what a fetch gives, and each diff leads from the old ones to the new.
+@Suite struct FetchedResultsControllerTests {
+  private let store: TemporaryStore
+  private let context: ManagedObjectContext
+  private let other: ManagedObjectContext
+
+  init() throws {
+    store = try TemporaryStore()
+    context = try store.freshContext()
+    other = try store.freshContext()
+  }
+
+  private func request() -> FetchRequest<Tag> {
+    var request = FetchRequest<Tag>(where: \.name != "none")
+    request.sortKeys = [SortKey("name", ascending: false)]
+    return request
+  }
+
+  /// What a list does with a diff.
+  private func apply(_ diff: FetchedResultsDiff, to old: [[ManagedObjectID]], _ new: [[ManagedObjectID]])
+    -> [[ManagedObjectID]]
+  {
+    var list = old
+    for index in (diff.deletions + diff.moves.map(\.from)).sorted(by: >) {
+      list[index.section].remove(at: index.item)
+    }
+    for section in diff.deletedSections.sorted(by: >) {
+      #expect(list[section].isEmpty)
+      list.remove(at: section)
+    }
+    for section in diff.insertedSections { list.insert([], at: section) }
+    for index in (diff.insertions + diff.moves.map(\.to)).sorted() {
+      list[index.section].insert(new[index.section][index.item], at: index.item)
+    }
+    return list
+  }
+
+  @Test func savesAndMergesAreFollowed() async throws {
+    let (a, c) = (Tag(name: "a", in: context), Tag(name: "c", in: context))
+    try context.save()
+    let results = try FetchedResultsController(request(), in: context)
+    let diffs = results.diffs
+    #expect(results.fetchedObjects == [c, a] && results.sections.count == 1)
+    let b = Tag(name: "b", in: context)
+    #expect(results.fetchedObjects == [c, a])
+    try context.save()
+    #expect(results.fetchedObjects == [c, b, a] && results.index(of: a) == FetchedIndex(section: 0, item: 2))
+    try #require(try other.existingObject(with: c.objectID) as? Tag).name = "A"
+    other.delete(try other.existingObject(with: b.objectID))
+    try other.save()
+    _ = try Author.objects(in: context)
+    #expect(results.fetchedObjects == [a, c])
+    #expect(
+      results.object(at: FetchedIndex(section: 0, item: 1)) == c
+        && results.object(at: FetchedIndex(section: 1, item: 0)) == nil)
+    var told: [FetchedResultsDiff] = []
+    for await diff in diffs {
+      told.append(diff)
+      if told.count == 2 { break }
+    }
+    #expect(told[0].insertions == [FetchedIndex(section: 0, item: 1)] && told[0].moves == [])
+    #expect(told[1].deletions == [FetchedIndex(section: 0, item: 1)] && told[1].moves.count == 1)
+    #expect(told[1].updates == [FetchedIndex(section: 0, item: 1)])
+  }
+
+  @Test func unsavedChangesCountWhenAskedFor() throws {
+    let results = try FetchedResultsController(request(), in: context)
+    let tag = Tag(name: "a", in: context)
+    #expect(try results.update().insertions.count == 1)
+    #expect(results.fetchedObjects == [tag])
+    context.rollback()
+    #expect(try results.update().deletions.count == 1)
+    #expect(try results.update().isEmpty)
+  }
+
+  @Test func aSectionIsAnAttribute() throws {
+    #expect(throws: FetchError.notAValue(entity: "Tag", key: "books")) {
+      try FetchedResultsController(request(), sectionKeyPath: "books", in: context)
+    }
+    #expect(throws: FetchError.self) {
+      try FetchedResultsController(request(), sectionKeyPath: "nothing", in: context)
+    }
+  }
+
+  @Test(arguments: 1...6)
+  func afterAnyChangeTheResultsAreThoseOfAFetch(seed: UInt64) throws {
+    var random = SplitMix(seed: seed)
+    let author = Author(name: "Thoreau", in: context)
+    try context.save()
+    var request = FetchRequest<Book>(where: { $0.salesRank != 3 })
+    request.sortKeys = [SortKey("priority"), SortKey("title", ascending: false)]
+    let results = try FetchedResultsController(request, sectionKeyPath: "priority", in: context)
+    var number = 0
+    for _ in 0..<60 {
+      let isOwn = Bool.random(using: &random)
+      let worker = isOwn ? context : other
+      let books = try Book.objects(in: worker)
+      for _ in 0..<Int.random(in: 1...5, using: &random) {
+        let book = books.filter { !$0.isDeleted }.randomElement(using: &random)
+        switch (Int.random(in: 0...4, using: &random), book) {
+        case (0, let book?): worker.delete(book)
+        case (1, let book?): book.priority = [.low, .normal, .high].randomElement(using: &random) ?? .low
+        case (2, let book?): book.title = String(Int.random(in: 0...9, using: &random))
+        case (3, let book?): book.salesRank = Int64.random(in: 2...4, using: &random)
+        default:
+          number += 1
+          let same = try #require(try worker.existingObject(with: author.objectID) as? Author)
+          let new = Book(title: "\(number % 10)", isbn: "\(number)", author: same, in: worker)
+          new.priority = [.low, .normal, .high].randomElement(using: &random) ?? .low
+        }
+      }
+      try worker.save()
+      var sorted = request
+      sorted.sortKeys = [SortKey("priority"), SortKey("title", ascending: false)]
+      // A fetch learns of what the other has saved, and with it the results do.
+      let fetched = try context.fetch(sorted)
+      #expect(results.fetchedObjects == fetched)
+      for section in results.sections {
+        #expect(
+          section.objects.allSatisfy { section.value == .value($0.priority) } && !section.objects.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: 1...20)
+  func everyDiffLeadsToTheNewResults(seed: UInt64) throws {
+    var random = SplitMix(seed: seed)
+    let author = Author(name: "Thoreau", in: context)
+    let books = (0..<12).map { Book(title: "\($0)", isbn: "\($0)", author: author, in: context) }
+    try context.save()
+    var request = FetchRequest<Book>(where: { $0.salesRank != 3 })
+    request.sortKeys = [SortKey("title", options: .caseInsensitive)]
+    let results = try FetchedResultsController(request, sectionKeyPath: "priority", in: context)
+    for _ in 0..<30 {
+      let old = results.sections.map { $0.objects.map(\.objectID) }
+      for book in books.shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random)) {
+        book.priority = [.low, .normal, .high].randomElement(using: &random) ?? .low
+        book.title = String(Int.random(in: 0...20, using: &random))
+        book.salesRank = Int64.random(in: 2...4, using: &random)
+      }
+      let diff = try results.update()
+      let new = results.sections.map { $0.objects.map(\.objectID) }
+      #expect(apply(diff, to: old, new) == new)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import CDModel
+import CDSchema
+import Foundation
+import Testing
+
+@testable import CDXcode
+
+@Suite("Export to Xcode")
+struct ExportTests {
+  /// A model with everything that comes out again as it came in, though the schema language cannot say most of it.
+  static let contents = """
+    <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" lastSavedToolsVersion="1" systemVersion="2" minimumToolsVersion="Xcode 7.0" userDefinedModelVersionIdentifier="v9" usedWithCloudKit="YES">
+        <entity name="Base" isAbstract="YES" syncable="YES"><attribute name="key" attributeType="String" syncable="YES"/></entity>
+        <entity name="A" representedClassName=".Thing" parentEntity="Base" versionHashModifier="3" syncable="YES" codeGenerationType="none">
+            <attribute name="n" optional="YES" attributeType="Integer 32" minValueString="1" maxValueString="9" defaultValueString="NO" usesScalarValueType="NO" indexed="YES" syncable="YES"/>
+            <attribute name="when" attributeType="Date" minDateTimeInterval="0" defaultDateTimeInterval="-978285600" usesScalarValueType="NO" syncable="YES"/>
+            <attribute name="code" optional="YES" attributeType="String" regularExpressionString="[A-Z]+" elementID="oldCode" spotlightIndexingEnabled="YES" syncable="YES"><userInfo><entry key="a:b" value="{x}"/></userInfo></attribute>
+            <attribute name="paint" optional="YES" attributeType="Transformable" valueTransformerName="Paint" customClassName="UIColor" allowsExternalBinaryDataStorage="YES" syncable="YES"/>
+            <attribute name="count" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="bs.@count" usesScalarValueType="YES" syncable="YES"/>
+            <attribute name="odd" optional="YES" attributeType="Double" derived="YES" derivationExpression="now()" usesScalarValueType="YES" syncable="YES"/>
+            <attribute name="place" optional="YES" attributeType="Composite" composite="Place" syncable="YES"/>
+            <relationship name="bs" optional="YES" toMany="YES" minCount="1" maxCount="4" deletionRule="Cascade" ordered="YES" destinationEntity="B" inverseName="a" inverseEntity="B" syncable="YES"/>
+            <relationship name="lost" optional="YES" maxCount="1" deletionRule="No Action" destinationEntity="Nowhere" syncable="YES"/>
+            <fetchedProperty name="like" optional="YES"><fetchRequest name="fetchedPropertyFetchRequest" entity="A" predicateString="code = $FETCH_SOURCE.code &amp;&amp; n &gt; 2" fetchLimit="3" resultType="1"/></fetchedProperty>
+            <fetchedProperty name="wrong" optional="YES"><fetchRequest name="fetchedPropertyFetchRequest" entity="A" predicateString="nothing == 1"/></fetchedProperty>
+            <fetchIndex name="byTwo"><fetchIndexElement property="n" type="Binary" order="descending"/><fetchIndexElement property="code" type="Binary" order="ascending"/></fetchIndex>
+            <fetchIndex name="byText"><fetchIndexElement expression="length:(code)" expressionType="String" type="Binary" order="ascending"/></fetchIndex>
+            <compoundIndexes><compoundIndex><index value="when"/><index value="code"/></compoundIndex></compoundIndexes>
+            <uniquenessConstraints><uniquenessConstraint><constraint value="n"/><constraint value="code"/></uniquenessConstraint><uniquenessConstraint><constraint value="gone"/></uniquenessConstraint></uniquenessConstraints>
+            <newThing level="2"><inner>text</inner></newThing>
+        </entity>
+        <entity name="B" representedClassName="B" syncable="YES">
+            <relationship name="a" minCount="1" maxCount="1" deletionRule="Nullify" destinationEntity="A" inverseName="bs" inverseEntity="A" syncable="YES"/>
+            <relationship name="half" optional="YES" maxCount="1" deletionRule="Deny" destinationEntity="A" inverseName="bs" inverseEntity="A" syncable="YES"/>
+        </entity>
+        <composite name="Place"><attribute name="x" attributeType="Double" defaultValueString="0.0" usesScalarValueType="YES"/><attribute name="deep" attributeType="Composite" composite="Place"/></composite>
+        <configuration name="Cloud" usedWithCloudKit="YES"><memberEntity name="A"/><memberEntity name="Nobody"/></configuration>
+        <fetchRequest name="top ten" entity="A" predicateString="n &gt; $LEAST" fetchLimit="10" includeSubentities="NO"/>
+        <fetchRequest name="bad" entity="A" predicateString="(((" />
+        <elements><element name="A" positionX="1" positionY="2" width="3" height="4"/></elements>
+    </model>
+    """
+
+  private static func imported() -> XcodeImport {
+    let version = XcodeBundle.Version(name: "M", path: "M/contents", contents: Array(contents.utf8))
+    return XcodeImporter(XcodeBundle(name: "M", path: "M.xcdatamodeld", versions: [version])).run(id: UUID())
+  }
+
+  /// An element in a form that does not tell the order of attributes and children, nor spellings of one value.
+  private static func canonical(_ element: MarkupElement) -> String {
+    let names = Set(element.attributes.map(\.name)).filter {
+      !AttributeMeaning.areEqual(element[$0], nil, $0, of: element)
+    }
+    let attributes = names.sorted().map { name in
+      var value = element[name] ?? ""
+      if name == "predicateString", let predicate = try? FetchPredicate(format: value) {
+        value = predicate.canonicalText
+      }
+      return "\(name)=\(value)"
+    }
+    // Lists of one kind may come in several pieces.
+    var pieces: [String: [String]] = [:]
+    var children: [String] = []
+    for child in element.children where child.name != "elements" {
+      if ["uniquenessConstraints", "compoundIndexes", "userInfo"].contains(child.name) {
+        pieces[child.name, default: []] += child.children.map(canonical)
+      } else {
+        children.append(canonical(child))
+      }
+    }
+    children += pieces.map { "\($0.key)(\($0.value.sorted()))" }
+    return "<\(element.name) \(attributes) \(children.sorted()) \(element.text.filter { !$0.isWhitespace })>"
+  }
+
+  @Test func whatWasImportedComesOutAsItWas() throws {
+    let result = Self.imported()
+    let files = result.files.mapValues { Array($0.utf8) }
+    let loaded = ModelLoader.load(name: "M", files: files)
+    let model = try #require(loaded.model, "\(loaded.diagnostics)")
+    #expect(model == result.model)
+    let text = try #require(XcodeExporter(model).files["M.xcdatamodel/contents"])
+    let before = try MarkupReader.read(Array(Self.contents.utf8))
+    let after = try MarkupReader.read(Array(text.utf8))
+    #expect(Self.canonical(after) == Self.canonical(before))
+  }
+
+  @Test func whatTheLanguageHasNoWordsForIsAWarning() {
+    let messages = Self.imported().diagnostics.map(\.message)
+    for subject in [
+      "attribute 'n' of 'A'", "attribute 'paint' of 'A'", "attribute 'odd' of 'A'",
+      "relationship 'lost' of 'A'",
+      "relationship 'half' of 'B'", "fetched property 'wrong' of 'A'", "index 'byText' of 'A'",
+      "unique constraint over 'gone' of 'A'", "element 'newThing'", "field 'deep' of 'Place'",
+      "configuration 'Cloud'",
+      "fetch request 'bad'", "attribute 'code' of 'A': 'spotlightIndexingEnabled'",
+      "the model: 'usedWithCloudKit'",
+    ] { #expect(messages.contains { $0.hasPrefix(subject) }, "\(subject)") }
+  }
+
+  @Test func aModelOfOurOwnIsXcodes() throws {
+    let yaml = """
+      enums: { Level: { type: Int16, cases: { low: 0, high: 1 } } }
+      entities:
+        Book:
+          attributes:
+            title: String
+            price: { type: Decimal?, min: 0, default: 9.99 }
+            level: { type: Level, default: high }
+            id: { type: UUID, default: uuid() }
+          relationships: { shelf: { to: Shelf?, inverse: books } }
+          indexes: [[title, -price]]
+        Shelf: { relationships: { books: { to: [Book], inverse: shelf, onDelete: cascade, count: ...9 } } }
+      """
+    let files = [
+      "model.yaml": "id: \(UUID().uuidString)\n", "1.yaml": yaml,
+      "2.yaml": yaml.replacingOccurrences(of: "  Shelf: {", with: "  Case: { renamedFrom: Shelf,")
+        .replacingOccurrences(
+          of: "Shelf?", with: "Case?"),
+    ].mapValues { Array($0.utf8) }
+    let loaded = ModelLoader.load(name: "Library", files: files)
+    let exporter = XcodeExporter(try #require(loaded.unprovenModel, "\(loaded.diagnostics)"))
+    #expect(exporter.losses.count == 2)
+    #expect(
+      exporter.files.keys.sorted() == [
+        ".xccurrentversion", "Library 2.xcdatamodel/contents", "Library.xcdatamodel/contents",
+      ])
+    #expect(
+      CurrentVersionFile.name(in: Array((exporter.files[".xccurrentversion"] ?? "").utf8)) == "Library 2")
+    let root = try MarkupReader.read(Array((exporter.files["Library 2.xcdatamodel/contents"] ?? "").utf8))
+    let book = try #require(root.children("entity").first { $0["name"] == "Book" })
+    #expect(
+      book.children("attribute").map { $0["attributeType"] } == ["String", "Decimal", "Integer 16", "UUID"])
+    #expect(book.children("attribute").map { $0["defaultValueString"] } == [nil, "9.99", "1", nil])
+    #expect(root.children("entity").first { $0["name"] == "Case" }?["elementID"] == "Shelf")
+  }
+}
