@@ -8,8 +8,8 @@ extension ManagedObjectContext {
   ///
   /// ```swift
   /// let form = ManagedObjectContext(parent: context)
-  /// let draft = try form.existingObject(with: book.objectID)
-  /// try draft.setValue("Walden", forKey: "title")
+  /// let draft = try form.localInstance(of: book)
+  /// draft.title = "Walden"
   /// if isConfirmed {
   ///   try form.save()
   ///   try context.save()

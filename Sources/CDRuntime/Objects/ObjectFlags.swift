@@ -21,7 +21,7 @@ struct ObjectFlags: OptionSet {
   static let draft = ObjectFlags(rawValue: 256)
   /// A new object whose changes are noted for an undo.
   static let tracked = ObjectFlags(rawValue: 512)
-  /// A new object that had a row before: others' rows may lead to it.
+  /// A new object that was gone before: others' rows may lead to it.
   static let revived = ObjectFlags(rawValue: 1024)
 
   /// An object of a child with values that are unsaved in the parent.

@@ -81,9 +81,8 @@ struct UndoRestoration {
       context.forgetChanges(of: extras)
       extras.toMany.removeAll()
       extras.partners.removeAll()
-      object.flags = [.tracked]
-      // Rows may still lead to it.
-      if object.version != 0 { object.flags.insert(.revived) }
+      // Rows may still lead to it, even where it never had one itself.
+      object.flags = [.tracked, .revived]
       object.mark(.inserted, in: context)
     } else if object.flags.contains(.deleted), !object.flags.contains(.inaccessible) {
       object.flags.remove(.deleted)
