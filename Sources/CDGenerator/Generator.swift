@@ -24,12 +24,17 @@ public struct Generator: Sendable {
     /// has to be able to tell later what it was.
     public var warnsOfUnlockedVersion: Bool
 
+    /// Whether classes and composites list their key paths, by which a `#Predicate` is translated.
+    public var keyPaths: Bool
+
     public init(
-      access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false
+      access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false,
+      keyPaths: Bool = false
     ) {
       self.access = access
       self.perEntity = perEntity
       self.warnsOfUnlockedVersion = warnsOfUnlockedVersion
+      self.keyPaths = keyPaths
     }
   }
 
@@ -48,7 +53,8 @@ public struct Generator: Sendable {
     let declarations = try ModelDeclaration(model)
     let emitter = FileEmitter(
       declarations: declarations, access: options.access,
-      unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil)
+      unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil,
+      listsKeyPaths: options.keyPaths)
     return options.perEntity ? emitter.filePerEntity() : [emitter.singleFile()]
   }
 }

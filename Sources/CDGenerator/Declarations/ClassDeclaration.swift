@@ -14,6 +14,9 @@ struct ClassDeclaration {
   let attributes: [AttributeDeclaration]
   let relationships: [RelationshipDeclaration]
   let fetched: [FetchedDeclaration]
+  /// The names of all attributes and relationships, inherited ones too: in the model, as string literals, and in
+  /// Swift.
+  let properties: [(key: String, name: String)]
   let initializers: Initializers
   let uniqueKeys: [UniqueKeyDeclaration]
   let templates: [TemplateDeclaration]

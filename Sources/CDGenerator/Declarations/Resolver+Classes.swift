@@ -38,7 +38,8 @@ extension Resolver {
           typeName: SwiftName.escaped(entity.swiftName), expression: expression(of: entity.swiftName),
           superclass: superentity.map { SwiftName.escaped($0.swiftName) }, isAbstract: entity.isAbstract,
           attributes: own[place].attributes, relationships: own[place].relationships,
-          fetched: fetchedProperties(of: entity), initializers: initializers,
+          fetched: fetchedProperties(of: entity), properties: propertyNames(of: entity),
+          initializers: initializers,
           uniqueKeys: uniqueKeys(of: entity), templates: templates(of: entity), doc: entity.doc))
     }
     return result
@@ -84,6 +85,18 @@ extension Resolver {
   }
 
   // MARK: Properties
+
+  private func propertyNames(of entity: EntityDescription) -> [(key: String, name: String)] {
+    graph.slots(of: entity.name).compactMap { slot in
+      switch slot.property {
+      case .attribute(let attribute):
+        (SwiftLiteral.string(attribute.name), SwiftName.escaped(attribute.swiftName))
+      case .relationship(let relationship):
+        (SwiftLiteral.string(relationship.name), SwiftName.escaped(relationship.swiftName))
+      case .fetched: nil
+      }
+    }
+  }
 
   private mutating func properties(
     of entity: EntityDescription

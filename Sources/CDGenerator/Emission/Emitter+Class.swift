@@ -13,6 +13,7 @@ extension Emitter {
     decoding(declaration)
     encoding(declaration)
     references(declaration)
+    keyPaths(declaration)
     out.close()
     if declaration.isAbstract { abstractInitializer(declaration) }
     fields(declaration)

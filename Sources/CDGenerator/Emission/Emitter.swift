@@ -8,10 +8,13 @@ struct Emitter {
   let access: String
   /// The same before a declaration that is for the runtime only. Only public ones can be marked so.
   let spi: String
+  /// Whether types list their key paths.
+  let listsKeyPaths: Bool
   private let level: AccessLevel
 
-  init(_ level: AccessLevel, capacity: Int) {
+  init(_ level: AccessLevel, listsKeyPaths: Bool = false, capacity: Int) {
     self.level = level
+    self.listsKeyPaths = listsKeyPaths
     out = SourceWriter(capacity: capacity)
     switch level {
     case .public:

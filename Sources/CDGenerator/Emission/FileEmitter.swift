@@ -4,10 +4,12 @@ struct FileEmitter {
   let access: AccessLevel
   /// The current version's number where a release is to warn that it is not locked.
   let unlockedVersion: Int?
+  /// Whether types list their key paths.
+  let listsKeyPaths: Bool
 
   /// Everything in `NAME+Generated.swift`.
   func singleFile() -> GeneratedFile {
-    var emitter = Emitter(access, capacity: 1024 + declarations.classes.count * 10_000)
+    var emitter = emitter(capacity: 1024 + declarations.classes.count * 10_000)
     header(&emitter, classes: declarations.classes, includesTypes: true)
     types(&emitter)
     for each in declarations.classes { emitter.class(each) }
@@ -19,7 +21,7 @@ struct FileEmitter {
 
   /// A file a class, and one for the rest, `NAMEModel+Generated.swift`.
   func filePerEntity() -> [GeneratedFile] {
-    var rest = Emitter(access, capacity: 1024)
+    var rest = emitter(capacity: 1024)
     header(&rest, classes: [], includesTypes: true)
     types(&rest)
     rest.model(declarations)
@@ -28,11 +30,15 @@ struct FileEmitter {
     let model = GeneratedFile(name: declarations.typeName + "+Generated.swift", contents: rest.out.text)
     return [model]
       + declarations.classes.map { each in
-        var emitter = Emitter(access, capacity: 10_000)
+        var emitter = emitter(capacity: 10_000)
         header(&emitter, classes: [each], includesTypes: false)
         emitter.class(each)
         return GeneratedFile(name: each.plainName + "+Generated.swift", contents: emitter.out.text)
       }
+  }
+
+  private func emitter(capacity: Int) -> Emitter {
+    Emitter(access, listsKeyPaths: listsKeyPaths, capacity: capacity)
   }
 
   private func warning(_ emitter: inout Emitter) {

@@ -17,11 +17,11 @@ struct RowChoice {
 
 // Which rows a request is for.
 extension BatchRun {
-  /// The condition of a request where SQL has an exact form of it, and it has no window.
+  /// The condition of a request where SQL has an exact form of it that cannot fail, and it has no window.
   func condition(_ run: FetchRun) throws -> RowChoice? {
     guard run.limit == nil, run.offset == 0 else { return nil }
     let condition = try run.storeCondition()
-    guard condition?.isExact ?? true else { return nil }
+    guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
     let text = run.restriction(condition)
     return RowChoice(
       sql: text.isEmpty ? "1" : String(text.dropFirst(" WHERE ".count)), bindings: condition?.bindings ?? [])

@@ -121,7 +121,8 @@ extension BatchRun {
       }
       return .values(try stored(.attribute(value), property, &mistakes))
     case .value(let value)
-    where !property.isRuled && (!value.isNullable || !property.isMandatory) && cell.holds(value.kind)
+    where !compiler.mayFail && !property.isRuled && (!value.isNullable || !property.isMandatory)
+      && cell.holds(value.kind)
       // A row of its own that is read in between may have its new value already.
       && !value.sql.text.contains("SELECT"):
       return .sql(value.sql)

@@ -56,3 +56,12 @@ extension StoreError {
     return code == SQLITE_CONSTRAINT | (3 << 8)
   }
 }
+
+extension StoreError {
+  /// Whether a statement is at fault, and not the store.
+  var isOfStatement: Bool {
+    // SQLITE_ERROR and SQLITE_TOOBIG, whatever further their codes say.
+    if case .sqlite(_, let code, _, _) = self { return code & 0xFF == 1 || code & 0xFF == 18 }
+    return false
+  }
+}

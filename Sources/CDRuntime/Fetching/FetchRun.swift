@@ -130,15 +130,6 @@ struct FetchRun {
   }
 }
 
-extension StoreError {
-  /// Whether a statement is at fault, and not the store.
-  fileprivate var isOfStatement: Bool {
-    // SQLITE_ERROR and SQLITE_TOOBIG, whatever further their codes say.
-    if case .sqlite(_, let code, _, _) = self { return code & 0xFF == 1 || code & 0xFF == 18 }
-    return false
-  }
-}
-
 extension FetchError {
   /// What an evaluation's error means for a fetch.
   init(_ error: EvaluationError) {

@@ -28,6 +28,7 @@ struct EvaluatedRows {
         "CREATE TEMP TABLE \(pairs(taker, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
           + "position INTEGER, PRIMARY KEY (owner, target)) WITHOUT ROWID")
     }
+    if try chooseBySQL(taker) { return }
     try stream(taker) { object in
       do {
         try write(object, taker)
@@ -38,6 +39,29 @@ struct EvaluatedRows {
     for each in taker.evaluations where each.isPair {
       try session.execute(
         "CREATE INDEX temp.\"target_\(taker.number)_\(each.name)\" ON \(pairs(taker, each)) (target)")
+    }
+  }
+
+  /// Finds by SQL alone which objects are taken.
+  ///
+  /// - Returns: False where SQL is not enough: it has no exact form of the filter, or values are to be evaluated, or
+  ///   a row has no result, of which the evaluator can tell.
+  private func chooseBySQL(_ taker: StepPlan.Taker) throws -> Bool {
+    guard let chosen = taker.chosen, taker.evaluations.isEmpty, let filter = taker.mapping.filter,
+      let condition = try? SQLPredicate.compile(
+        filter, entity: taker.source, plan: plan.source, now: plan.now), condition.isExact
+    else { return false }
+    let own =
+      taker.source.hasEntityColumn ? "t0._entity = \(SQLite.literal(taker.source.name)) AND " : ""
+    do {
+      try session.run(
+        SQLText(
+          text: "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLite.quoted(taker.source.table)) AS t0 "
+            + "WHERE \(own)(\(condition.sql))", bindings: condition.bindings))
+      return true
+    } catch let error as MigrationError where error.isOfStatement {
+      try session.execute("DELETE FROM \(chosen)")
+      return false
     }
   }
 

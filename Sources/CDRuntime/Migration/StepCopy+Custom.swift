@@ -193,9 +193,19 @@ extension StepCopy {
           let found = try session.key(
             SQLText(text: "SELECT _pk FROM \(fresh(entity.table)) WHERE \(isPlaceholder) LIMIT 1"))
           guard let found else { continue }
-          throw plan.error(
-            .missingValue(property: entity.slots[column.slot].name), entity.name, try sourceKey(found, entity)
-          )
+          let property = entity.slots[column.slot].name
+          let error = plan.error(
+            .missingValue(property: property), entity.name, try sourceKey(found, entity))
+          guard let log = session.log else { throw error }
+          let keys = try session.keys(
+            SQLText(text: "SELECT _pk FROM \(fresh(entity.table)) WHERE \(isPlaceholder) ORDER BY _pk"))
+          let origin = plan.takers.first { $0.destination === entity }?.source.name
+          log.takeMissing(
+            error, of: origin ?? entity.name, property, count: keys.count,
+            keys: try keys.prefix(MigrationReport.Problem.namedObjects).compactMap {
+              try sourceKey($0, entity)
+            })
+          continue
         }
         try session.execute("UPDATE \(fresh(entity.table)) SET \(name) = NULL WHERE \(isPlaceholder)")
       }

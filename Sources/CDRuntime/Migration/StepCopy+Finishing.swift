@@ -108,6 +108,11 @@ extension StepCopy {
 }
 
 extension MigrationError {
+  /// Whether a statement is at fault, and not the store.
+  var isOfStatement: Bool {
+    if case .store(let error) = reason { error.isOfStatement } else { false }
+  }
+
   var isConstraintViolation: Bool {
     if case .store(.sqlite(_, let code, _, _)) = reason { code & 0xFF == 19 } else { false }
   }

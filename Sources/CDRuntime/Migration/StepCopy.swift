@@ -45,6 +45,8 @@ struct StepCopy {
       session.report(share * Double(done) / Double(total))
       done += try insert(taker)
     }
+    // What fails from now on is no calculation of a rule's.
+    plan.mayFail = false
     let madeCount = try plan.hasCustom ? runPolicies(nextKeys, read) : relate()
     session.report(0.9)
     for rule in plan.mapping.duplicates { try thin(by: rule) }

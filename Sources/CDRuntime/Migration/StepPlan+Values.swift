@@ -40,11 +40,15 @@ extension StepPlan {
       return column.cell.fitted(constant).map { "\(bind: $0)" }
     case .function(.now, _) where column.cell == .date:
       return "\(bind: .date(now))"
-    case .cast(let inner, .attribute, let otherwise):
-      guard otherwise == nil, let old = sourceColumn(inner, of: taker.source),
-        !isExternal(old, in: taker.source)
-      else { return nil }
-      return Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+    case .cast(let inner, .attribute(let type), _):
+      // The conversions that SQL makes without looking never need what stands for values that do not fit.
+      if CellType(type, in: destination.graph) == column.cell,
+        let old = sourceColumn(inner, of: taker.source), !isExternal(old, in: taker.source),
+        let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+      {
+        return converted
+      }
+      return compiled(value, for: column, of: taker)
     case .coalesced(let values):
       var parts: [SQLText] = []
       for value in values {
@@ -66,19 +70,30 @@ extension StepPlan {
     guard case .value(let result)? = operand,
       result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
     else { return nil }
-    let fits =
+    let sql: SQLText? =
       switch (result.kind, column.cell) {
       case (.int(let range), .int16):
-        Int16(exactly: range.lowerBound) != nil && Int16(exactly: range.upperBound) != nil
+        limited(result.sql, range, to: Int64(Int16.min)...Int64(Int16.max), &compiler)
       case (.int(let range), .int32):
-        Int32(exactly: range.lowerBound) != nil && Int32(exactly: range.upperBound) != nil
+        limited(result.sql, range, to: Int64(Int32.min)...Int64(Int32.max), &compiler)
       case (.int, .int64), (.int, .double), (.double, .double), (.float, .float), (.string, .string),
         (.date, .date), (.uuid, .uuid), (.decimal, .decimal), (.url, .url):
-        true
-      case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1
-      default: false
+        result.sql
+      case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1 ? result.sql : nil
+      default: nil
       }
-    return fits ? result.sql : nil
+    guard let sql, compiler.mayFail else { return sql }
+    mayFail = true
+    return evaluatesAll ? nil : sql
+  }
+
+  /// Integers of a range as those of a narrower type.
+  private func limited(
+    _ sql: SQLText, _ range: ClosedRange<Int64>, to narrow: ClosedRange<Int64>, _ compiler: inout SQLCompiler
+  ) -> SQLText {
+    if narrow.contains(range.lowerBound), narrow.contains(range.upperBound) { return sql }
+    compiler.mayFail = true
+    return PredicateFunctions.limited(sql, to: narrow)
   }
 
   /// A conversion that SQL makes as the evaluator does.

@@ -25,6 +25,10 @@ final class StepPlan {
   var waiting: Set<String> = []
   /// Whether the app's own code has set to-many relationships as a whole.
   var hasReplaced = false
+  /// Whether SQL calculates what has no result for some rows, at which its statement fails.
+  var mayFail = false
+  /// Whether all such calculations are left to the evaluator, whose errors name the row.
+  private(set) var evaluatesAll = false
 
   var step: MigrationStep { leg.step }
   /// Whether the app's own code has a part in the step.
@@ -72,6 +76,12 @@ final class StepPlan {
     self.url = url
     self.now = now
     makeTakers()
+    for place in takers.indices { findEvaluations(of: place) }
+  }
+
+  /// Leaves to the evaluator all calculations at which a statement may fail.
+  func evaluateAll() {
+    evaluatesAll = true
     for place in takers.indices { findEvaluations(of: place) }
   }
 

@@ -230,6 +230,22 @@ struct StoreMigration {
     _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
+    do {
+      try copy(plan, from: source, at: target, place: place, found, policies, files)
+    } catch let error as MigrationError where plan.mayFail && !plan.evaluatesAll && error.isOfStatement {
+      // A row has no result. Without a journal the file is lost with the statement, and the evaluator can tell more.
+      // The app's own code has not begun: its turn comes when all rows are there.
+      try FileManager.default.removeItem(atPath: target)
+      log?.startAgain()
+      plan.evaluateAll()
+      try copy(plan, from: source, at: target, place: place, found, policies, files)
+    }
+  }
+
+  private func copy(
+    _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
+    _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
+  ) throws {
     try MigrationFaults.reach("make \(target)")
     let session = try session(source.absoluteURL.absoluteString + "?mode=ro", leg: plan.leg, place: place)
     // No journal: what is not finished is thrown away.

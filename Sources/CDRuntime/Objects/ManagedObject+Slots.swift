@@ -88,8 +88,14 @@ extension ManagedObject {
   /// Sets a slot of an object without a generated class. The value is one of the slot's type.
   @inline(__always) private func setSlot(_ slot: Int, _ value: AttributeValue) {
     _willWrite(slot)
-    guard scope.plan.factory == nil, let extras, extras.values.indices.contains(slot) else { return }
-    extras.values[slot] = value
+    guard scope.plan.factory == nil, let extras else { return }
+    Self.replace(&extras.values, slot, value)
+  }
+
+  /// In one access to the values.
+  @inline(__always)
+  private static func replace(_ values: inout [AttributeValue], _ slot: Int, _ value: AttributeValue) {
+    if values.indices.contains(slot) { values[slot] = value }
   }
 
   @_spi(Generated) public final func _set(_ value: String?, _ slot: Int) {

@@ -98,11 +98,13 @@ extension ManagedObject {
       }
       return
     }
-    // Written once, each in its place.
-    extras.values.reserveCapacity(plan.slots.count)
+    // Written once, each in its place, in an array that nobody else has to be kept from meanwhile.
+    var values: [AttributeValue] = []
+    values.reserveCapacity(plan.slots.count)
     for slot in plan.slots {
-      extras.values.append(slot.isStored ? Self.storedValue(of: row, slot) : plan.initialValues[slot.number])
+      values.append(slot.isStored ? Self.storedValue(of: row, slot) : plan.initialValues[slot.number])
     }
+    extras.values = values
   }
 
   /// The value of a slot in a row, as ``storedValue(_:)`` gives it.

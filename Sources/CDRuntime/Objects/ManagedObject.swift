@@ -102,6 +102,9 @@ open class ManagedObject {
     extras.values[slot] = key == 0 ? .null : .int(key)
   }
 
+  /// The properties' key paths, where the model asks for them.
+  @_spi(Generated) open class var _keyPaths: KeyPathTable { .empty }
+
   /// Called before a property is read.
   @_spi(Generated) public final func _willRead() {
     if flags.rawValue & ObjectFlags.fault.rawValue != 0 { fireFault() }

@@ -87,6 +87,23 @@ public struct ManagedObjectID: Hashable, Sendable {
   }
 }
 
+extension ManagedObjectID: Codable {
+  /// Reads the text of a ``uriRepresentation``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = ManagedObjectID(text: try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no identifier's URI.")
+    }
+    self = id
+  }
+
+  /// Writes the text of the ``uriRepresentation``.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
 extension ManagedObjectID: CustomStringConvertible {
   /// The URI as text.
   public var description: String { text }

@@ -14,4 +14,10 @@ public protocol CompositeAttribute: Hashable, Sendable {
   @_spi(Generated) static var _empty: Self { get }
   /// The count of fields.
   @_spi(Generated) static var _columnCount: Int { get }
+  /// The fields' key paths, where the model asks for them.
+  @_spi(Generated) static var _keyPaths: KeyPathTable { get }
+}
+
+extension CompositeAttribute {
+  @_spi(Generated) public static var _keyPaths: KeyPathTable { .empty }
 }

@@ -8,7 +8,7 @@
 /// let books = try Book.fetch(where: \.language == .german || \.language == .french, in: context)
 /// let names = Language.allCases.map(\.rawValue)
 /// ```
-public protocol EnumAttribute: RawRepresentable, CaseIterable, Hashable, AttributeValueConvertible
+public protocol EnumAttribute: RawRepresentable, CaseIterable, Codable, Hashable, AttributeValueConvertible
 where RawValue: AttributeValueConvertible {}
 
 extension EnumAttribute {

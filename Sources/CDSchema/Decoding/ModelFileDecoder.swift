@@ -12,6 +12,7 @@ struct DecodedModelFile {
   var current: Int?
   var imports: [String] = []
   var access: String?
+  var listsKeyPaths = false
 }
 
 extension DecodingContext {
@@ -22,7 +23,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         root ?? start, of: .model, at: start, noun: "model.yaml",
-        keys: ["id", "current", "imports", "access"],
+        keys: ["id", "current", "imports", "access", "keyPaths"],
         hints: [
           "name": "the model's name is the folder's",
           "entities": "entities stand in the files of the versions, such as 1.yaml",
@@ -48,6 +49,7 @@ extension DecodingContext {
           suggestion: closestName(to: text, in: LoadedModel.accessLevels))
       }
     }
+    result.listsKeyPaths = reader.bool("keyPaths") ?? false
     var seen: Set<String> = []
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }

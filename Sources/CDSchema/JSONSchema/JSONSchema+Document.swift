@@ -539,6 +539,10 @@ extension JSONSchema {
             "access": {
               "description": "How far generated declarations can be seen; internal if not said.",
               "enum": ["internal", "package", "public"]
+            },
+            "keyPaths": {
+              "description": "Whether generated classes list their key paths, for #Predicate; false if not said.",
+              "type": "boolean"
             }
           }
         },

@@ -33,6 +33,10 @@ public struct LoadedModel: Sendable {
   /// It is no part of the model: it is about the module that the model is built in, and no store knows it.
   public var access: String?
 
+  /// Whether generated classes are to list their key paths, for `#Predicate`; as with ``access``, it is no part of the
+  /// model.
+  public var listsKeyPaths = false
+
   /// What `access` in `model.yaml` can be.
   public static let accessLevels = ["internal", "package", "public"]
 

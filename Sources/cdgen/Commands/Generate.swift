@@ -52,7 +52,7 @@ struct Generate: ParsableCommand {
       let (loaded, model) = try ModelFolder.load(model)
       let options = Generator.Options(
         access: access ?? loaded.access.flatMap(AccessLevel.init) ?? .internal, perEntity: perEntity,
-        warnsOfUnlockedVersion: !loaded.locksCurrentVersion)
+        warnsOfUnlockedVersion: !loaded.locksCurrentVersion, keyPaths: loaded.listsKeyPaths)
       let isFolder = perEntity || output.hasSuffix("/") || FileSystem.isFolder(output)
       let result = GeneratedOutput(
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)

@@ -39,6 +39,7 @@ struct ReferenceCase: CustomTestStringConvertible, Sendable {
     let model = try #require(loaded.model, "\(loaded.diagnostics)")
     var options = options ?? self.options
     options.warnsOfUnlockedVersion = !loaded.locksCurrentVersion
+    options.keyPaths = loaded.listsKeyPaths
     return try Generator(options: options).generate(model)
   }
 

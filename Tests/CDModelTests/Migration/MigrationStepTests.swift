@@ -121,4 +121,28 @@ struct MigrationStepTests {
     #expect(total.isProven)
     #expect(total.changes.map(\.resolution) == [.mapped])
   }
+
+  @Test func nilIsNoValueThatDoesNotFit() throws {
+    let old = ModelVersion(
+      number: 1,
+      entities: [
+        Self.person(
+          "Note", renamedFrom: nil, AttributeDescription(name: "size", type: .string, isOptional: true))
+      ])
+    let new = ModelVersion(
+      number: 2, basedOn: [1],
+      entities: [Self.person("Note", renamedFrom: nil, AttributeDescription(name: "size", type: .int64))])
+    let change = try #require(MigrationStep(from: old, to: new).openChanges.first)
+    #expect(change.remedies.contains { "\($0)".contains("?? …") })
+    func problems(_ format: String) throws -> [String] {
+      let rule = EntityRule(
+        destination: "Note",
+        attributes: [PropertyMapping(name: "size", value: try ValueExpression(format: format))])
+      return MigrationStep(
+        from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: [rule])
+      ).problems.map(\.message)
+    }
+    #expect(try problems("CAST(size, 'Int64', 0)").first?.contains("may be nil") == true)
+    #expect(try problems("CAST(size, 'Int64', 0) ?? 0").isEmpty)
+  }
 }

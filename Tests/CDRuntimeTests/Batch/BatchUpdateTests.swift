@@ -87,6 +87,23 @@ import Testing
     #expect(books.allSatisfy { $0.price == Decimal(string: "9.99") })
   }
 
+  @Test func aConditionWithoutAnAnswerIsRefusedAsInAFetch() throws {
+    books[4].salesRank = .max
+    try context.save()
+    let request = FetchRequest<Book>(where: try FetchPredicate(format: "salesRank + 1 > 3"))
+    #expect(throws: FetchError.self) { try context.fetch(request) }
+    #expect(throws: FetchError.self) {
+      try context.execute(BatchUpdateRequest<Book>(request, set: [.set(\.price, to: 1)]))
+    }
+    // What memory settles before it comes to the sum is no mistake.
+    let guarded = FetchRequest<Book>(
+      where: try FetchPredicate(format: "salesRank < 100 AND salesRank + 1 > 3"))
+    #expect(
+      try context.execute(BatchUpdateRequest<Book>(guarded, set: [.set(\.price, to: 1)])).count
+        == context.fetch(guarded).count)
+    #expect(books.map { $0.price == 1 } == (0..<10).map { $0 == 3 })
+  }
+
   @Test func referencesAreSetWithTheirOrderAndDerivedAttributes() throws {
     let reviews = ([1, 2, 3, 4] as [Int16]).map { Review(stars: $0, in: context) }
     for review in reviews { books[0].addToReviews(review) }

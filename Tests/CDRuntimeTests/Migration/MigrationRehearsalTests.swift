@@ -421,4 +421,82 @@ import Testing
     #expect(failed.steps[0].problems.map(\.count) == [3])
     #expect(failed.steps[0].problems[0].objects.map(\.lastPathComponent) == ["p7", "p9", "p11"])
   }
+
+  /// Code of an app, which forgets a value of some objects.
+  private struct Forgetting: EntityMigrationPolicy {
+    let saves: Bool
+
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+      let note = try manager.makeDestinationInstance(for: source, in: mapping)
+      if case .int(let age)? = try source.value(forKey: "age").attribute, age % 700 != 0 {
+        try note.setValue("marked", forKey: "mark")
+      }
+      // One of no row, and with a name that is too short.
+      if source.objectID.key == 5 {
+        let other = try manager.destinationContext.insert(entityNamed: "Note")
+        try other.setValue("marked", forKey: "mark")
+        try other.setValue("", forKey: "name")
+      }
+      if saves { try manager.destinationContext.save() }
+    }
+  }
+
+  @Test(arguments: [true, false]) func valuesThatTheAppsCodeForgetsAreAllFound(saves: Bool) throws {
+    let first = MigrationFixture.version(
+      1, [Self.note([attribute("age", .int32, isOptional: true)])])
+    var second = first
+    second.number = 2
+    second.basedOn = [1]
+    second.entities[0].attributes[0].minimumLength = 1
+    second.entities[0].attributes.append(attribute("mark", .string))
+    let rules = MappingRules(
+      source: 1, destination: 2,
+      entities: [EntityRule(destination: "Note", name: "MarkNotes", isCustom: true)])
+    let model = MigrationFixture.model([first, second], mappings: [rules])
+    let fixture = try MigrationFixture()
+    // Of several batches.
+    try fixture.create([first]) { context in
+      for number in 1...2500 {
+        let note = try context.insert(entityNamed: "Note")
+        try note.setValue(.attribute(.string("n\(number)")), forKey: "name")
+        try note.setValue(number, forKey: "age")
+      }
+    }
+    let keys = try fixture.column("SELECT _pk FROM Note WHERE age % 700 = 0 ORDER BY _pk")
+    let report = try rehearse(fixture, model) {
+      $0.store.migrationPolicies["MarkNotes", from: 1, to: 2] = { Forgetting(saves: saves) }
+    }
+    let problems = report.steps[0].problems
+    #expect(problems.map(\.count).sorted() == [1, 3])
+    let marks = problems.first { $0.property == "mark" }
+    #expect(marks?.rule == "is mandatory and has no value")
+    #expect(marks?.objects.map(\.lastPathComponent) == keys.map { "p\($0 ?? "")" })
+    let name = problems.first { $0.property == "name" }
+    #expect(name?.objects == [])
+    #expect(!report.succeeds && report.refusal?.entity == "Note")
+  }
+
+  @Test func mandatoryReferencesThatNothingSetsAreAllFound() throws {
+    let old = Notes.version(1)
+    let new = Notes.version(2, category: toOne("category", "Category", inverse: "notes", isOptional: false))
+    let fixture = try MigrationFixture()
+    try fixture.create([old]) { try Notes.fill($0) }
+    let model = MigrationFixture.model(
+      [old, new], mappings: [Notes.rules([EntityRule(destination: "Note", name: "Note", isCustom: true)])])
+    let report = try rehearse(fixture, model) {
+      $0.store.migrationPolicies["Note", from: 1, to: 2] = {
+        TestPolicy(create: { source, mapping, manager in
+          let note = try manager.makeDestinationInstance(for: source, in: mapping)
+          // Nil, which goes before what rules give, and is found when it is saved.
+          if try source.int("rank") < 2 { try note.setValue(nil, forKey: "category") }
+        })
+      }
+    }
+    let problems = report.steps[0].problems
+    #expect(problems.allSatisfy { $0.property == "category" && $0.entity == "Note" })
+    #expect(problems.map(\.count).reduce(0, +) == 3)
+    #expect(report.refusal?.reason == .missingValue(property: "category"))
+  }
 }

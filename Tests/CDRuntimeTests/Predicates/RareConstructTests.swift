@@ -31,7 +31,9 @@ import Testing
     #expect(high == 2)
     #expect(try found("priority == CAST(salesRank, 'Priority', nil)") == 4)
     #expect(try found("CAST('high', 'Priority') == priority") == high)
-    #expect(try found("CAST(salesRank, 'Priority', 'low') == 'low'") == 12 - 4)
+    // Two are low, and two have no case. Nil stays nil.
+    #expect(try found("CAST(salesRank, 'Priority', 'low') == 'low'") == 2 + 2)
+    #expect(try found("CAST(salesRank, 'Priority', 'low') == nil") == 4)
     #expect(try found("CAST(salesRank, 'Priority', nil) == nil") == 6)
     // 3 is no case's raw value.
     #expect(throws: FetchError.self) { try found("CAST(salesRank, 'Priority') == priority") }

@@ -82,7 +82,44 @@ private struct LateMigrations: CustomMigrationModel.Migrations {
   }
 }
 
+/// Reads the JSON of the old version, and writes that of the new one.
+private struct SettingsMigrations: CustomMigrationModel.Migrations {
+  func makeErrand(
+    from source: CustomMigrationModel.Version1.Errand, in manager: MigrationManager
+  ) throws -> CustomMigrationModel.NewVersion2.Errand? {
+    let owner = try CustomMigrationModel.NewVersion2.ErrandOwner(name: source.name, in: manager)
+    let made = try CustomMigrationModel.NewVersion2.Errand(
+      from: source, minutes: 0, slug: source.name, spot: nil, home: .init(street: "", zip: ""), owner: owner,
+      in: manager)
+    let old = try JSONDecoder().decode([String: Int].self, from: source.settings)
+    made.settings = try JSONEncoder().encode(old.mapValues { $0 + 1 })
+    made.history = source.history == nil ? Data("[1]".utf8) : nil
+    return made
+  }
+}
+
 @Suite struct CustomMigrationTests {
+  @Test func codablesAreReadAndWrittenAsJSON() throws {
+    let old = try VersionedStore(
+      of: CustomMigrationModel.self, version: 1, migrations: { SettingsMigrations() })
+    let list = try old.insert("ErrandList", ["name": "Today"])
+    for name in ["a", "b"] {
+      var values: [String: StoredValue] = [
+        "name": .init(name), "due": .init(Date()), "duration": "", "home": spot("", 0),
+        "settings": .json(#"{"x":1,"y":-1}"#), "list": .object(list),
+      ]
+      if name == "a" { values["history"] = .json("[5,6]") }
+      try old.insert("Errand", values)
+    }
+    let errands = try Errand.fetch(sortedBy: \.slug, in: old.migrated().newContext())
+    #expect(errands.map(\.settings) == [["x": 2, "y": 0], ["x": 2, "y": 0]])
+    #expect(errands.map(\.history) == [nil, [Date(timeIntervalSinceReferenceDate: 1)]])
+    // The old store has what it had.
+    #expect(
+      try old.snapshots(CustomMigrationModel.Version1.Errand.self).map(\.settings)
+        == Array(repeating: Data(#"{"x":1,"y":-1}"#.utf8), count: 2))
+  }
+
   private func store() throws -> VersionedStore {
     try VersionedStore(of: CustomMigrationModel.self, version: 1, migrations: { ErrandMigrations() })
   }

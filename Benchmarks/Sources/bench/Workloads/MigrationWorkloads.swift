@@ -27,6 +27,10 @@ private final class MigrationStores {
     defer { try? FileManager.default.removeItem(at: copy) }
     let path = copy.appending(path: "store.sqlite").path
     try FileManager.default.copyItem(atPath: self.path(name), toPath: path)
+    // Otherwise who syncs the store first pays for the copy.
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.synchronize()
+    try file.close()
     return try body(path)
   }
 }

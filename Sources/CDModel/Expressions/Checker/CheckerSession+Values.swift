@@ -270,7 +270,7 @@ extension CheckerSession {
     var isOptional = source.isOptional || source.type == .null
     if parts.count > 1 {
       var alternative = parts[1]
-      isOptional = alternative.isOptional || alternative.type == .null
+      isOptional = isOptional || alternative.isOptional || alternative.type == .null
       expect(wanted, allowsNil: true, of: &alternative)
     } else if !TypeRules.converts(source.type, to: wanted, in: graph) {
       isTotal = false

@@ -89,7 +89,7 @@ extension ValueExpression {
     ValueExpression(kind: .invocation(target, selector: selector, arguments), span: nil)
   }
 
-  /// A conversion. Without `otherwise` it fails where the value has no counterpart in the type.
+  /// A conversion. Without `otherwise` it fails where the value has no counterpart in the type. Nil stays nil.
   public static func cast(
     _ value: ValueExpression, _ type: CastType, otherwise: ValueExpression? = nil
   ) -> ValueExpression {

@@ -37,7 +37,7 @@ public struct ValueExpression: Hashable, Sendable {
     /// `FUNCTION(target, 'selector', …)`.
     case invocation(ValueExpression, selector: String, [ValueExpression])
     /// `CAST(value, 'type')`, or `CAST(value, 'type', else)`, which has the third value where the
-    /// conversion fails.
+    /// conversion fails. Nil stays nil.
     case cast(ValueExpression, CastType, otherwise: ValueExpression?)
     /// `TERNARY(condition, then, else)`.
     case ternary(FetchPredicate, ValueExpression, ValueExpression)

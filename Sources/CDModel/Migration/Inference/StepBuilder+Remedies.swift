@@ -110,10 +110,16 @@ extension StepBuilder {
     let leaf = entities.first.flatMap { entity in
       destination.leaves(of: entity).first { $0.path == name.name }
     }
-    let otherwise = leaf?.isOptional ?? false ? "nil" : "…"
+    let isOptional = leaf?.isOptional ?? false
+    let old = oldName(of: name, entities) ?? name.name
+    // Nil stays nil, for which a mandatory attribute has no place.
+    let origin = mappings.first { $0.hasObjects && entities.contains($0.destinationName) }.flatMap { work in
+      source.leaves(of: work.sourceName).first { $0.path == old }
+    }
+    let standIn = !isOptional && origin?.isOptional ?? false ? " ?? …" : ""
     return .attributeRule(
       entity: name.entity, attribute: name.name,
-      example: "CAST(\(oldName(of: name, entities) ?? name.name), \"\(raw.schemaName)\", \(otherwise))")
+      example: "CAST(\(old), \"\(raw.schemaName)\", \(isOptional ? "nil" : "…"))\(standIn)")
   }
 
   /// A rule that gives objects with one raw value another.

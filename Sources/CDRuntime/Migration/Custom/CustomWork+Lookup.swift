@@ -65,13 +65,18 @@ extension CustomWork {
     return result
   }
 
-  /// The key of the row that an object was made of; nil where it was made of none.
-  func sourceKey(_ object: ManagedObject) -> ObjectKey? {
+  /// The row that an object was made of, and its entity; nil where it was made of none.
+  func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
     for maker in makers.values {
       guard let taker = maker.taker, taker.destination === object.scope.plan else { continue }
       let key = object.key - taker.offset
-      if key > 0, key < plan.nextSourceKeys[taker.source.root] ?? 0 { return key }
+      if key > 0, key < plan.nextSourceKeys[taker.source.root] ?? 0 { return (taker.source.name, key) }
     }
-    return (try? associations.sources(of: object))?.first?.key
+    guard let other = (try? associations.sources(of: object))?.first else { return nil }
+    let name = plan.mapping.entityMappings[other.mapping].source
+    return (name ?? source.model.entities[other.root].name, other.key)
   }
+
+  /// The key of the row that an object was made of; nil where it was made of none.
+  func sourceKey(_ object: ManagedObject) -> ObjectKey? { origin(of: object)?.key }
 }

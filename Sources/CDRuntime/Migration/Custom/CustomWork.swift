@@ -41,6 +41,7 @@ final class CustomWork {
   /// The source object whose turn it is, its mapping, and what has been made of it.
   private(set) var current: ManagedObject?
   private(set) var currentNumber = -1
+  private var currentMaker: MappingMaker?
   private var made: [ManagedObject] = []
   /// Keys that were taken before the turn of their source objects, by mapping.
   private var early: [Int: Set<ObjectKey>] = [:]
@@ -189,12 +190,50 @@ final class CustomWork {
     guard case .validation(let errors) = error, let first = errors.first else {
       return plan.error(.verificationFailed("\(error)"), session.entity)
     }
-    let key = destination.registeredObject(for: first.objectID).flatMap(sourceKey)
-    let property = first.property ?? ""
+    return translated(first)
+  }
+
+  private func translated(_ error: ValidationError) -> MigrationError {
+    let key = destination.registeredObject(for: error.objectID).flatMap(sourceKey)
+    let property = error.property ?? ""
     let reason: MigrationError.Reason =
-      first.reason == .missingValue
-      ? .missingValue(property: property) : .invalidValue(property: property, reason: first.description)
-    return plan.error(reason, first.entity, key)
+      error.reason == .missingValue
+      ? .missingValue(property: property) : .invalidValue(property: property, reason: error.description)
+    return plan.error(reason, error.entity, key)
+  }
+
+  /// Leaves out the objects that break a rule, so that a rehearsal goes on to find all of them.
+  ///
+  /// - Parameter isTold: Whether they have been left out for the sake of others, and are no mistakes of their own.
+  /// - Returns: False where the save cannot be made without them either.
+  private func leaveOut(_ errors: [ValidationError], isTold: Bool, _ log: RehearsalLog) -> Bool {
+    var isChanged = false
+    for error in errors {
+      guard let object = destination.registeredObject(for: error.objectID) else { return false }
+      if !isTold { log.take(translated(error), of: origin(of: object)?.entity ?? error.entity, error) }
+    }
+    for error in errors {
+      guard let object = destination.registeredObject(for: error.objectID), !object.isDeleted else {
+        continue
+      }
+      destination.delete(object)
+      isChanged = true
+    }
+    return isChanged
+  }
+
+  private func saveDestination() throws {
+    var isTold = false
+    while true {
+      do {
+        return try destination.save()
+      } catch SaveError.validation(let errors) {
+        guard let log = session.log, leaveOut(errors, isTold: isTold, log) else {
+          throw SaveError.validation(errors)
+        }
+        isTold = true
+      }
+    }
   }
 
   // MARK: Making
@@ -211,8 +250,10 @@ final class CustomWork {
     )
     let kind = source.rowKind(of: entity, statement.handle)
     currentNumber = item.maker.number
+    currentMaker = item.maker
     defer {
       current = nil
+      currentMaker = nil
       currentNumber = -1
     }
     while try statement.step() {
@@ -247,9 +288,16 @@ final class CustomWork {
     do {
       try item.policy.createDestinationInstances(for: object, in: item.maker.mapping, manager: manager)
     } catch {
+      // A policy may save what it has made itself.
+      let isLeftOut: Bool
+      if let log = session.log, !isCancelled, case SaveError.validation(let errors) = error {
+        isLeftOut = leaveOut(errors, isTold: false, log)
+      } else {
+        isLeftOut = false
+      }
       let error = failed(error, item.maker, object.key)
-      guard let log = session.log, let mistake = error as? MigrationError,
-        log.take(mistake, of: object.entity.name)
+      guard
+        isLeftOut || (error as? MigrationError).map({ session.log?.take($0, of: object.entity.name) }) == true
       else { throw error }
       // A rehearsal goes on without what was made, to find all such objects.
       for object in made { destination.delete(object) }
@@ -277,7 +325,7 @@ final class CustomWork {
     bytes = 0
     do {
       try noteReplaced()
-      try destination.save()
+      try saveDestination()
     } catch let error as SaveError {
       throw translated(error)
     } catch {
@@ -298,12 +346,20 @@ final class CustomWork {
     }
   }
 
-  func make(for source: ManagedObject, in mapping: EntityMapping) throws -> ManagedObject {
-    guard let maker = makers[mapping.name] else {
+  func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject {
+    // For the most part it is the mapping whose turn it is.
+    if let currentMaker, currentMaker.mapping.name == name { return try make(for: source, currentMaker) }
+    guard let maker = makers[name] else {
+      guard let mapping = plan.mapping.entityMapping(named: name) else {
+        throw FetchError.unknownEntity(name)
+      }
       throw plan.error(
-        .policyFailed("the entity mapping '\(mapping.name)' makes its objects by rules alone"),
-        mapping.destination)
+        .policyFailed("the entity mapping '\(name)' makes its objects by rules alone"), mapping.destination)
     }
+    return try make(for: source, maker)
+  }
+
+  private func make(for source: ManagedObject, _ maker: MappingMaker) throws -> ManagedObject {
     let scope = destination.scopes[maker.destination.index]
     var key: ObjectKey = 0
     if let taker = maker.taker, source.scope.plan === taker.source, try isFree(source, maker, taker) {

@@ -24,6 +24,7 @@ final class DestinationStore {
   private(set) var nextKeys: [Int: ObjectKey]
   /// Mandatory references of the object's own table, by the place of the entity.
   private let mandatorySlots: [[Int]]
+  private let hasMandatorySlots: Bool
   private(set) var failure: (any Error)?
   /// How many objects the app's own code has made, less those that it has deleted.
   private(set) var madeCount: Int64 = 0
@@ -45,6 +46,7 @@ final class DestinationStore {
         slot.isStored && slot.relationship?.description.isOptional == false
       }.map(\.number)
     }
+    hasMandatorySlots = !mandatorySlots.allSatisfy(\.isEmpty)
     connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     try connection.execute("PRAGMA foreign_keys = OFF")
     _ = try connection.scalar("PRAGMA journal_mode = OFF")
@@ -70,16 +72,15 @@ final class DestinationStore {
 
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
     if let failure { throw failure }
+    // Before anything is written: nothing is lost by what is not to be saved.
+    let unset = unset(plan).map { object, slot in
+      ValidationError(
+        reason: .missingValue, entity: object.scope.plan.name,
+        property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+    }
+    if !unset.isEmpty { throw SaveError.validation(unset) }
     do {
       try MigrationFaults.reach("save of new objects")
-      for (object, slot) in unset(plan) {
-        throw SaveError.validation([
-          ValidationError(
-            reason: .missingValue, entity: object.scope.plan.name,
-            property: object.scope.plan.slots[slot].name,
-            objectID: object.objectID)
-        ])
-      }
       var run = try SaveRun(context: context, connection: connection, plan: plan)
       // Nothing is left half done where there is one file.
       _ = try run.write()
@@ -93,11 +94,16 @@ final class DestinationStore {
 
   /// Mandatory references that were set to nil.
   private func unset(_ plan: SavePlan) -> [(ManagedObject, Int)] {
-    for object in plan.inserted + plan.updated {
-      let slots = mandatorySlots[object.scope.plan.index]
-      if let slot = slots.first(where: { object.referenceKey($0) == 0 }) { return [(object, slot)] }
+    guard hasMandatorySlots else { return [] }
+    var result: [(ManagedObject, Int)] = []
+    for objects in [plan.inserted, plan.updated] {
+      for object in objects {
+        for slot in mandatorySlots[object.scope.plan.index] where object.referenceKey(slot) == 0 {
+          result.append((object, slot))
+        }
+      }
     }
-    return []
+    return result
   }
 
   // MARK: Indexes

@@ -1,7 +1,9 @@
 import CDModel
 
 /// Makes the object of a source object by what a mapping's rules give, with everything looked up beforehand.
-struct MappingMaker {
+///
+/// A class so that it is not copied for each object; nothing of it changes.
+final class MappingMaker {
   /// A relationship that rules give, where its reference stands in the object's own table.
   enum Reference {
     /// The key of the source's reference, and what is added to it: the object is there.
@@ -17,8 +19,10 @@ struct MappingMaker {
   let number: Int
   let destination: EntityPlan
   private(set) var references: [(slot: Int, reference: Reference)] = []
-  /// Slots whose values are the source's.
-  private var copies: [(from: Int, to: Int)] = []
+  /// Slots whose values are the source's, and what stands for nil.
+  private var copies: [(from: Int, to: Int, standIn: AttributeValue)] = []
+  /// Slots that have the same value in all objects.
+  private var constants: [(slot: Int, value: AttributeValue)] = []
   private var computed: [Computed] = []
   private let evaluator: PredicateEvaluator
   private let plan: StepPlan
@@ -49,16 +53,16 @@ struct MappingMaker {
     }
   }
 
-  private mutating func add(_ each: PropertyMapping, _ taker: StepPlan.Taker) {
+  private func add(_ each: PropertyMapping, _ taker: StepPlan.Taker) {
     let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let slot = destination.slot(parts[0]) else { return }
     switch slot.kind {
     case .attribute(let attribute, let cell):
       guard attribute.derivation == nil else { return }
-      if let old = sourceSlot(each.value, of: taker.source), case .attribute(_, let found) = old.kind,
-        found == cell
-      {
-        copies.append((old.number, slot.number))
+      if let copy = copiedSlot(each.value, cell, of: taker.source) {
+        copies.append((copy.slot, slot.number, copy.standIn))
+      } else if case .constant(.value(let constant)) = each.value.kind, let value = cell.fitted(constant) {
+        constants.append((slot.number, value))
       } else {
         computed.append(
           Computed(slot: slot.number, field: nil, name: each.name, cell: cell, value: each.value))
@@ -72,6 +76,25 @@ struct MappingMaker {
           slot: slot.number, field: parts[1], name: each.name, cell: field.cell, value: each.value))
     case .relationship: return
     }
+  }
+
+  /// The source's attribute that an expression is, or that it is with a constant in the place of nil.
+  private func copiedSlot(
+    _ value: ValueExpression, _ cell: CellType, of entity: EntityPlan
+  ) -> (slot: Int, standIn: AttributeValue)? {
+    var value = value
+    var standIn = AttributeValue.null
+    if case .coalesced(let choices) = value.kind {
+      guard choices.count == 2, case .constant(.value(let constant)) = choices[1].kind,
+        let fitted = cell.fitted(constant)
+      else { return nil }
+      (value, standIn) = (choices[0], fitted)
+    }
+    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind, found == cell
+    else {
+      return nil
+    }
+    return (old.number, standIn)
   }
 
   /// The source's attribute that an expression is, and nothing more.
@@ -101,10 +124,23 @@ struct MappingMaker {
   func fill(_ object: ManagedObject, from source: ManagedObject) throws {
     source._willRead()
     guard let old = source.extras?.values, let extras = object.extras,
-      extras.values.count == destination.slots.count, old.count == source.scope.plan.slots.count
+      old.count == source.scope.plan.slots.count
     else { return }
-    for copy in copies { extras.values[copy.to] = old[copy.from] }
-    relate(extras, old, isNew: true)
+    try fill(&extras.values, old, source)
+  }
+
+  private func fill(_ values: inout [AttributeValue], _ old: [AttributeValue], _ source: ManagedObject) throws
+  {
+    guard values.count == destination.slots.count else { return }
+    for copy in copies {
+      if case .null = old[copy.from] {
+        values[copy.to] = copy.standIn
+      } else {
+        values[copy.to] = old[copy.from]
+      }
+    }
+    for constant in constants { values[constant.slot] = constant.value }
+    relate(&values, old, isNew: true)
     guard !computed.isEmpty else { return }
     var composites: [Int: [String: AttributeValue]] = [:]
     for each in computed {
@@ -112,11 +148,11 @@ struct MappingMaker {
       if let field = each.field {
         composites[each.slot, default: [:]][field] = value
       } else {
-        extras.values[each.slot] = value
+        values[each.slot] = value
       }
     }
     for (slot, fields) in composites {
-      extras.values[slot] = fields.values.allSatisfy { $0 == .null } ? .null : .composite(fields)
+      values[slot] = fields.values.allSatisfy { $0 == .null } ? .null : .composite(fields)
     }
   }
 
@@ -127,20 +163,20 @@ struct MappingMaker {
     source._willRead()
     guard let extras = object.extras, let old = source.extras?.values else { return }
     for (slot, _) in references where object.referenceKey(slot) <= 0 { object._willWrite(slot) }
-    relate(extras, old, isNew: false)
+    relate(&extras.values, old, isNew: false)
   }
 
   @inline(__always)
-  private func relate(_ extras: ObjectExtras, _ old: [AttributeValue], isNew: Bool) {
+  private func relate(_ values: inout [AttributeValue], _ old: [AttributeValue], isNew: Bool) {
     for (slot, reference) in references {
-      if !isNew, case .int(let key) = extras.values[slot], key > 0 { continue }
+      if !isNew, case .int(let key) = values[slot], key > 0 { continue }
       switch reference {
-      case .later: extras.values[slot] = .int(DestinationStore.placeholder)
+      case .later: values[slot] = .int(DestinationStore.placeholder)
       case .key(let from, let offset):
         if case .int(let key) = old[from] {
-          extras.values[slot] = .int(key + offset)
+          values[slot] = .int(key + offset)
         } else if isNew, destination.slots[slot].relationship?.description.isOptional == true {
-          extras.values[slot] = .null
+          values[slot] = .null
         }
       }
     }

@@ -81,7 +81,7 @@ public final class MigrationManager {
   public func makeDestinationInstance(
     for source: ManagedObject, in mapping: EntityMapping
   ) throws -> ManagedObject {
-    try work.make(for: source, in: mapping)
+    try work.make(for: source, inMappingNamed: mapping.name)
   }
 
   /// Notes that an object was made of a source object, for relationships that rules give to follow, and for

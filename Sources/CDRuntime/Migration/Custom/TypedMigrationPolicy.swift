@@ -67,10 +67,7 @@ extension MigrationManager {
   /// Makes the object that a source object becomes by the rules of a mapping: see
   /// ``makeDestinationInstance(for:in:)``.
   @_spi(Generated) public func _make(from source: ManagedObject, mapping: String) throws -> ManagedObject {
-    guard let mapping = mappingModel.entityMapping(named: mapping) else {
-      throw FetchError.unknownEntity(mapping)
-    }
-    return try makeDestinationInstance(for: source, in: mapping)
+    try work.make(for: source, inMappingNamed: mapping)
   }
 
   /// Makes an object that comes of none.

@@ -39,6 +39,15 @@ final class RehearsalLog {
     }
   }
 
+  /// Forgets what was told of a step that is made once more.
+  func startAgain() {
+    statements.removeAll()
+    places.removeAll()
+    problems = ProblemList()
+    losses.removeAll()
+    firstError = nil
+  }
+
   private func timed<R>(_ body: () throws -> R) rethrows -> R {
     let clock = ContinuousClock()
     let start = clock.now
@@ -74,6 +83,18 @@ final class RehearsalLog {
     default: return false
     }
     return true
+  }
+
+  /// Takes note of a rule that an object breaks which the app's own code has made, of a row or of none.
+  func take(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
+    let rule = cause.reason == .missingValue ? Self.missing : "\(cause.reason)"
+    add(error, entity, cause.property, rule, count: 1, keys: [error.objectKey].compactMap(\.self))
+  }
+
+  /// Takes note of mandatory references that nothing has set.
+  func takeMissing(_ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64])
+  {
+    add(error, entity, property, Self.missing, count: count, keys: keys)
   }
 
   private static let missing = "is mandatory and has no value"

@@ -55,10 +55,8 @@ struct Evaluation {
       return try Invocation.call(selector, of: try value(target), try values(arguments))
     case .cast(let operand, let type, let otherwise):
       let value = try value(operand)
-      // With an alternative, nil takes it too: the result of a total conversion is never nil.
-      if let converted = try Conversion.convert(value, to: type), !converted.isNull || otherwise == nil {
-        return converted
-      }
+      // Nil is no value that does not fit: it stays nil, whatever stands for those.
+      if let converted = try Conversion.convert(value, to: type) { return converted }
       guard let otherwise else { throw .failedConversion(type: type.name, from: value.kindName) }
       return try self.value(otherwise)
     case .ternary(let condition, let yes, let no): return try holds(condition) ? value(yes) : value(no)

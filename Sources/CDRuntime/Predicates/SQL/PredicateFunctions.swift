@@ -11,7 +11,7 @@ import CSQLite
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
 /// - the collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by their raw value.
 ///
-/// The last three of them and the search are 0 where an argument is NULL, as comparisons are in memory.
+/// The search, `cdgen_like` and `cdgen_matches` are 0 where an argument is NULL, as comparisons are in memory.
 enum PredicateFunctions {
   /// Makes the functions known to a connection.
   static func install(on connection: OpaquePointer) {
@@ -66,6 +66,7 @@ enum PredicateFunctions {
         let folded = FoundationText.folded(text, [.caseInsensitive, .diacriticInsensitive])
         sqlite3_result_text(context, folded, Int32(clamping: folded.utf8.count), SQLite.copied)
       }, nil, nil, nil)
+    installIntegers(on: connection)
     installCollations(on: connection)
   }
 

@@ -1,7 +1,7 @@
 import CDModel
 
 extension SQLCompiler {
-  /// Operators of one precedence: those whose result SQL has to the last bit, and which cannot fail.
+  /// Operators of one precedence: those whose result SQL has to the last bit.
   mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> SQLValue? {
@@ -9,7 +9,7 @@ extension SQLCompiler {
     guard terms.count <= 200, let start = try operand(first) else { return nil }
     var result = start
     for term in terms {
-      guard let right = try operand(term.operand), let value = Self.apply(term.operator, result, right)
+      guard let right = try operand(term.operand), let value = apply(term.operator, result, right)
       else { return nil }
       result = .value(value)
     }
@@ -17,19 +17,22 @@ extension SQLCompiler {
     return value
   }
 
-  private static func apply(
+  private mutating func apply(
     _ expressionOperator: ExpressionOperator, _ left: SQLOperand, _ right: SQLOperand
   ) -> SQLValue? {
-    guard let first = calculable(left), let second = calculable(right) else { return nil }
+    guard let first = Self.calculable(left), let second = Self.calculable(right) else { return nil }
+    if let left = first.integers, let right = second.integers,
+      let integerOperator = IntegerOperator(expressionOperator)
+    {
+      // A power with a negative exponent is a fraction.
+      if integerOperator == .power, right.constant.map({ $0 < 0 }) ?? true { return nil }
+      return calculate(left, integerOperator, right)
+    }
     let word = first.kind == .string ? "||" : expressionOperator.rawValue
     let text: SQLText = "(\(first.sql) \(raw: word) \(second.sql))"
     let isNullable = first.isNullable || second.isNullable
     switch (first.kind, second.kind, expressionOperator) {
     case (.string, .string, .add): return SQLValue(text, .string, isNullable: isNullable)
-    case (.int(let left), .int(let right), .add), (.int(let left), .int(let right), .subtract),
-      (.int(let left), .int(let right), .multiply), (.int(let left), .int(let right), .divide):
-      guard let range = range(left, expressionOperator, right) else { return nil }
-      return SQLValue(text, .int(range), isNullable: isNullable)
     case (.int, .int, .bitwiseAnd), (.int, .int, .bitwiseOr), (.int, .int, .shiftLeft),
       (.int, .int, .shiftRight):
       return SQLValue(text, .int(Int64.min...Int64.max), isNullable: isNullable)
@@ -39,7 +42,7 @@ extension SQLCompiler {
       (.int, .double, .subtract), (.int, .double, .multiply), (.int, .double, .divide):
       // With a finite number that is not 0 no result is NaN, which SQL has as NULL.
       let constants = expressionOperator == .divide ? [right] : [left, right]
-      guard constants.contains(where: isFiniteAndNotZero) else { return nil }
+      guard constants.contains(where: Self.isFiniteAndNotZero) else { return nil }
       return SQLValue(text, .double, isNullable: isNullable)
     default: return nil
     }
@@ -66,44 +69,20 @@ extension SQLCompiler {
     }
   }
 
-  /// Where the results lie; nil where one may overflow or a divisor may be 0.
-  private static func range(
-    _ left: ClosedRange<Int64>, _ expressionOperator: ExpressionOperator, _ right: ClosedRange<Int64>
-  ) -> ClosedRange<Int64>? {
-    func corner(_ left: Int64, _ right: Int64) -> Int64? {
-      let (result, overflow) =
-        switch expressionOperator {
-        case .add: left.addingReportingOverflow(right)
-        case .subtract: left.subtractingReportingOverflow(right)
-        default: left.multipliedReportingOverflow(by: right)
-        }
-      return overflow ? nil : result
-    }
-    if expressionOperator == .divide {
-      // Only by -1 a quotient may overflow, of the least integer.
-      if right.contains(0) || left.lowerBound == Int64.min && right.contains(-1) { return nil }
-      if right.lowerBound > 0 { return min(left.lowerBound, 0)...max(left.upperBound, 0) }
-      if left.lowerBound == Int64.min { return Int64.min...Int64.max }
-      let bound = max(left.lowerBound.magnitude, left.upperBound.magnitude)
-      return -Int64(bound)...Int64(bound)
-    }
-    let corners = [
-      corner(left.lowerBound, right.lowerBound), corner(left.lowerBound, right.upperBound),
-      corner(left.upperBound, right.lowerBound), corner(left.upperBound, right.upperBound),
-    ].compactMap(\.self)
-    guard corners.count == 4, let least = corners.min(), let greatest = corners.max() else { return nil }
-    return least...greatest
-  }
-
   mutating func negated(_ operand: ValueExpression) throws(EvaluationError) -> SQLValue? {
     guard case .value(let value)? = try self.operand(operand) else { return nil }
-    switch value.kind {
-    case .double: return SQLValue("(-\(value.sql))", .double, isNullable: value.isNullable)
-    case .int(let range) where range.lowerBound > Int64.min:
-      return SQLValue(
-        "(-\(value.sql))", .int(-range.upperBound...(-range.lowerBound)), isNullable: value.isNullable)
-    default: return nil
+    if let integers = value.integers { return negated(integers) }
+    return value.kind == .double
+      ? SQLValue("(-\(value.sql))", .double, isNullable: value.isNullable) : nil
+  }
+
+  mutating func complement(_ operand: ValueExpression) throws(EvaluationError) -> SQLValue? {
+    guard case .value(let value)? = try self.operand(operand), let integers = value.integers else {
+      return nil
     }
+    return SQLValue(
+      "(~\(value.sql))", .int(~integers.range.upperBound...(~integers.range.lowerBound)),
+      isNullable: value.isNullable)
   }
 
   // MARK: Choices
@@ -141,7 +120,7 @@ extension SQLCompiler {
       default: if kind != value.kind { return nil }
       }
     }
-    guard let kind, kind != .opaque else { return nil }
+    guard let kind = kind ?? Self.kind(ofConstants: operands), kind != .opaque else { return nil }
     var result: [SQLValue] = []
     for operand in operands {
       switch operand {
@@ -164,6 +143,20 @@ extension SQLCompiler {
     return result
   }
 
+  /// The one kind of constants that are integers or strings; nil for others.
+  private static func kind(ofConstants operands: [SQLOperand]) -> SQLValue.Kind? {
+    var kinds: [SQLValue.Kind] = []
+    for case .constant(let constant) in operands {
+      switch constant {
+      case .value(.null): break
+      case .value(.int): kinds.append(.int(.min...(.max)))
+      case .value(.string): kinds.append(.string)
+      default: return nil
+      }
+    }
+    return kinds.allSatisfy { $0 == kinds.first } ? kinds.first : nil
+  }
+
   private static func kind(of values: [SQLValue]) -> SQLValue.Kind {
     values.dropFirst().reduce(values[0].kind) { kind, value in
       if case .int(let left) = kind, case .int(let right) = value.kind {
@@ -173,24 +166,41 @@ extension SQLCompiler {
     }
   }
 
-  /// The functions that SQL has an exact form of: those that an operator means, and two of strings.
+  /// The functions that SQL has an exact form of: those that an operator means, others of integers, and two of
+  /// strings.
   mutating func call(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) throws(EvaluationError) -> SQLValue? {
     let operators: [ExpressionFunction: ExpressionOperator] = [
       .addTo: .add, .fromSubtract: .subtract, .multiplyBy: .multiply, .divideBy: .divide,
-      .bitwiseAndWith: .bitwiseAnd, .bitwiseOrWith: .bitwiseOr, .leftshiftBy: .shiftLeft,
-      .rightshiftBy: .shiftRight,
+      .raiseToPower: .power, .bitwiseAndWith: .bitwiseAnd, .bitwiseOrWith: .bitwiseOr,
+      .bitwiseXorWith: .bitwiseXor, .leftshiftBy: .shiftLeft, .rightshiftBy: .shiftRight,
     ]
     if let expressionOperator = operators[function], arguments.count == 2 {
       return try operation(arguments[0], [OperationTerm(expressionOperator, arguments[1])])
     }
+    if function == .modulusBy, arguments.count == 2 {
+      guard let left = try operand(arguments[0]).flatMap(Self.calculable)?.integers,
+        let right = try operand(arguments[1]).flatMap(Self.calculable)?.integers
+      else { return nil }
+      return calculate(left, .remainder, right)
+    }
+    if function == .onesComplement, arguments.count == 1 { return try complement(arguments[0]) }
     guard arguments.count == 1, case .value(let value)? = try operand(arguments[0]) else { return nil }
     switch function {
+    case .abs: return value.integers.map { absolute($0) }
     case .noindex: return SQLValue("+\(value.sql)", value.kind, isNullable: value.isNullable)
     case .canonical where value.kind == .string:
       return SQLValue("cdgen_canonical(\(value.sql))", .string, isNullable: value.isNullable)
     default: return nil
     }
+  }
+}
+
+extension SQLValue {
+  /// The value where it is an integer.
+  fileprivate var integers: SQLCompiler.Integers? {
+    guard case .int(let range) = kind else { return nil }
+    return SQLCompiler.Integers(sql: sql, range: range, isNullable: isNullable)
   }
 }

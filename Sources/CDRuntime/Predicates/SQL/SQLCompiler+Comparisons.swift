@@ -5,6 +5,8 @@ extension SQLCompiler {
   mutating func comparison(
     _ comparison: Comparison, isNegated: Bool
   ) throws(EvaluationError) -> SQLCondition? {
+    // A pattern may take too many steps.
+    if comparison.operator == .matches { mayFail = true }
     if comparison.operator == .matches, case .constant(.value(.string(let pattern))) = comparison.right.kind {
       _ = try RegularExpression.compiled(pattern, comparison.options)
     }

@@ -254,6 +254,7 @@ extension SQLCompiler {
       return .value(SQLValue(select("max(\(value.sql))"), value.kind))
     case (.sum, .int):
       // SQLite's sum of integers fails where it overflows, as ours does.
+      mayFail = true
       return .value(
         SQLValue(select("coalesce(sum(\(value.sql)), 0)"), .int(Int64.min...Int64.max), isNullable: false))
     case (.avg, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:

@@ -18,6 +18,8 @@ struct SQLCompiler {
   private let root: SQLPlace
   /// The comparisons that were left to the evaluator, without their constants.
   private(set) var inexactParts: [String] = []
+  /// Whether the statement may fail for a row that has no result.
+  var mayFail = false
   /// The rows that SUBQUERY's variables stand for.
   var scope: [String: SQLPlace] = [:]
   private var aliasCount = 0
@@ -179,8 +181,10 @@ struct SQLCompiler {
       return try ternary(condition, yes, no).map(SQLOperand.value)
     case .function(let function, let arguments):
       return try call(function, arguments).map(SQLOperand.value)
-    case .constant, .anyKey, .aggregate, .bitwiseComplement, .unknownFunction, .invocation, .cast,
-      .assignment:
+    case .bitwiseComplement(let operand): return try complement(operand).map(SQLOperand.value)
+    case .cast(let value, let type, let otherwise):
+      return try cast(value, type, otherwise: otherwise).map(SQLOperand.value)
+    case .constant, .anyKey, .aggregate, .unknownFunction, .invocation, .assignment:
       return nil
     }
   }

@@ -18,6 +18,8 @@ struct SQLPredicate: Equatable {
   /// Whether the rows are those that meet the predicate. If not, they are those and others, from which
   /// ``PredicateEvaluator`` is to choose.
   let isExact: Bool
+  /// Whether the statement may fail for a row that has no result, such as an integer without a place.
+  var mayFail = false
   /// What is left to the evaluator, in words that tell no data; empty for an exact condition.
   var inexactParts: [String] = []
 
@@ -59,7 +61,7 @@ struct SQLPredicate: Equatable {
     }
     return SQLPredicate(
       sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact,
-      inexactParts: condition.isExact ? [] : compiler.inexactParts)
+      mayFail: compiler.mayFail, inexactParts: condition.isExact ? [] : compiler.inexactParts)
   }
 
   /// A term of ORDER BY: a value, and what stands behind it.

@@ -124,6 +124,60 @@ import Testing
       ) == [["C0", "N3"], ["C0", "N0"], ["C1", "N4"], ["C1", "N1"], ["C2", "N2"]])
   }
 
+  /// The members come by rules, and some of them have a new owner, whom the app's code gave them as a whole.
+  @Test(arguments: [false, true]) func aWholeSetOfMembersGoesBeforeTheRules(isOrdered: Bool) throws {
+    let old = Notes.version(1, notes: toMany("notes", "Note", inverse: "category", isOrdered: isOrdered))
+    var new = old
+    (new.number, new.basedOn) = (2, [1])
+    let fixture = try MigrationFixture()
+    try Notes.migrate(
+      old, new, Self.category,
+      [
+        "Category": {
+          TestPolicy(create: { source, mapping, manager in
+            let category = try manager.makeDestinationInstance(for: source, in: mapping)
+            let notes = try manager.destinationContext.fetch(
+              FetchRequest<ManagedObject>(entityName: "Note"))
+            // C0 loses N0 to nobody and keeps N3; N5, of none, comes to it. C2 is emptied. C1 is left to the rules.
+            switch try source.text("name") {
+            case "C0": try category.setValue([notes[5], notes[3]], forKey: "notes")
+            case "C2": try category.setValue([ManagedObject](), forKey: "notes")
+            default: break
+            }
+          })
+        }
+      ], in: fixture)
+    #expect(
+      try fixture.rows(Notes.pairs) == [
+        ["N0", nil], ["N1", "C1"], ["N2", nil], ["N3", "C0"], ["N4", "C1"], ["N5", "C0"],
+      ])
+    if isOrdered {
+      #expect(
+        try fixture.column(
+          "SELECT n.text FROM Note n JOIN Category c ON c._pk = n.category WHERE c.name = 'C0' "
+            + "ORDER BY n.\"category.position\"") == ["N5", "N3"])
+    }
+  }
+
+  @Test func membersOfOthersComeAsAWhole() throws {
+    let fixture = try MigrationFixture()
+    try Notes.migrate(
+      Notes.version(1), Notes.version(2), Self.category,
+      [
+        "Category": {
+          TestPolicy(create: { source, mapping, manager in
+            let category = try manager.makeDestinationInstance(for: source, in: mapping)
+            guard try source.text("name") == "C2" else { return }
+            let notes = try manager.destinationContext.fetch(
+              FetchRequest<ManagedObject>(entityName: "Note"))
+            // N0 is C0's by the rules, N1 is C1's.
+            try category.setValue([notes[0], notes[1]], forKey: "notes")
+          })
+        }
+      ], in: fixture)
+    #expect(try fixture.rows(Notes.pairs).map { $0[1] } == ["C2", "C2", nil, "C0", "C1", nil])
+  }
+
   @Test func whatPoliciesSetGoesBeforeTheRules() throws {
     let fixture = try MigrationFixture()
     try Notes.migrate(

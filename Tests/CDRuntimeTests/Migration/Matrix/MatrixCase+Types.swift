@@ -38,7 +38,7 @@ extension MatrixCase {
       conversion(.int64, .double, dropping("value"), value: small, reads: { "\(Double($0 - 2))" }),
       conversion(
         .int64, .int16, rule("value", "CAST(value, 'Int16', 0)"), value: { .int(Int64($0) * 40_000) },
-        none: "0", reads: { _ in "0" }),
+        reads: { _ in "0" }),
       conversion(.float, .double, value: { .double(Double($0) / 4) }, reads: { "\(Double($0) / 4)" }),
       conversion(.double, .date, value: { .double(Double($0) / 8) }, reads: { "\(Double($0) / 8)" }),
       conversion(
@@ -46,15 +46,14 @@ extension MatrixCase {
       ),
       conversion(
         .double, .int32, rule("value", "CAST(value, 'Int32', -1)"), value: { .double(Double($0)) },
-        none: "-1",
         reads: { "\($0)" }),
       conversion(
         .date, .double, value: { .date(Date(timeIntervalSinceReferenceDate: Double($0) / 2)) },
         reads: { "\(Double($0) / 2)" }),
       conversion(.bool, .int16, value: { .bool($0 % 2 == 0) }, reads: { $0 % 2 == 0 ? "1" : "0" }),
       conversion(
-        .string, .int32, rule("value", "CAST(value, 'Int32', -7)"),
-        value: { .string($0 % 2 == 0 ? "\($0)" : "none") }, none: "-7",
+        .string, .int32, rule("value", "CAST(value, 'Int32', -7) ?? -8"),
+        value: { .string($0 % 2 == 0 ? "\($0)" : "none") }, none: "-8",
         reads: { $0 % 2 == 0 ? "\($0)" : "-7" }),
       conversion(
         .uuid, .data, value: { _ in .uuid(uuid) }, as: "CASE WHEN value IS NOT NULL THEN hex(value) END",

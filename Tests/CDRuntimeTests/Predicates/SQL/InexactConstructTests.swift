@@ -19,20 +19,16 @@ import Testing
   static let cases = [
     // Values that the store has not.
     Case(format: "draft == 'x'", reason: "draft == …"),
-    // Calculations that may overflow, divide by 0 or give no number.
-    Case(format: "sold + 1 > 2", reason: "sold + … > …"),
-    Case(format: "-sold > 2", reason: "-sold > …"),
-    Case(format: "pages / sold > 2", reason: "pages / sold > …"),
+    // Calculations with fractions that may divide by 0 or give no number.
+    Case(format: "pages / rating > 2", reason: "pages / rating > …"),
     Case(format: "rating * rating > 2", reason: "rating * rating > …"),
     Case(format: "price + 1 > 2", reason: "price + … > …"),
     Case(format: "weight + 1 > 2", reason: "weight + … > …"),
-    Case(format: "pages ** 2 > 2", reason: "pages ** … > …"),
-    Case(format: "~pages == 2", reason: "~pages == …"),
+    Case(format: "pages ** sold > 2", reason: "pages ** sold > …"),
+    Case(format: "abs(rating) > 1", reason: "abs(…) > …"),
     // Functions and conversions.
     Case(format: "uppercase(title) == 'A'", reason: "uppercase(…) == …"),
     Case(format: "length:(title) > 1", reason: "length:(…) > …"),
-    Case(format: "abs(pages) > 1", reason: "abs(…) > …"),
-    Case(format: "modulus:by:(pages, 2) == 1", reason: "modulus:by:(…) == …"),
     Case(format: "CAST(pages, 'String') == '1'", reason: "CAST(pages, 'String') == …"),
     Case(format: "FUNCTION(title, 'length') > 1", reason: "FUNCTION(…) > …"),
     Case(format: "title.length > 1", reason: "title.length > …"),

@@ -30,6 +30,9 @@ struct StoredRows {
     }
   }
 
+  /// Calls a body with the connection.
+  func inspect<R>(_ body: (SQLiteConnection) throws -> R) throws -> R { try store.writer.use(body) }
+
   /// The layout's form of a value.
   static func stored(_ value: AttributeValue) -> AttributeValue {
     switch value {

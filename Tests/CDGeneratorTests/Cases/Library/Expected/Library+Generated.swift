@@ -59,6 +59,9 @@ nonisolated public struct Address: CDRuntime.CompositeAttribute {
   }
   @_spi(Generated) public static var _empty: Self { Self(street: "", city: "", zip: "") }
   @_spi(Generated) public static var _columnCount: Swift.Int { 5 }
+  @_spi(Generated) public static var _keyPaths: CDRuntime.KeyPathTable {
+    .init("street city zip country note", [\Address.street, \Address.city, \Address.zip, \Address.country, \Address.note])
+  }
 }
 
 nonisolated extension CDRuntime.CompositeField where Value == Address {
@@ -99,6 +102,9 @@ nonisolated public struct Dimensions: CDRuntime.CompositeAttribute {
   }
   @_spi(Generated) public static var _empty: Self { Self(width: 0, height: 0) }
   @_spi(Generated) public static var _columnCount: Swift.Int { 3 }
+  @_spi(Generated) public static var _keyPaths: CDRuntime.KeyPathTable {
+    .init("width height depth", [\Dimensions.width, \Dimensions.height, \Dimensions.depth])
+  }
 }
 
 nonisolated extension CDRuntime.CompositeField where Value == Dimensions {
@@ -236,6 +242,9 @@ nonisolated public class Publication: CDRuntime.ManagedObject, CDRuntime.EntityC
     case 8: _publisher = key
     default: super._setReference(slot, key)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies", [\Publication.uuid, \Publication.title, \Publication.language, \Publication.published, \Publication.added, \Publication.website, \Publication.size, \Publication.reviewCount, \Publication.publisher, \Publication.authors, \Publication.reviews, \Publication.copies], objectID: \Publication.objectID)
   }
 }
 
@@ -378,6 +387,9 @@ nonisolated public class Book: Publication {
     default: super._setReference(slot, key)
     }
   }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies isbn salesRank price pages cover subjects firstSold sequel", [\Book.uuid, \Book.title, \Book.language, \Book.published, \Book.added, \Book.website, \Book.size, \Book.reviewCount, \Book.publisher, \Book.authors, \Book.reviews, \Book.copies, \Book.isbn, \Book.salesRank, \Book.price, \Book.pages, \Book.cover, \Book.subjects, \Book.firstSold, \Book.sequel], objectID: \Book.objectID)
+  }
 }
 
 nonisolated extension CDRuntime.Fields where Root: Book {
@@ -456,6 +468,9 @@ nonisolated public class Magazine: Publication {
     case 14: writer.optionalString(_series)
     default: super._encode(slot, writer)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("uuid title language published added website size reviewCount publisher authors reviews copies issue volume in", [\Magazine.uuid, \Magazine.title, \Magazine.language, \Magazine.published, \Magazine.added, \Magazine.website, \Magazine.size, \Magazine.reviewCount, \Magazine.publisher, \Magazine.authors, \Magazine.reviews, \Magazine.copies, \Magazine.issue, \Magazine.volume, \Magazine.series], objectID: \Magazine.objectID)
   }
 }
 
@@ -542,6 +557,9 @@ nonisolated public class Author: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     default: super._encode(slot, writer)
     }
   }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("name born address portrait displayName publications", [\Author.name, \Author.born, \Author.address, \Author.portrait, \Author.displayName, \Author.publications], objectID: \Author.objectID)
+  }
 }
 
 nonisolated extension CDRuntime.Fields where Root: Author {
@@ -627,6 +645,9 @@ nonisolated public class Publisher: CDRuntime.ManagedObject, CDRuntime.EntityCla
     case 3: writer.url(_homepage)
     default: super._encode(slot, writer)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("name address logo homepage publications", [\Publisher.name, \Publisher.address, \Publisher.logo, \Publisher.homepage, \Publisher.publications], objectID: \Publisher.objectID)
   }
 }
 
@@ -716,6 +737,9 @@ nonisolated public class Review: CDRuntime.ManagedObject, CDRuntime.EntityClass 
     case 4: _reader = key
     default: super._setReference(slot, key)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("text rating weight publication reader", [\Review.text, \Review.rating, \Review.weight, \Review.publication, \Review.reader], objectID: \Review.objectID)
   }
 }
 
@@ -837,6 +861,9 @@ nonisolated public class LibraryReader: CDRuntime.ManagedObject, CDRuntime.Entit
     default: super._setReference(slot, key)
     }
   }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("name card joined default address reviews loans guardian wards", [\LibraryReader.name, \LibraryReader.cardNumber, \LibraryReader.joined, \LibraryReader.`default`, \LibraryReader.address, \LibraryReader.reviews, \LibraryReader.loans, \LibraryReader.guardian, \LibraryReader.wards], objectID: \LibraryReader.objectID)
+  }
 }
 
 nonisolated extension CDRuntime.Fields where Root: LibraryReader {
@@ -920,6 +947,9 @@ nonisolated public class Copy: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     case 2: _publication = key
     default: super._setReference(slot, key)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("barcode condition publication loan", [\Copy.barcode, \Copy.condition, \Copy.publication, \Copy.loan], objectID: \Copy.objectID)
   }
 }
 
@@ -1013,6 +1043,9 @@ nonisolated public class Loan: CDRuntime.ManagedObject, CDRuntime.EntityClass {
     case 4: _reader = key
     default: super._setReference(slot, key)
     }
+  }
+  @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
+    .init("since due renewals copy reader", [\Loan.since, \Loan.due, \Loan.renewals, \Loan.`copy`, \Loan.reader], objectID: \Loan.objectID)
   }
 }
 

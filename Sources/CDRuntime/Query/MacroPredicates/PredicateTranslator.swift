@@ -1,0 +1,110 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a part of a `#Predicate` comes to.
+enum TranslatedExpression {
+  case value(ValueExpression)
+  case condition(FetchPredicate)
+  /// A range, for `contains` alone.
+  case range(TranslatedRange)
+  case regularExpression(String)
+}
+
+/// A range's bounds; nil where it has none.
+struct TranslatedRange {
+  var lower: ValueExpression?
+  var upper: ValueExpression?
+  var includesUpper: Bool
+}
+
+/// A part of a `#Predicate` that has a counterpart in the expression language.
+protocol TranslatableExpression {
+  func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression
+}
+
+/// Walks the tree that the `#Predicate` macro makes, whose types are the parts and whose stored properties are what
+/// they consist of, and makes a ``FetchPredicate`` of it.
+struct PredicateTranslator {
+  private var variables: [PredicateExpressions.VariableID: ValueExpression] = [:]
+  private var elementCount = 0
+
+  /// - Parameter value: What the predicate's variable stands for.
+  mutating func condition<Input>(
+    of predicate: Predicate<Input>, standingFor value: ValueExpression
+  ) throws -> FetchPredicate {
+    variables[predicate.variable.key] = value
+    return try condition(predicate.expression)
+  }
+
+  mutating func translate(_ expression: Any) throws -> TranslatedExpression {
+    guard let part = expression as? any TranslatableExpression else {
+      throw Self.unsupported(type(of: expression))
+    }
+    return try part.translated(by: &self)
+  }
+
+  mutating func value(_ expression: Any) throws -> ValueExpression {
+    switch try translate(expression) {
+    case .value(let value): value
+    case .condition(let condition): .ternary(condition, .constant(.bool(true)), .constant(.bool(false)))
+    case .range, .regularExpression: throw Self.unsupported(type(of: expression))
+    }
+  }
+
+  mutating func condition(_ expression: Any) throws -> FetchPredicate {
+    switch try translate(expression) {
+    case .condition(let condition): condition
+    case .value(let value):
+      if case .constant(.value(.bool(let isTrue))) = value.kind {
+        isTrue ? .truePredicate : .falsePredicate
+      } else {
+        FetchPredicate(value, .equalTo, .constant(.bool(true)))
+      }
+    case .range, .regularExpression: throw Self.unsupported(type(of: expression))
+    }
+  }
+
+  // MARK: Variables
+
+  func value(of variable: PredicateExpressions.VariableID) throws -> ValueExpression {
+    guard let value = variables[variable] else {
+      throw PredicateTranslationError.unsupported(construct: "a variable from outside", remedy: nil)
+    }
+    return value
+  }
+
+  /// Binds a variable to a value, for what is translated within.
+  mutating func binding<Result>(
+    _ variable: PredicateExpressions.VariableID, to value: ValueExpression,
+    _ body: (inout PredicateTranslator) throws -> Result
+  ) rethrows -> Result {
+    let outer = variables.updateValue(value, forKey: variable)
+    defer { variables[variable] = outer }
+    return try body(&self)
+  }
+
+  /// The elements of a collection that meet a condition.
+  mutating func elements(
+    of collection: Any, _ variable: PredicateExpressions.VariableID, where test: Any, negated: Bool = false
+  ) throws -> ValueExpression {
+    let collection = try value(collection)
+    elementCount += 1
+    let name = "element\(elementCount)"
+    let condition = try binding(variable, to: .variable(name)) { try $0.condition(test) }
+    return .subquery(collection, variable: name, negated ? !condition : condition)
+  }
+
+  // MARK: Errors
+
+  /// The error for a part of a type that is not translated, by its name without Foundation's prefix and arguments.
+  static func unsupported(_ type: Any.Type, remedy: String? = nil) -> PredicateTranslationError {
+    var name = String(describing: type)
+    if let bracket = name.firstIndex(of: "<") { name = String(name[..<bracket]) }
+    return .unsupported(construct: name, remedy: remedy)
+  }
+}
