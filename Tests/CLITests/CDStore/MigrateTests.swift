@@ -257,10 +257,10 @@ import Testing
   @Test func aPlanShowsTheSQLOfEachStepWithoutAStore() throws {
     let last = try run("plan", "Notes.cdmodel")
     #expect(last.status == 0 && last.errors.isEmpty)
-    #expect(last.output.contains("2 to 3") && !last.output.contains("1 to 2"))
-    #expect(last.output.contains("INSERT INTO") && last.output.contains(#"DROP TABLE"#))
+    #expect(last.output.contains("version 2 to version 3") && !last.output.contains("version 1"))
+    #expect(last.output.contains("INSERT INTO"))
     let all = try run("plan", "Notes.cdmodel", "--from", "1", "--to", "2")
-    #expect(all.output.contains("ADD COLUMN") && !all.output.contains("2 to 3"))
+    #expect(all.output.contains("ADD COLUMN") && !all.output.contains("version 3"))
     let first = try run("plan", "Notes.cdmodel", "--to", "1")
     #expect(first.status == 1 && first.errors.contains("version 1 is the first one"))
     let unknown = try run("plan", "Notes.cdmodel", "--from", "9")
