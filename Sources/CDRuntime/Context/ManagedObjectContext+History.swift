@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     defer { statement.reset() }
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
-    var changes = changeObservers == nil ? nil : ObjectChanges()
+    var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     while try statement.step() {
       if statement.int64(0) != expected {
@@ -55,9 +55,10 @@ extension ManagedObjectContext {
       }
     }
     if !roots.isEmpty { forgetRelationships(to: roots) }
-    guard let changes else { return }
     // Who is told may fetch, and come here again.
     statement.reset()
+    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots) }
+    guard let changes else { return }
     changeObservers?.tell(changes)
   }
 
@@ -92,7 +93,7 @@ extension ManagedObjectContext {
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
       : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
-    for object in objects where !object.isPending { change(object) }
+    for object in objects where !object.isPending && !object.flags.contains(.gone) { change(object) }
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.

@@ -27,10 +27,9 @@ extension ManagedObjectContext {
       merge(group.keys, of: plan.root) { lose($0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots) }
-    changeObservers?.tell(
-      ObjectChanges(
-        inserted: changes.inserted, deleted: changes.deleted,
-        refreshed: changes.updated.union(changes.refreshed)))
+    let told = changes.asRefreshed
+    if !children.isEmpty { tellChildren(told, of: roots) }
+    changeObservers?.tell(told)
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {

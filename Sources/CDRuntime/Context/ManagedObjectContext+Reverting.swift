@@ -5,6 +5,7 @@ extension ManagedObjectContext {
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
+    currentUndoManager?.removeAllActions()
     for object in objects {
       object.flags.remove(.listed)
       revert(object)
@@ -12,6 +13,7 @@ extension ManagedObjectContext {
     // Relationships of other objects have those that were deleted again.
     dropCaches()
     endReading()
+    if !children.isEmpty { tellChildren() }
   }
 
   private func revert(_ object: ManagedObject) {
@@ -40,6 +42,7 @@ extension ManagedObjectContext {
 
   /// Forgets all objects and all changes. Objects that somebody still holds are inaccessible from now on.
   public func reset() {
+    currentUndoManager?.removeAllActions()
     for scope in scopes { scope.context = nil }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     insertionScope = nil
@@ -49,7 +52,9 @@ extension ManagedObjectContext {
     insertionErrors.removeAll()
     cachingStates.removeAll()
     for object in objects {
-      object.flags.subtract([.listed, .inserted, .draft, .updated, .touched, .deleted])
+      object.flags.subtract([
+        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted,
+      ])
     }
     for map in maps {
       for object in map?.objects ?? [] { object.extras?.toMany.removeAll() }
