@@ -10,12 +10,15 @@
 // to them.
 
 int base_track(base_store *store) {
+  // Rows are as if they had been inserted with their versions: what an update makes longer is the version alone.
   return sqlite3_exec(store->db,
                       "PRAGMA foreign_keys = ON;"
                       "ALTER TABLE category ADD COLUMN version INTEGER NOT NULL DEFAULT 1;"
                       "ALTER TABLE todo ADD COLUMN version INTEGER NOT NULL DEFAULT 1;"
                       "CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL,"
-                      " changes TEXT NOT NULL) STRICT;",
+                      " changes TEXT NOT NULL) STRICT;"
+                      "UPDATE category SET version = 1; UPDATE todo SET version = 1;"
+                      "VACUUM; PRAGMA wal_checkpoint(TRUNCATE);",
                       NULL, NULL, NULL);
 }
 
