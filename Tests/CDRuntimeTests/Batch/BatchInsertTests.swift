@@ -1,6 +1,10 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
+
+extension Fields where Root == Book {
+  fileprivate var added: Attribute<Date> { Attribute("added") }
+}
 
 /// Rows that are inserted without objects are what objects would have been.
 @Suite struct BatchInsertTests {
@@ -93,7 +97,8 @@ import Testing
       let request = BatchInsertRequest<Book>(
         [Date(), Date(timeIntervalSinceReferenceDate: .nan), nil],
         columns: [
-          .set("title") { _ in "A" }, .set("isbn") { _ in .value(UUID().uuidString) },
+          .set("title") { _ in "A" },
+          .set("isbn") { _ in .value("\(Int64.random(in: 1_000_000_000...9_999_999_999))") },
           .set("author") { _ in .object(id) }, .set("uuid") { _ in .value(UUID()) }, added,
         ])
       do {
