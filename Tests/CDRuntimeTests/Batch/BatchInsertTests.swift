@@ -1,6 +1,10 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
+
+extension Fields where Root == Book {
+  fileprivate var added: Attribute<Date> { Attribute("added") }
+}
 
 /// Rows that are inserted without objects are what objects would have been.
 @Suite struct BatchInsertTests {
