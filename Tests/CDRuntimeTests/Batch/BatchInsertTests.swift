@@ -97,7 +97,8 @@ extension Fields where Root == Book {
       let request = BatchInsertRequest<Book>(
         [Date(), Date(timeIntervalSinceReferenceDate: .nan), nil],
         columns: [
-          .set("title") { _ in "A" }, .set("isbn") { _ in .value(UUID().uuidString) },
+          .set("title") { _ in "A" },
+          .set("isbn") { _ in .value("\(Int64.random(in: 1_000_000_000...9_999_999_999))") },
           .set("author") { _ in .object(id) }, .set("uuid") { _ in .value(UUID()) }, added,
         ])
       do {
