@@ -10,6 +10,8 @@ extension ManagedObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.scope.context === self, !object.flags.contains(.inserted) else { return }
     endReading()
+    object.willChange { _ in true }
+    defer { object.didChange { _ in true } }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
@@ -37,6 +39,7 @@ extension ManagedObjectContext {
     for slot in lost {
       object._willWrite(slot)
       object._setReference(slot, 0)
+      object.didChange(slot)
     }
   }
 

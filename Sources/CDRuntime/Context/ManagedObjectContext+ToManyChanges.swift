@@ -16,11 +16,13 @@ extension ManagedObjectContext {
         isNew = !state.added.contains(member.key)
       }
       if isNew {
+        object.willChange(relationship.slot)
         state.add(member.key)
         object.noteTouch(relationship.slot)
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
           let other = member.toManyState(inverse.slot)
           if other.keys == nil || other.keys?.contains(object.key) == false {
+            member.willChange(inverse.slot)
             other.add(object.key)
             member.noteTouch(inverse.slot)
           }
@@ -44,9 +46,11 @@ extension ManagedObjectContext {
     case .join:
       let state = object.toManyState(relationship.slot)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
+      object.willChange(relationship.slot)
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+        member.willChange(inverse.slot)
         member.toManyState(inverse.slot).remove(object.key)
         member.noteTouch(inverse.slot)
       }
@@ -61,6 +65,7 @@ extension ManagedObjectContext {
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
+    object.willChange(relationship.slot)
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })
     state.cache = nil

@@ -120,6 +120,14 @@ public final class ManagedObjectContext {
   private let observers = ErrorObservers()
   /// Who wants to know what changes; nil until somebody does.
   var changeObservers: ChangeObservers?
+  /// What observers of objects have to be told, at the end of the state that is read from.
+  var notices: [Notice] = []
+  /// The same of others than objects.
+  var laterChanges: [() -> Void] = []
+  /// Objects with followed relationships that deletions do not tell, and how many lead to a look for those that are
+  /// gone.
+  var looseFollowers: [FollowedObject] = []
+  var looseLimit = 256
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
@@ -218,6 +226,12 @@ public final class ManagedObjectContext {
 
   /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
   func endReading() {
+    if !notices.isEmpty || !laterChanges.isEmpty { tellObservers() }
+    endSnapshot()
+  }
+
+  /// The same, where nobody may be told yet of what was learnt by reading.
+  func endSnapshot() {
     if let connection { reading.end(connection) }
   }
 
@@ -286,7 +300,7 @@ public final class ManagedObjectContext {
 
   func register(inserted object: ManagedObject) {
     guard object.key != 0 else {
-      object.flags = .inaccessible
+      object.flags.become(.inaccessible)
       return
     }
     making?.prepare(object)

@@ -19,9 +19,14 @@ struct ObjectFlags: OptionSet {
   /// A new object of a generated class that was made without values: which ones it is given is noted, since
   /// the class holds the type's empty value for the others.
   static let draft = ObjectFlags(rawValue: 256)
+  /// Somebody has read a property of the object, whose class is observable.
+  static let observed = ObjectFlags(rawValue: 512)
 
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]
   /// What a write has to look at first.
   static let unwritable: ObjectFlags = [.fault, .inaccessible]
+
+  /// Puts others in place of the flags, except for what is no state of the row's.
+  mutating func become(_ flags: ObjectFlags) { self = flags.union(intersection(.observed)) }
 }
