@@ -6,14 +6,12 @@ extension ManagedObjectContext {
   /// What is to be told of an object.
   struct Notice {
     let object: ManagedObject
-    /// The slots; nil for all.
-    let slots: SlotSet?
+    let slots: SlotSet
   }
 
-  /// Has it told that an object's properties may have changed.
-  func noteChange(of object: ManagedObject, where isMeant: ((SlotPlan) -> Bool)? = nil) {
+  /// Has it told that an object's properties may have changed: all, or those that a condition holds for.
+  func noteChange(of object: ManagedObject, where isMeant: (SlotPlan) -> Bool = { _ in true }) {
     guard object.flags.contains(.observed) else { return }
-    guard let isMeant else { return notices.append(Notice(object: object, slots: nil)) }
     var slots = SlotSet()
     for slot in object.scope.plan.slots where isMeant(slot) { slots.insert(slot.number) }
     if !slots.isEmpty { notices.append(Notice(object: object, slots: slots)) }
@@ -26,9 +24,8 @@ extension ManagedObjectContext {
     notices.removeAll()
     laterChanges.removeAll()
     for notice in told {
-      let isMeant: (SlotPlan) -> Bool = { notice.slots?.contains($0.number) ?? true }
-      notice.object.willChange(where: isMeant)
-      notice.object.didChange(where: isMeant)
+      notice.object.willChange { notice.slots.contains($0.number) }
+      notice.object.didChange { notice.slots.contains($0.number) }
     }
     for change in changes { change() }
   }

@@ -5,7 +5,7 @@
 
 @_spi(Generated) public import CDRuntime
 
-nonisolated public enum Mood: Swift.Int16, CDRuntime.EnumAttribute {
+nonisolated public enum Tempo: Swift.Int16, CDRuntime.EnumAttribute {
   case calm = 0
   case lively = 1
 }
@@ -44,8 +44,8 @@ nonisolated extension CDRuntime.CompositeField where Value == Length? {
 }
 
 nonisolated public class Work: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
-  private final var _mood: Swift.Int16 = 0
-  private final var _formerMood: Swift.Int16? = nil
+  private final var _tempo: Swift.Int16 = 0
+  private final var _formerTempo: Swift.Int16? = nil
   private final var _heading: Swift.String = ""
   private final var _maker: CDRuntime.ObjectKey = 0
   private final var _shelf: CDRuntime.ObjectKey = 0
@@ -55,18 +55,18 @@ nonisolated public class Work: CDRuntime.ManagedObject, CDRuntime.ObservableEnti
     set { _willWrite(0); _heading = newValue; _didWrite(0) }
   }
 
-  public final var mood: Mood {
-    get { _willRead(1); return Mood(rawValue: _mood) ?? _unknown(Mood.calm, 1) }
-    set { _willWrite(1); _mood = newValue.rawValue; _didWrite(1) }
+  public final var tempo: Tempo {
+    get { _willRead(1); return Tempo(rawValue: _tempo) ?? _unknown(Tempo.calm, 1) }
+    set { _willWrite(1); _tempo = newValue.rawValue; _didWrite(1) }
   }
 
-  public final var formerMood: Mood? {
+  public final var formerTempo: Tempo? {
     get {
       _willRead(2)
-      guard let _raw = _formerMood else { return nil }
-      return Mood(rawValue: _raw) ?? _unknown(Mood.calm, 2)
+      guard let _raw = _formerTempo else { return nil }
+      return Tempo(rawValue: _raw) ?? _unknown(Tempo.calm, 2)
     }
-    set { _willWrite(2); _formerMood = newValue?.rawValue; _didWrite(2) }
+    set { _willWrite(2); _formerTempo = newValue?.rawValue; _didWrite(2) }
   }
 
   public final var maker: Maker? {
@@ -85,16 +85,16 @@ nonisolated public class Work: CDRuntime.ManagedObject, CDRuntime.ObservableEnti
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _heading = row.string(0)
-    _mood = row.int16(1)
-    _formerMood = row.optionalInt16(2)
+    _tempo = row.int16(1)
+    _formerTempo = row.optionalInt16(2)
     _maker = row.key(3)
     _shelf = row.key(4)
   }
   @_spi(Generated) public override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter) {
     switch slot {
     case 0: writer.string(_heading)
-    case 1: writer.int16(_mood)
-    case 2: writer.optionalInt16(_formerMood)
+    case 1: writer.int16(_tempo)
+    case 2: writer.optionalInt16(_formerTempo)
     case 3: writer.key(_maker)
     case 4: writer.key(_shelf)
     default: super._encode(slot, writer)
@@ -108,7 +108,7 @@ nonisolated public class Work: CDRuntime.ManagedObject, CDRuntime.ObservableEnti
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("heading mood formerMood maker shelf", [\Work.heading, \Work.mood, \Work.formerMood, \Work.maker, \Work.shelf], objectID: \Work.objectID)
+    .init("heading tempo formerTempo maker shelf", [\Work.heading, \Work.tempo, \Work.formerTempo, \Work.maker, \Work.shelf], objectID: \Work.objectID)
   }
 }
 
@@ -119,16 +119,16 @@ nonisolated extension CDRuntime.EntityClass where Self: Work {
 
 nonisolated extension CDRuntime.Fields where Root: Work {
   public var heading: CDRuntime.Attribute<Swift.String> { .init("heading") }
-  public var mood: CDRuntime.Attribute<Mood> { .init("mood") }
-  public var formerMood: CDRuntime.Attribute<Mood?> { .init("formerMood") }
+  public var tempo: CDRuntime.Attribute<Tempo> { .init("tempo") }
+  public var formerTempo: CDRuntime.Attribute<Tempo?> { .init("formerTempo") }
   public var maker: CDRuntime.ToOne<Maker> { .init("maker") }
   public var shelf: CDRuntime.ToOne<Shelf> { .init("shelf") }
 }
 
 nonisolated extension CDRuntime.AttributeKey where Root: Work {
   public static var heading: Self { .init("heading") }
-  public static var mood: Self { .init("mood") }
-  public static var formerMood: Self { .init("formerMood") }
+  public static var tempo: Self { .init("tempo") }
+  public static var formerTempo: Self { .init("formerTempo") }
 }
 
 nonisolated public class Piece: Work {
@@ -223,7 +223,7 @@ nonisolated public class Piece: Work {
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("heading mood formerMood maker shelf length tags code marked makerName lyrics listeners similar", [\Piece.heading, \Piece.mood, \Piece.formerMood, \Piece.maker, \Piece.shelf, \Piece.length, \Piece.tags, \Piece.code, \Piece.marked, \Piece.makerName, \Piece.lyrics, \Piece.listeners, \Piece.similar], objectID: \Piece.objectID)
+    .init("heading tempo formerTempo maker shelf length tags code marked makerName lyrics listeners similar", [\Piece.heading, \Piece.tempo, \Piece.formerTempo, \Piece.maker, \Piece.shelf, \Piece.length, \Piece.tags, \Piece.code, \Piece.marked, \Piece.makerName, \Piece.lyrics, \Piece.listeners, \Piece.similar], objectID: \Piece.objectID)
   }
 }
 
@@ -305,6 +305,7 @@ nonisolated extension CDRuntime.AttributeKey where Root: Lyrics {
 }
 
 nonisolated public class Listener: CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass {
+  private final var _loud: Swift.Bool = false
   private final var _name: Swift.String = ""
 
   public final var name: Swift.String {
@@ -312,14 +313,19 @@ nonisolated public class Listener: CDRuntime.ManagedObject, CDRuntime.Observable
     set { _willWrite(0); _name = newValue; _didWrite(0) }
   }
 
-  public final var pieces: [Piece] {
-    get { _willRead(related: 1); return _toMany(1) }
-    set { _setToMany(newValue, 1) }
+  public final var loud: Swift.Bool {
+    get { _willRead(1); return _loud }
+    set { _willWrite(1); _loud = newValue; _didWrite(1) }
   }
-  public final func addToPieces(_ object: Piece) { _add(object, 1) }
-  public final func addToPieces(_ objects: [Piece]) { _add(objects, 1) }
-  public final func removeFromPieces(_ object: Piece) { _remove(object, 1) }
-  public final func removeFromPieces(_ objects: [Piece]) { _remove(objects, 1) }
+
+  public final var pieces: [Piece] {
+    get { _willRead(related: 2); return _toMany(2) }
+    set { _setToMany(newValue, 2) }
+  }
+  public final func addToPieces(_ object: Piece) { _add(object, 2) }
+  public final func addToPieces(_ objects: [Piece]) { _add(objects, 2) }
+  public final func removeFromPieces(_ object: Piece) { _remove(object, 2) }
+  public final func removeFromPieces(_ objects: [Piece]) { _remove(objects, 2) }
 
   public init(name: Swift.String, in context: CDRuntime.ManagedObjectContext) {
     super.init(_seed: CDRuntime.ObjectSeed(inserting: "Listener", in: context, isComplete: true))
@@ -334,15 +340,19 @@ nonisolated public class Listener: CDRuntime.ManagedObject, CDRuntime.Observable
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
     super._decode(row)
     _name = row.string(0)
+    if let row = row.transients {
+      _loud = row.bool(1)
+    }
   }
   @_spi(Generated) public override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter) {
     switch slot {
     case 0: writer.string(_name)
+    case 1: writer.bool(_loud)
     default: super._encode(slot, writer)
     }
   }
   @_spi(Generated) public override class var _keyPaths: CDRuntime.KeyPathTable {
-    .init("name pieces", [\Listener.name, \Listener.pieces], objectID: \Listener.objectID)
+    .init("name loud pieces", [\Listener.name, \Listener.loud, \Listener.pieces], objectID: \Listener.objectID)
   }
 }
 
@@ -478,7 +488,7 @@ nonisolated public enum ObservableModel: CDRuntime.GeneratedModel {
       "Maker": { Maker(_seed: $0) },
       "Shelf": { Shelf(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"Observable","id":"5D0F2E4B-6A0C-4C7E-8E43-0C5B8A6D21F7","current":1,"versions":[{"number":1,"enums":[{"name":"Mood","rawType":"Int16","cases":[{"name":"calm","rawValue":0},{"name":"lively","rawValue":1}]}],"composites":[{"name":"Length","fields":[{"name":"minutes","type":"Int16"},{"name":"seconds","type":"Int16","default":0}]}],"entities":[{"name":"Work","abstract":true,"attributes":[{"name":"heading","type":"String"},{"name":"mood","type":{"enum":"Mood"},"default":0},{"name":"formerMood","type":{"enum":"Mood"},"optional":true}],"relationships":[{"name":"maker","to":"Maker","optional":true,"inverse":"works"},{"name":"shelf","to":"Shelf","optional":true,"inverse":"contents"}]},{"name":"Piece","parent":"Work","attributes":[{"name":"length","type":{"composite":"Length"},"optional":true},{"name":"tags","type":{"codable":"[String]","codec":1},"optional":true},{"name":"code","type":"String","optional":true},{"name":"marked","type":"Bool","default":false,"transient":true},{"name":"makerName","type":"String","optional":true,"derived":"maker.name"}],"relationships":[{"name":"lyrics","to":"Lyrics","optional":true,"inverse":"piece","onDelete":"cascade"},{"name":"listeners","to":"Listener","toMany":true,"optional":true,"inverse":"pieces"},{"name":"similar","to":"Piece","optional":true}],"fetched":[{"name":"siblings","entity":"Piece","where":"maker == $FETCH_SOURCE.maker"}],"unique":[["code"]]},{"name":"Lyrics","attributes":[{"name":"text","type":"String"}],"relationships":[{"name":"piece","to":"Piece","inverse":"lyrics"}]},{"name":"Listener","attributes":[{"name":"name","type":"String"}],"relationships":[{"name":"pieces","to":"Piece","toMany":true,"optional":true,"inverse":"listeners"}]},{"name":"Maker","attributes":[{"name":"name","type":"String"},{"name":"workCount","type":"Int64","derived":"works.@count"}],"relationships":[{"name":"works","to":"Work","toMany":true,"optional":true,"inverse":"maker"}]},{"name":"Shelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"contents","to":"Work","toMany":true,"optional":true,"inverse":"shelf","onDelete":"noAction","ordered":true}]}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"Observable","id":"5D0F2E4B-6A0C-4C7E-8E43-0C5B8A6D21F7","current":1,"versions":[{"number":1,"enums":[{"name":"Tempo","rawType":"Int16","cases":[{"name":"calm","rawValue":0},{"name":"lively","rawValue":1}]}],"composites":[{"name":"Length","fields":[{"name":"minutes","type":"Int16"},{"name":"seconds","type":"Int16","default":0}]}],"entities":[{"name":"Work","abstract":true,"attributes":[{"name":"heading","type":"String"},{"name":"tempo","type":{"enum":"Tempo"},"default":0},{"name":"formerTempo","type":{"enum":"Tempo"},"optional":true}],"relationships":[{"name":"maker","to":"Maker","optional":true,"inverse":"works"},{"name":"shelf","to":"Shelf","optional":true,"inverse":"contents"}]},{"name":"Piece","parent":"Work","attributes":[{"name":"length","type":{"composite":"Length"},"optional":true},{"name":"tags","type":{"codable":"[String]","codec":1},"optional":true},{"name":"code","type":"String","optional":true},{"name":"marked","type":"Bool","default":false,"transient":true},{"name":"makerName","type":"String","optional":true,"derived":"maker.name"}],"relationships":[{"name":"lyrics","to":"Lyrics","optional":true,"inverse":"piece","onDelete":"cascade"},{"name":"listeners","to":"Listener","toMany":true,"optional":true,"inverse":"pieces"},{"name":"similar","to":"Piece","optional":true}],"fetched":[{"name":"siblings","entity":"Piece","where":"maker == $FETCH_SOURCE.maker"}],"unique":[["code"]]},{"name":"Lyrics","attributes":[{"name":"text","type":"String"}],"relationships":[{"name":"piece","to":"Piece","inverse":"lyrics"}]},{"name":"Listener","attributes":[{"name":"name","type":"String"},{"name":"loud","type":"Bool","default":false,"transient":true}],"relationships":[{"name":"pieces","to":"Piece","toMany":true,"optional":true,"inverse":"listeners"}]},{"name":"Maker","attributes":[{"name":"name","type":"String"},{"name":"workCount","type":"Int64","derived":"works.@count"}],"relationships":[{"name":"works","to":"Work","toMany":true,"optional":true,"inverse":"maker"}]},{"name":"Shelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"contents","to":"Work","toMany":true,"optional":true,"inverse":"shelf","onDelete":"noAction","ordered":true}]}]}]}"#)
 }
 
 #if !DEBUG
