@@ -16,6 +16,8 @@ let package = Package(
     .library(name: "CDRuntime", targets: ["CDRuntime"]),
     // For the tests of apps: stores of old versions, and what becomes of them.
     .library(name: "CDMigrationTesting", targets: ["CDMigrationTesting"]),
+    // For apps that open the SQLite stores that they had with Core Data.
+    .library(name: "CDCoreDataStore", targets: ["CDCoreDataStore"]),
     // For tools that make Swift of models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
@@ -34,8 +36,12 @@ let package = Package(
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
     .target(name: "CDModel", swiftSettings: settings),
     .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
+    // What archives, and the metadata of Core Data's stores, are written in. Foundation's reader recurses as deep, and
+    // expands as much, as a file wants.
+    .target(name: "CDPropertyList", swiftSettings: settings),
     // Xcode's models and mapping models, read and written without any library of XML.
-    .target(name: "CDXcode", dependencies: ["CDModel", "CDSchema"], swiftSettings: settings),
+    .target(
+      name: "CDXcode", dependencies: ["CDModel", "CDSchema", "CDPropertyList"], swiftSettings: settings),
     .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
@@ -43,6 +49,10 @@ let package = Package(
     // SQLite's own interface: what a library above it offers beyond that would only stand between the statement and
     // the object, and every user's build would compile it.
     .target(name: "CDRuntime", dependencies: ["CDModel", "CSQLite"], swiftSettings: settings),
+    // Core Data's SQLite stores, read as a format of stores: who has none does not compile it.
+    .target(
+      name: "CDCoreDataStore", dependencies: ["CDRuntime", "CDModel", "CDPropertyList", "CSQLite"],
+      swiftSettings: settings),
     // Bound to no library of tests: it throws and answers, and the test compares.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
     .executableTarget(
@@ -54,7 +64,7 @@ let package = Package(
     .executableTarget(
       name: "cdstore",
       dependencies: [
-        "CDRuntime", "CDSchema", "CDModel",
+        "CDRuntime", "CDSchema", "CDModel", "CDXcode", "CDCoreDataStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -78,9 +88,11 @@ let package = Package(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
-      name: "CDXcodeTests", dependencies: ["CDXcode", "CDSchema", "CDModel"], swiftSettings: settings),
+      name: "CDXcodeTests", dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel"],
+      swiftSettings: settings),
     .testTarget(
-      name: "CDGeneratorTests", dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime"],
+      name: "CDGeneratorTests",
+      dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
     .testTarget(
@@ -98,7 +110,13 @@ let package = Package(
     .testTarget(
       name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS"], swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel"],
+      name: "CDCoreDataStoreTests",
+      dependencies: [
+        "CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDModel", "CDPropertyList", "CSQLite",
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel", "CSQLite"],
       swiftSettings: settings),
     // A second model whose version files are links to the first's: the same list, with code of the app's own. It is
     // no test target, for that would link the generator twice: as the plugin's tool, and for the tests above.

@@ -1,4 +1,5 @@
 import CDModel
+import CDPropertyList
 import CDSchema
 import Foundation
 import Testing

@@ -9,6 +9,9 @@ import CSQLite
 extension FetchRun {
   /// The values of each group, and behind them its aggregates.
   func aggregates(_ aggregates: [Aggregate], by keyPaths: [String]) throws -> [[FetchedValue]] {
+    if let parent = context.parent, isParents {
+      return try run(in: parent).aggregates(aggregates, by: keyPaths)
+    }
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
     let types = try keyPaths.map { try check.value(of: $0) }
     var aggregated: [ExpressionType?] = []
@@ -85,7 +88,7 @@ extension FetchRun {
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType]
   ) throws -> [[FetchedValue]]? {
-    guard pending.isEmpty else { return nil }
+    guard pending.isEmpty, context.parent == nil else { return nil }
     let condition = try storeCondition()
     guard condition?.isExact ?? true,
       let columns = try FetchedColumns(keyPaths, types, of: plan, in: context),

@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     }
     database.watch.announce()
     // What this context has in memory follows at once.
-    if connection != nil || !seenSaves.isEmpty { try learnOfSaves() }
+    if connection != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
     return result
   }
 }

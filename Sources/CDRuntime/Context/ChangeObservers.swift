@@ -37,6 +37,8 @@ extension ManagedObjectContext {
   /// saved, whose updates are among ``ObjectChanges/refreshed``. Each call gives a new sequence, which ends with the
   /// context. What is not taken waits.
   ///
+  /// To a parent, a child's save is one of others. What a parent learns of, its children's observers are told too.
+  ///
   /// A context learns of others' saves when it reads, or is told to merge them; see
   /// ``PersistentContainer/automaticallyMergesChangesFromParent``.
   ///

@@ -27,6 +27,7 @@ extension ManagedObjectContext {
       // It may have deleted the object itself.
       guard !object.isDeleted else { return }
     }
+    if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       switch relationship.description.deleteRule {
       case .noAction, .deny: break

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
     var lost: Set<Int> = []
-    var changes = changeObservers == nil ? nil : ObjectChanges()
+    var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     while try statement.step() {
       if statement.int64(0) != expected {
@@ -61,6 +61,7 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Who is told may fetch, and come here again.
     statement.reset()
+    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots) }
     if let changes { changeObservers?.tell(changes) }
     tellObserversUnlessReading()
   }
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
       : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
-    for object in objects where !object.isPending { change(object) }
+    for object in objects where !object.isPending && !object.flags.contains(.gone) { change(object) }
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.

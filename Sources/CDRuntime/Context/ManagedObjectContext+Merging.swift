@@ -29,10 +29,9 @@ extension ManagedObjectContext {
       merge([group.keys], of: plan.root) { lose($0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
-    changeObservers?.tell(
-      ObjectChanges(
-        inserted: changes.inserted, deleted: changes.deleted,
-        refreshed: changes.updated.union(changes.refreshed)))
+    let told = changes.asRefreshed
+    if !children.isEmpty { tellChildren(told, of: roots) }
+    changeObservers?.tell(told)
     tellObservers()
   }
 

@@ -8,10 +8,13 @@ extension ManagedObjectContext {
   ///     are lost, on the other sides of its relationships too. Objects that were related by a change of their own
   ///     stay so, and an object that was deleted stays deleted: a rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
-    guard object.scope.context === self, !object.flags.contains(.inserted) else { return }
+    guard object.scope.context === self, object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
     endReading()
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }
+    // What is read again is no change.
+    currentUndoManager?.disableUndoRegistration()
+    defer { currentUndoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
     if isDropping { dropChanges(of: object) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
     return SavePlan([])
   }
 
-  private func resolve(_ conflicts: [SaveConflict], _ error: SaveError) throws {
+  func resolve(_ conflicts: [SaveConflict], _ error: SaveError) throws {
     for conflict in conflicts {
       // What another conflict's resolution has done away with conflicts no more.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
@@ -88,6 +88,10 @@ extension ManagedObjectContext {
   }
 
   private func checkIsGone(_ object: ManagedObject) throws {
+    if let parent {
+      guard try parent.liveObject(object.key, object.scope.plan) != nil else { return }
+      throw SaveError.conflict([SaveConflict(reason: .changed, objectID: object.objectID)])
+    }
     let statement = try reader().statement(object.scope.plan.sql.selectByKey)
     defer { statement.reset() }
     statement.bind(object.key, at: 1)
@@ -207,6 +211,7 @@ extension ManagedObjectContext {
   private func isGone(_ key: ObjectKey, _ relationship: RelationshipPlan) throws -> Bool {
     let plan = model.entities[relationship.destination]
     if registered(key, root: plan.root)?.isInserted == true { return false }
+    if let parent { return try parent.liveObject(key, plan) == nil }
     let statement = try reader().statement("SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE \"_pk\" = ?1")
     defer { statement.reset() }
     statement.bind(key, at: 1)

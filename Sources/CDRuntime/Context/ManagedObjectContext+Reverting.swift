@@ -5,6 +5,7 @@ extension ManagedObjectContext {
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
+    currentUndoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
     let comeAndGone = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
@@ -17,6 +18,10 @@ extension ManagedObjectContext {
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
     endReading()
+    if !children.isEmpty {
+      tellChildren()
+      tellObservers()
+    }
   }
 
   /// The slots whose values a rollback changes.
@@ -53,6 +58,7 @@ extension ManagedObjectContext {
 
   /// Forgets all objects and all changes. Objects that somebody still holds are inaccessible from now on.
   public func reset() {
+    currentUndoManager?.removeAllActions()
     for scope in scopes { scope.context = nil }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     insertionScope = nil
@@ -62,7 +68,9 @@ extension ManagedObjectContext {
     insertionErrors.removeAll()
     cachingStates.removeAll()
     for object in objects {
-      object.flags.subtract([.listed, .inserted, .draft, .updated, .touched, .deleted])
+      object.flags.subtract([
+        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted,
+      ])
     }
     for map in maps {
       for object in map?.objects ?? [] {

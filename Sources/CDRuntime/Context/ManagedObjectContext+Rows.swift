@@ -150,7 +150,7 @@ extension ManagedObjectContext {
     }
     map.missedLast = false
     guard object.scope === scope else {
-      giveUp(object, map)
+      giveUp(object)
       return nil
     }
     if object.version != version || object.flags.contains(.fault) { refresh(object, from: row, version) }
@@ -164,8 +164,8 @@ extension ManagedObjectContext {
 
   /// Lets go of an object that is of another entity than its row says: it was made by an identifier, before anybody
   /// had seen the row. Its class is not that of the row, and what reads the row counts on that.
-  private func giveUp(_ object: ManagedObject, _ map: IdentityMap) {
-    map.remove(object.key)
+  func giveUp(_ object: ManagedObject) {
+    maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
     object.report(.objectGone)
   }
@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     // What is a fault either has no values yet or has been told of.
     if !object.flags.contains(.fault) { noteChange(of: object) }
     object.version = version
-    object.flags.subtract([.fault, .inaccessible])
+    object.flags.subtract([.fault, .inaccessible, .gone])
     decode(object, row)
   }
 
@@ -204,6 +204,13 @@ extension ManagedObjectContext {
     guard plan.index >= 0 else { return }
     // The statement is done with when the object is told of its values.
     defer { if !fetched.isEmpty { awakeFetched() } }
+    if parent != nil {
+      if let original = original(of: object) { return take(from: original, into: object) }
+      fillEmpty(object)
+      if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
+      object.flags.insert(.inaccessible)
+      return
+    }
     do {
       let connection = try reader()
       let statement = try connection.faultStatement(plan.index) {
@@ -240,14 +247,21 @@ extension ManagedObjectContext {
   /// The object of a relationship's key; nil where there is none or where it is of a wrong entity.
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
-    if let object = registered(key, root: plan.root) {
-      return object.scope.plan.isKind(of: plan) && !object.isDeleted ? object : nil
+    let known = registered(key, root: plan.root)
+    // A child's fault may be of an object that its parent has deleted.
+    if let known,
+      known.flags.isDisjoint(with: [.gone, .fault, .inaccessible])
+        || parent == nil && !known.flags.contains(.gone)
+    {
+      return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
     }
     // No object is made of such a row, whatever the table has.
     guard key > 0 else { return nil }
     // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
     // else knows of is not told when the row goes.
-    if relationship.isGuaranteed, relationship.inverse != nil, !plan.isPolymorphic {
+    if known == nil, parent == nil, relationship.isGuaranteed, relationship.inverse != nil,
+      !plan.isPolymorphic
+    {
       return makeFault(key, plan)
     }
     do {
@@ -271,6 +285,7 @@ extension ManagedObjectContext {
   /// The object of a row, with its values; nil where there is no row of the entity or one below it.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = maps[plan.root] else { return nil }
+    if let parent { return try parent.liveObject(key, plan).map { copies(of: [$0]) }?.first }
     let select = model.selects[plan.index]
     let statement = try reader().rowStatement(plan.index) {
       select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
@@ -311,7 +326,7 @@ extension ManagedObjectContext {
   ///   the store cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
-    if let object = registered(id.key, root: plan.root) {
+    if let object = registered(id.key, root: plan.root), !object.flags.contains(.gone) {
       object._willRead()
       guard !object.isInaccessible, !object.isDeleted else { throw FetchError.unknownObject(id) }
       return object

@@ -16,27 +16,36 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
   ///   changes are still there; conflicts that a policy has resolved before stay resolved.
   ///   ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
+  ///
+  /// A child's save gives its changes to the parent and writes nothing: see ``init(parent:)``. They are validated
+  /// first. A value that the parent has changed too since the child read it is a conflict, and so is a deletion of
+  /// an object that the parent has changed, or a change of one that it has deleted; values that one side alone has
+  /// changed come together. Unique values are looked at when the store is written.
   public func save() throws {
     if let error = insertionErrors.first {
       insertionErrors.removeAll()
       throw error
     }
     noticeRemovalsNow()
+    defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
     // Not on the way: who is told may change objects.
     tellObservers()
     defer { tellObservers() }
+    isSaving = true
+    defer { isSaving = false }
     try prepareForSave()
     // A migration derives when all objects are there.
     if making == nil { try deriveAttributes() }
     try validate()
+    if let parent { return try save(to: parent) }
     if let making {
       let plan = SavePlan(pending)
       endSnapshot()
       try making.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try writeResolvingConflicts()
+    let plan = mergePolicy.isError ? try write() : try unnoted(writeResolvingConflicts)
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
@@ -92,7 +101,7 @@ extension ManagedObjectContext {
   /// - Parameter places: The stores that have been written; nil for all.
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
-      maps[object.scope.plan.root]?.remove(object.key)
+      forgetDeleted(object)
       object.flags.become([.gone, .inaccessible])
       object.extras?.toMany.removeAll()
     }
@@ -105,10 +114,10 @@ extension ManagedObjectContext {
         continue
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])
       }
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
@@ -116,11 +125,16 @@ extension ManagedObjectContext {
     pending = rest
   }
 
+  /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
+  func forgetDeleted(_ object: ManagedObject) {
+    if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+  }
+
   private func forgetPending() {
     for object in pending {
-      object.flags.subtract([.inserted, .draft, .updated, .touched, .listed])
+      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       if object.flags.contains(.deleted) {
-        maps[object.scope.plan.root]?.remove(object.key)
+        forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])
       }
     }

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     connection = nil
     let former = stores
     stores = remaining
-    reading.isEnabled = !remaining.isInMemory
+    reading.isEnabled = !remaining.isInMemory && parent == nil
     insertionScope = nil
     lookupScope = nil
     var roots: Set<Int> = []

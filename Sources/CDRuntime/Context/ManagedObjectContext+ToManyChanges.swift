@@ -16,7 +16,7 @@ extension ManagedObjectContext {
         isNew = !state.added.contains(member.key)
       }
       if isNew {
-        object.willChange(relationship.slot)
+        willRelate(object, relationship, member)
         state.add(member.key)
         object.noteTouch(relationship.slot)
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     case .join:
       let state = object.toManyState(relationship.slot)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
-      object.willChange(relationship.slot)
+      willRelate(object, relationship, member)
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
@@ -61,10 +61,22 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Called before a pair comes or goes.
+  @inline(__always) private func willRelate(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) {
+    object.willChange(relationship.slot)
+    guard currentUndoManager != nil else { return }
+    noteUndo(object, relationship.slot)
+    if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
+    noteUndo(object, relationship, member)
+  }
+
   /// Sets the order of an ordered relationship's objects, which are all in it.
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
+    if currentUndoManager != nil { noteUndo(object, relationship.slot) }
     object.willChange(relationship.slot)
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })

@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> [ManagedObject]? {
     var rows: [ManagedObject] = []
-    if !object.flags.contains(.inserted) {
+    if object.mayHaveRowsOfOthers {
       do {
         rows = try relatedRows(object, relationship, state)
       } catch {
@@ -99,6 +99,7 @@ extension ManagedObjectContext {
   private func relatedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws -> [ManagedObject] {
+    if let parent { return relatedCopies(object, relationship, state, parent) }
     let plan = model.entities[relationship.destination]
     let select = model.selects[plan.index]
     let connection = try reader()
@@ -112,16 +113,28 @@ extension ManagedObjectContext {
     }
     statement.bind(object.key, at: 1)
     let rows = try objects(from: statement, select, of: plan)
-    if let position = sql.position {
-      let positions = try connection.statement(
-        "SELECT t0._pk, \(position) FROM \(SQLite.quoted(plan.table)) AS t0\(sql.join) "
-          + "WHERE \(sql.owner) = ?1 AND \(position) IS NOT NULL")
-      defer { positions.reset() }
-      positions.bind(object.key, at: 1)
-      state.positions.removeAll()
-      while try positions.step() { state.positions[positions.int64(0)] = positions.int64(1) }
-    }
+    if relationship.isOrdered { try readPositions(object, relationship, state) }
     return rows
+  }
+
+  /// Reads the places that the store has of an ordered relationship's objects.
+  func readPositions(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws {
+    if let parent {
+      _ = relatedCopies(object, relationship, state, parent)
+      return
+    }
+    let sql = relatedSQL(relationship)
+    guard let position = sql.position else { return }
+    let table = SQLite.quoted(model.entities[relationship.destination].table)
+    let positions = try reader().statement(
+      "SELECT t0._pk, \(position) FROM \(table) AS t0\(sql.join) "
+        + "WHERE \(sql.owner) = ?1 AND \(position) IS NOT NULL")
+    defer { positions.reset() }
+    positions.bind(object.key, at: 1)
+    state.positions.removeAll()
+    while try positions.step() { state.positions[positions.int64(0)] = positions.int64(1) }
   }
 
   /// Where the rows of a to-many relationship are; `owner` is the column with the key of the object that has it.

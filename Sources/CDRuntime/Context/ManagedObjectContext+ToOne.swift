@@ -15,6 +15,10 @@ extension ManagedObjectContext {
       write(newKey, to: object, slot)
       return
     }
+    if currentUndoManager != nil {
+      if oldKey != 0, let old = holder(oldKey, relationship) { noteUndo(old, inverse.slot) }
+      if let new { noteUndo(new, inverse.slot) }
+    }
     if inverse.isToMany {
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
@@ -91,19 +95,12 @@ extension ManagedObjectContext {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? nil : self.object(known, relationship)
     }
-    guard !object.flags.contains(.inserted), !object.flags.contains(.inaccessible),
+    guard object.mayHaveRowsOfOthers, !object.flags.contains(.inaccessible),
       let column = model.referenceColumn(behind: relationship)
     else { return nil }
     do {
-      let plan = model.entities[relationship.destination]
-      let select = model.selects[plan.index]
-      try making?.index(relationship)
-      let statement = try reader().statement(
-        select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
-          + (select.condition.map { " AND " + $0 } ?? ""))
-      statement.bind(object.key, at: 1)
       // The row's object may have been changed since, or deleted.
-      let holders = try objects(from: statement, select, of: plan).filter {
+      let holders = try holders(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
       let found = holders.first { !$0.isDeleted }
@@ -116,6 +113,21 @@ extension ManagedObjectContext {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
     }
+  }
+
+  /// The objects whose rows refer to an object.
+  private func holders(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ column: ColumnPlan
+  ) throws -> [ManagedObject] {
+    if let parent { return partnerCopy(of: object, relationship, parent) }
+    let plan = model.entities[relationship.destination]
+    let select = model.selects[plan.index]
+    try making?.index(relationship)
+    let statement = try reader().statement(
+      select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
+        + (select.condition.map { " AND " + $0 } ?? ""))
+    statement.bind(object.key, at: 1)
+    return try objects(from: statement, select, of: plan)
   }
 
   func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {

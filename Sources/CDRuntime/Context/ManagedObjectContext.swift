@@ -39,10 +39,19 @@
 /// - ``rollback()``
 /// - ``transactionAuthor``
 ///
+/// ### Undo and redo
+/// - ``undoManager``
+/// - ``undo()``
+/// - ``redo()``
+///
 /// ### Conflicts
 /// - ``mergePolicy``
 /// - ``MergePolicy``
 /// - ``survivor(of:)``
+///
+/// ### Child contexts
+/// - ``init(parent:)``
+/// - ``parent``
 ///
 /// ### Batches
 /// - ``execute(_:)-(BatchInsertRequest<Object>)``
@@ -92,9 +101,19 @@ public final class ManagedObjectContext {
   /// A name that the history keeps with each save of the context.
   public var transactionAuthor: String?
 
+  /// The context whose objects this one works on; nil where it works on the store.
+  public let parent: ManagedObjectContext?
+  /// Contexts that have this one for their parent.
+  var children: [ChildReference] = []
+
   /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
   public var mergePolicy = MergePolicy.error
 
+  var currentUndoManager: ContextUndoManager?
+  /// Arranges for the end of an undo manager's event; nil where nobody marks it but `perform` and `save`.
+  var scheduleEndOfEvent: (() -> Void)?
+  /// Whether a save is running: what it changes itself makes no group for an undo.
+  var isSaving = false
   let model: ModelPlan
   let database: SQLiteDatabase
   /// The stores that the context's connection has open.
@@ -155,8 +174,12 @@ public final class ManagedObjectContext {
   /// The store that a migration is making, where the context works on one.
   let making: DestinationStore?
 
-  init(_ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil) {
+  init(
+    _ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil,
+    parent: ManagedObjectContext? = nil
+  ) {
     self.making = making
+    self.parent = parent
     connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
@@ -169,7 +192,7 @@ public final class ManagedObjectContext {
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !stores.isInMemory && making == nil
+    reading.isEnabled = !stores.isInMemory && making == nil && parent == nil
     reading.didBegin = { [unowned self] connection in try catchUp(connection) }
   }
 
@@ -211,6 +234,7 @@ public final class ManagedObjectContext {
   /// The connection that the context reads by, opened when it is first needed.
   func reader() throws -> SQLiteConnection {
     noticeRemovals()
+    if let parent { return try parent.reader() }
     if let connection {
       try reading.willRead(connection)
       return connection
@@ -226,12 +250,14 @@ public final class ManagedObjectContext {
 
   /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
   func endReading() {
-    if !notices.isEmpty || !laterChanges.isEmpty { tellObservers() }
+    if let parent { return parent.endReading() }
+    tellObservers()
     endSnapshot()
   }
 
   /// The same, where nobody may be told yet of what was learnt by reading.
   func endSnapshot() {
+    if let parent { return parent.endSnapshot() }
     if let connection { reading.end(connection) }
   }
 
@@ -307,6 +333,7 @@ public final class ManagedObjectContext {
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
+    if currentUndoManager != nil { noteUndoOfInsertion(object) }
   }
 
   // MARK: The map
@@ -355,7 +382,7 @@ public final class ManagedObjectContext {
 
   /// The objects of the context that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }
+    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.gone) }
   }
 }
 
@@ -369,10 +396,15 @@ extension ManagedObjectContext {
   /// Many small reads are also twice as fast in one such block. The main actor's context reads one state a
   /// turn without it, and a background task's one in the whole block.
   public func perform<R>(_ body: () throws -> R) rethrows -> R {
+    try parent?.perform { try performHere(body) } ?? performHere(body)
+  }
+
+  private func performHere<R>(_ body: () throws -> R) rethrows -> R {
     reading.depth += 1
     defer {
       reading.depth -= 1
       if reading.depth == 0, reading.willBegin == nil { endReading() }
+      if reading.depth == 0 { currentUndoManager?.endEvent() }
     }
     return try body()
   }

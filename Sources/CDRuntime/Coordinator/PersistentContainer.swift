@@ -144,6 +144,9 @@ public final class PersistentContainer: Sendable {
     coordinator.database.tellOfRemovals(self) { [weak self] in
       Task { @MainActor in self?.context.noticeRemovalsNow() }
     }
+    context.scheduleEndOfEvent = { [weak self] in
+      Task { @MainActor in self?.context.endUndoEvent() }
+    }
     return context
   }()
 

@@ -70,7 +70,7 @@ extension PersistentStoreCoordinator.StoreLocation {
     } catch {
       throw StoreError.cannotCreate(url, reason: "\(error)")
     }
-    if let format = formats.first(where: { $0.recognizes(start) }) {
+    if let format = formats.first(where: { $0.recognizes(start, of: url) }) {
       self = .custom(url, format)
     } else if start.isEmpty || start.starts(with: "SQLite format 3\u{0}".utf8) {
       self = .sqlite(url)

@@ -22,6 +22,8 @@ extension StoreError {
     let reason = "\(message), SQLite's code \(code), while \(operation)"
     self =
       switch code & 0xFF {
+      // A journal has gone between a look at it and its removal: another connection is at the same store.
+      case SQLITE_IOERR where code == Self.journalTakenAway: .busy(stores)
       // A memory store that several connections share is locked where a file is busy.
       case SQLITE_BUSY, SQLITE_LOCKED: .busy(stores)
       case SQLITE_FULL: .diskFull(stores)
@@ -34,6 +36,9 @@ extension StoreError {
       default: .sqlite(stores, code: code, message: message, during: operation)
       }
   }
+
+  /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not see.
+  private static let journalTakenAway: Int32 = SQLITE_IOERR | 23 << 8
 
   /// Whether a file could not be read for want of the right to keep a journal beside it.
   var isHinderedJournal: Bool {

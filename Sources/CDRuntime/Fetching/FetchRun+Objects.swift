@@ -1,6 +1,7 @@
 extension FetchRun {
   func objects() throws -> [ManagedObject] {
     try answer { run in
+      if let parent = context.parent { return try run.objects(by: parent) }
       if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return try run.objects(of: keys) }
       return pending.isEmpty ? try run.storedObjects() : try run.objectsWithChanges()
     }
@@ -8,6 +9,9 @@ extension FetchRun {
 
   func count() throws -> Int {
     try answer { run in
+      if let parent = context.parent {
+        return run.isParents ? try run.run(in: parent).count() : try run.objects(by: parent).count
+      }
       if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys.count }
       guard storeDecides else { return try run.objectsWithChanges().count }
       let condition = try run.storeCondition()
@@ -23,6 +27,7 @@ extension FetchRun {
   /// The keys of what is fetched, with the places of the objects' entities.
   func keys() throws -> [FetchedKey] {
     try answer { run in
+      if let parent = context.parent { return try run.keys(by: parent) }
       if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys }
       return try run.storedKeys()
         ?? run.objects().map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }

@@ -2,6 +2,9 @@
 extension FetchRun {
   /// The values of key paths for each object.
   func dictionaries(of keyPaths: [String], isDistinct: Bool) throws -> [[String: FetchedValue]] {
+    if let parent = context.parent, isParents {
+      return try run(in: parent).dictionaries(of: keyPaths, isDistinct: isDistinct)
+    }
     var names: [String] = []
     for name in keyPaths where !names.contains(name) { names.append(name) }
     let check = FetchCheck(graph: context.model.graph, entity: plan.name)
@@ -70,7 +73,7 @@ extension FetchRun {
   private func storedValues(
     _ names: [String], _ types: [ExpressionType], isDistinct: Bool
   ) throws -> [[FetchedValue]]? {
-    guard pending.isEmpty, usesSQL else { return nil }
+    guard pending.isEmpty, usesSQL, context.parent == nil else { return nil }
     let condition = try storeCondition()
     guard condition?.isExact ?? true, let order = try storeOrder(),
       let columns = try FetchedColumns(names, types, of: plan, in: context)

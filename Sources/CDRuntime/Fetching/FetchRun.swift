@@ -23,6 +23,8 @@ struct FetchRun {
   var usesSQL = true
   /// Whether there are changes that are not to count.
   let ignoresChanges: Bool
+  /// Whether changes are to count, where there are any.
+  let includesChanges: Bool
 
   /// - Parameter fetchSource: The object whose fetched property is asked for.
   /// - Throws: ``FetchError`` where the predicate or the order does not fit the model, or a variable has no
@@ -54,6 +56,7 @@ struct FetchRun {
     }
     let changed = context.pending.isEmpty ? [] : context.pending.filter(\.isPending)
     pending = request.includesPendingChanges ? changed : []
+    includesChanges = request.includesPendingChanges
     ignoresChanges = !request.includesPendingChanges && !changed.isEmpty
   }
 

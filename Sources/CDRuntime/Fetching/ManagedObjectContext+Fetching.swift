@@ -93,6 +93,10 @@ extension ManagedObjectContext {
 
   /// Learns what others have saved, where no snapshot is held.
   func catchUpForFetch() throws {
+    if let parent {
+      noticeRemovals()
+      return try parent.catchUpForFetch()
+    }
     let connection = try reader()
     if !reading.isOpen { try catchUp(connection) }
   }

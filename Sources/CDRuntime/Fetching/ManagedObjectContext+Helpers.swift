@@ -56,7 +56,7 @@ extension ManagedObjectContext {
   /// This context's instance of an object of another context: the same row, with this context's changes.
   ///
   /// - Throws: ``FetchError/unknownObject(_:)`` for an object that has not been saved, that has been deleted, or
-  ///   that is of another store.
+  ///   that is of another store. A child has its parent's unsaved objects too.
   public func localInstance<Object: ManagedObject>(of object: Object) throws -> Object {
     let found = try existingObject(with: object.objectID)
     guard let local = found as? Object else { throw FetchError.unknownObject(object.objectID) }

@@ -32,6 +32,7 @@ extension ManagedObjectContext {
 
   /// Reads the objects of relationships, by one statement each.
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject]) throws {
+    if let parent { return try prefetch(paths, of: objects, by: parent) }
     // Nobody else holds them until they are asked for: a sweep on the way must not take them.
     var held: [ManagedObject] = []
     try prefetch(paths, of: objects, &held)
@@ -185,6 +186,10 @@ extension ManagedObjectContext {
   /// The objects of rows by their keys, in the order of the store.
   func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
     if keys.isEmpty { return [] }
+    if let parent {
+      let originals = keys.map { FetchedKey(key: $0, entity: plan.index) }
+      return copies(of: try parent.objects(of: originals[...], plan).filter(\.exists))
+    }
     let select = model.selects[plan.index]
     let statement = try reader().statement(
       select.sql + " WHERE t0._pk IN (SELECT value FROM json_each(?1))"

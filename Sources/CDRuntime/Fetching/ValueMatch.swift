@@ -97,7 +97,7 @@ extension ManagedObjectContext {
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, _ value: AttributeValue, isSingle: Bool
   ) throws -> [Object]? {
     // Unsaved changes count, and no statement knows them.
-    guard pending.isEmpty else { return nil }
+    guard pending.isEmpty, parent == nil else { return nil }
     // Before its statement is taken, which is one of the connection's.
     noticeRemovals()
     guard let match = valueMatch(path) else { return nil }

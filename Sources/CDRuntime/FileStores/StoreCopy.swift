@@ -36,11 +36,12 @@ extension PersistentStoreCoordinator {
         ? StoreError.openedTwice(target)
         : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
     }
-    let source = try StoredRows(url, formats: formats)
+    let large = ExternalFiles(store: target)
     // Files of large values are never changed, so that both stores may have them.
-    try source.linkLargeValues(to: ExternalFiles(store: target))
+    try large.link(allOf: ExternalFiles(store: url))
     do {
       if let format = location.format {
+        let source = try StoredRows(url, formats: formats, largeValues: large)
         let file = try StoreFile(target, format, isReadOnly: false)
         do {
           try file.put(file.prepare(source.contents))
@@ -49,12 +50,44 @@ extension PersistentStoreCoordinator {
           throw error
         }
       } else {
-        try source.makeDatabase(target)
+        try makeDatabase(target, large) { builder in
+          if let format = try StoreLocation(recognizing: url, formats: formats).format {
+            // Row by row into the new file, however large the store is.
+            try StoreFile(url, format, isReadOnly: true).read(into: builder)
+          } else {
+            try StoredRows(url, formats: formats, largeValues: large).add(to: builder)
+          }
+        }
+      }
+      if FileManager.default.fileExists(atPath: large.folder.path(percentEncoded: false)) {
+        try large.syncFolder()
       }
     } catch {
-      try? FileManager.default.removeItem(at: ExternalFiles(store: target).folder)
+      try? FileManager.default.removeItem(at: large.folder)
       throw error
     }
+  }
+
+  /// Makes a SQLite file, which has its name when it is whole.
+  private static func makeDatabase(
+    _ target: URL, _ large: ExternalFiles, fill: (StoreBuilder) throws -> Void
+  ) throws {
+    let path = target.path(percentEncoded: false)
+    let work = path + "-saving"
+    unlink(work)
+    defer { unlink(work) }
+    do {
+      let connection = try SQLiteConnection(path: work, of: [target])
+      _ = try connection.scalar("PRAGMA journal_mode = OFF")
+      try connection.execute("PRAGMA synchronous = OFF")
+      try fill(StoreBuilder(connection, url: target, largeValues: large))
+    }
+    let descriptor = open(work, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError.system(errno, target, during: "syncing") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError.system(errno, target, during: "syncing") }
+    guard rename(work, path) == 0 else { throw StoreError.system(errno, target, during: "renaming") }
+    try MigrationFiles(target).syncFolder()
   }
 }
 
@@ -63,12 +96,13 @@ private struct StoredRows {
   let url: URL
   let contents: StoreContents
 
-  init(_ url: URL, formats: [any StoreFormat]) throws {
+  init(_ url: URL, formats: [any StoreFormat], largeValues: ExternalFiles) throws {
     self.url = url
     let connection: SQLiteConnection
     if let format = try PersistentStoreCoordinator.StoreLocation(recognizing: url, formats: formats).format {
       connection = try SQLiteConnection.inMemory(":memory:", of: url)
-      try StoreFile(url, format, isReadOnly: true).read(into: StoreBuilder(connection, url: url))
+      try StoreFile(url, format, isReadOnly: true).read(
+        into: StoreBuilder(connection, url: url, largeValues: largeValues))
     } else {
       try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
       connection = try SQLiteStore.openToRead(url).0
@@ -86,53 +120,43 @@ private struct StoredRows {
     contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
   }
 
-  func linkLargeValues(to files: ExternalFiles) throws {
-    let folder = ExternalFiles(store: url).folder
+  func add(to builder: StoreBuilder) throws {
+    do {
+      let tables = try builder.begin(metadata: contents.metadata)
+      for table in contents.tables {
+        guard let same = tables.first(where: { $0.kind == table.kind && $0.name == table.name }) else {
+          continue
+        }
+        try contents.forEachRow(of: table) { try builder.add($0, to: same) }
+      }
+      try builder.finish()
+    } catch let error as StoreFormatError { throw StoreError.unreadable(url, error) }
+  }
+}
+
+extension ExternalFiles {
+  /// Gives the files of another store to this one too.
+  fileprivate func link(allOf others: ExternalFiles) throws {
     let names =
-      (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
+      (try? FileManager.default.contentsOfDirectory(atPath: others.folder.path(percentEncoded: false))) ?? []
     guard !names.isEmpty else { return }
     do {
-      try FileManager.default.createDirectory(at: files.folder, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for name in names where UUID(uuidString: name) != nil {
-        let old = folder.appending(path: name)
-        let new = files.folder.appending(path: name)
-        if link(old.path(percentEncoded: false), new.path(percentEncoded: false)) != 0 {
-          try FileManager.default.copyItem(at: old, to: new)
-        }
+        let old = others.folder.appending(path: name)
+        let new = folder.appending(path: name)
+        if Self.link(old, new) != 0 { try FileManager.default.copyItem(at: old, to: new) }
       }
     } catch {
-      throw StoreError.externalData(files.folder, reason: "\(error)")
+      throw StoreError.externalData(folder, reason: "\(error)")
     }
-    try files.syncFolder()
   }
 
-  /// Makes a SQLite file, which has its name when it is whole.
-  func makeDatabase(_ target: URL) throws {
-    let path = target.path(percentEncoded: false)
-    let work = path + "-saving"
-    unlink(work)
-    defer { unlink(work) }
-    do {
-      let connection = try SQLiteConnection(path: work, of: [target])
-      _ = try connection.scalar("PRAGMA journal_mode = OFF")
-      try connection.execute("PRAGMA synchronous = OFF")
-      let builder = StoreBuilder(connection, url: target)
-      do {
-        let tables = try builder.begin(metadata: contents.metadata)
-        for table in contents.tables {
-          guard let same = tables.first(where: { $0.kind == table.kind && $0.name == table.name }) else {
-            continue
-          }
-          try contents.forEachRow(of: table) { try builder.add($0, to: same) }
-        }
-        try builder.finish()
-      } catch let error as StoreFormatError { throw StoreError.unreadable(url, error) }
-    }
-    let descriptor = open(work, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError.system(errno, target, during: "syncing") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw StoreError.system(errno, target, during: "syncing") }
-    guard rename(work, path) == 0 else { throw StoreError.system(errno, target, during: "renaming") }
-    try MigrationFiles(target).syncFolder()
+  private static func link(_ old: URL, _ new: URL) -> Int32 {
+    #if canImport(Glibc)
+      Glibc.link(old.path(percentEncoded: false), new.path(percentEncoded: false))
+    #else
+      Darwin.link(old.path(percentEncoded: false), new.path(percentEncoded: false))
+    #endif
   }
 }

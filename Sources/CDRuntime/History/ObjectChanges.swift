@@ -28,6 +28,11 @@ public struct ObjectChanges: Hashable, Sendable {
   /// Whether nothing was changed.
   public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
 
+  /// The same changes for a context that somebody else has made them for.
+  var asRefreshed: ObjectChanges {
+    ObjectChanges(inserted: inserted, deleted: deleted, refreshed: updated.union(refreshed))
+  }
+
   /// These changes and later ones, as one: what was inserted and then deleted is not among them, what was inserted and
   /// then updated is an insertion.
   public func followed(by later: ObjectChanges) -> ObjectChanges {

@@ -113,7 +113,7 @@ open class ManagedObject {
   /// Called before an attribute is set.
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
     // A new object needs no record of what changed, unless it was made without values or is followed.
-    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .observed]
+    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
     if flags.rawValue & unrecorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
   }
 }
@@ -164,6 +164,9 @@ extension ManagedObject {
     flags.contains(.updated) || extras?.toMany.contains { !$0.state.added.isEmpty } == true
   }
 
+  /// Whether rows of the store may lead to the object.
+  final var mayHaveRowsOfOthers: Bool { !flags.contains(.inserted) || flags.contains(.revived) }
+
   final var isPending: Bool { !flags.isDisjoint(with: .pending) }
 
   final func requireExtras() -> ObjectExtras {
@@ -196,9 +199,9 @@ extension ManagedObject {
     if flags.contains(.fault) { fireFault() }
     willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
-    guard let context = scope.context, flags.isDisjoint(with: [.inaccessible, .inserted]),
-      !context.isAwakening
-    else { return }
+    guard let context = scope.context, !flags.contains(.inaccessible) else { return }
+    if context.currentUndoManager != nil { context.noteUndo(self, slot) }
+    guard !flags.contains(.inserted), !context.isAwakening else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
     extras.changed.insert(slot)

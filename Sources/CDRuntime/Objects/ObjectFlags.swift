@@ -19,8 +19,15 @@ struct ObjectFlags: OptionSet {
   /// A new object of a generated class that was made without values: which ones it is given is noted, since
   /// the class holds the type's empty value for the others.
   static let draft = ObjectFlags(rawValue: 256)
+  /// A new object whose changes are noted for an undo.
+  static let tracked = ObjectFlags(rawValue: 512)
+  /// A new object that was gone before: others' rows may lead to it.
+  static let revived = ObjectFlags(rawValue: 1024)
+
+  /// An object of a child with values that are unsaved in the parent.
+  static let mirrored = ObjectFlags(rawValue: 2048)
   /// Somebody has read a property of the object, whose class is observable.
-  static let observed = ObjectFlags(rawValue: 512)
+  static let observed = ObjectFlags(rawValue: 4096)
 
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]

@@ -19,6 +19,7 @@ extension ManagedObjectContext {
 
   /// Tells what is to be told.
   func tellObservers() {
+    if !children.isEmpty { for child in children { child.context?.tellObservers() } }
     if notices.isEmpty, laterChanges.isEmpty { return }
     let (told, changes) = (notices, laterChanges)
     notices.removeAll()
@@ -32,7 +33,15 @@ extension ManagedObjectContext {
 
   /// Tells it now, where no state of the store is held at whose end it will be.
   @inline(__always) func tellObserversUnlessReading() {
-    if !notices.isEmpty, !reading.isOpen, runningReads == 0 { tellObservers() }
+    if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { tellObservers() }
+  }
+
+  /// Whether a state of the store is held: a child reads by its parent.
+  var isReading: Bool { parent?.isReading ?? reading.isOpen }
+
+  /// Has it told at the end of the state that is read from.
+  func noteLater(_ change: @escaping () -> Void) {
+    laterChanges.append(change)
   }
 
   // MARK: Relationships whose objects are deleted without their being told

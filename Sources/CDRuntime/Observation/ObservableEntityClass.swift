@@ -9,11 +9,14 @@ public import Observation
 /// row for the first time changes nothing.
 ///
 /// ```swift
-/// func follow(_ song: some ObservableEntityClass, title: @escaping () -> String) {
+/// import CDRuntime
+/// import Observation
+///
+/// func follow<Object: ObservableEntityClass, Value>(_ object: Object, _ path: KeyPath<Object, Value>) {
 ///   withObservationTracking {
-///     print(title())
+///     print(object[keyPath: path])
 ///   } onChange: {
-///     print("the title is about to change")
+///     print("it is about to change")
 ///   }
 /// }
 /// ```

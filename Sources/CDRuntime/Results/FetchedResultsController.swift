@@ -153,7 +153,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     current = new
     index()
     registrar.didSet(self, keyPath: \.sections)
-    if context.reading.isOpen { tellAgain() }
+    if context.isReading { tellAgain() }
     streams.removeAll { stream in
       if case .terminated = stream.yield(diff) { return true }
       return false
@@ -164,7 +164,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// Who reads the sections while this change is learnt of is followed once all that they read has been: for them it is
   /// told when the state that they read has been let go of.
   private func tellAgain() {
-    context.laterChanges.append { [weak self] in
+    context.noteLater { [weak self] in
       guard let self else { return }
       registrar.withMutation(of: self, keyPath: \.sections) {}
     }

@@ -137,6 +137,7 @@ extension PersistentStoreCoordinator {
     guard FileManager.default.fileExists(atPath: path) else { return }
     _ = try metadata(forStoreAt: url, formats: formats)
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
+      if format.isReadOnly { throw StoreError.readOnly(url) }
       // Nobody else may have it, or get it, until it is gone.
       let file = try StoreFile(url, format, isReadOnly: false)
       try withExtendedLifetime(file) { try removeFiles(of: url) }

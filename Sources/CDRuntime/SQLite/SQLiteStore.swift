@@ -31,6 +31,8 @@ final class SQLiteStore: Sendable {
     others: [PersistentStoreDescription] = [], keeping connection: inout SQLiteConnection?
   ) throws {
     self.place = place
+    var description = description
+    if description.location.format?.isReadOnly == true { description.isReadOnly = true }
     isReadOnly = description.isReadOnly
     switch description.location {
     case .xml(let url), .binary(let url), .custom(let url, _):

@@ -103,16 +103,27 @@ struct StoreMetadata {
     }
   }
 
+  /// What the table has, but for the app's own values.
+  private var entries: [String: String] {
+    [
+      "formatVersion": "\(formatVersion)", "storeUUID": storeID.uuidString,
+      "modelID": modelID.uuidString, "modelName": modelName, "versionNumber": "\(versionNumber)",
+      "version": version, "dataHash": dataHash, "layoutHash": layoutHash,
+      "definitionHash": definitionHash, "entityHashes": entityHashes, "createdBy": createdBy,
+    ]
+  }
+
+  /// What the table has, the app's own values included.
+  var allEntries: [String: String] {
+    var result = entries
+    for (key, value) in values { result[Self.valuePrefix + key] = value }
+    return result
+  }
+
   func write(to connection: SQLiteConnection, schema: String = "main") throws {
     let statement = try connection.makeStatement(
       "INSERT OR REPLACE INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
-    let values = [
-      ("formatVersion", "\(formatVersion)"), ("storeUUID", storeID.uuidString),
-      ("modelID", modelID.uuidString), ("modelName", modelName), ("versionNumber", "\(versionNumber)"),
-      ("version", version), ("dataHash", dataHash), ("layoutHash", layoutHash),
-      ("definitionHash", definitionHash), ("entityHashes", entityHashes), ("createdBy", createdBy),
-    ]
-    for (key, value) in values {
+    for (key, value) in entries {
       statement.bind(key, at: 1)
       statement.bind(value, at: 2)
       try statement.run()

@@ -1,3 +1,5 @@
+import CDPropertyList
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

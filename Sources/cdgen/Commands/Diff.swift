@@ -14,6 +14,8 @@ struct Diff: ParsableCommand {
         cdgen diff Schemas/ToDo.cdmodel
         cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
 
+      'cdstore plan' shows the SQL.
+
       With --accept the losses that need confirming are confirmed: each is added to a 'drop' in the mapping of \
       its step, which is made where there is none. Everything else in the file stays as it is. Read the plan \
       before, and say in a comment why.

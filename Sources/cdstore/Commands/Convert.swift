@@ -1,15 +1,25 @@
 import ArgumentParser
+import CDCoreDataStore
+import CDModel
 import CDRuntime
 import Foundation
 
 /// `cdstore convert`
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy a store into a new one of another kind.",
+    abstract: "Copy a store into a new one of another kind, or one of Core Data's into one of cdgen.",
     discussion: """
       The copy is of the same version, and has the same identifiers.
 
         cdstore convert Notes.sqlite Notes.xml --type xml
+
+      A SQLite store of Core Data is read with its model, Xcode's or that which 'cdgen import' has made of it, and is \
+      never written to. The version is found by the store's tables. A store that an app is to open needs the model \
+      that the app has, a folder NAME.cdmodel.
+
+        cdstore convert Library.sqlite New.sqlite --model Schemas/Library.cdmodel
+
+      A value that has no place in the copy is an error that names it; with --accept-losses, a warning.
       """)
 
   @Argument(help: "The store's file.", completion: .file())
@@ -19,7 +29,18 @@ struct Convert: ParsableCommand {
   var out: String
 
   @Option(help: "The kind of the new store.")
-  var type: StoreType
+  var type: StoreType = .sqlite
+
+  @Option(
+    help: "The model of a store of Core Data: a folder NAME.cdmodel or NAME.xcdatamodeld.",
+    completion: .directory)
+  var model: String?
+
+  @Option(help: "The number of the version that a store of Core Data is of, where its tables do not tell.")
+  var version: Int?
+
+  @Flag(help: "Go on without what a store of Core Data holds and the new one cannot.")
+  var acceptLosses = false
 
   func run() throws {
     guard FileManager.default.fileExists(atPath: store) else {
@@ -28,8 +49,54 @@ struct Convert: ParsableCommand {
     guard !FileManager.default.fileExists(atPath: out) else {
       throw Problem("there is a file at \(out) already; it was left as it is")
     }
-    try PersistentStoreCoordinator.copyPersistentStore(
-      at: URL(filePath: store), to: type.location(URL(filePath: out)))
+    let location = type.location(URL(filePath: out))
+    if CoreDataStore.isStore(at: URL(filePath: store)) { return try convertCoreDataStore(to: location) }
+    guard model == nil, version == nil, !acceptLosses else {
+      throw Problem(
+        "\(store) is no store of Core Data; --model, --version and --accept-losses are for those alone")
+    }
+    try PersistentStoreCoordinator.copyPersistentStore(at: URL(filePath: store), to: location)
     print("\(out): \(type.rawValue)")
+  }
+
+  private func convertCoreDataStore(to location: PersistentStoreCoordinator.StoreLocation) throws {
+    guard let path = model else {
+      throw Problem(
+        "\(store) is a store of Core Data, which does not carry its model; name it with --model, as a folder "
+          + "NAME.cdmodel or NAME.xcdatamodeld")
+    }
+    let model = try CoreDataModel.load(path)
+    let copy: CoreDataStoreCopy
+    do {
+      copy = try CoreDataStore(at: URL(filePath: store)).copy(
+        to: location, model: model, version: version, acceptsLosses: acceptLosses)
+    } catch CoreDataStoreError.losses(let url, let losses) {
+      throw Problem("\(CoreDataStoreError.losses(url, losses))\n" + remedy(losses))
+    } catch let error as CoreDataStoreError {
+      if case .severalFittingVersions = error { throw Problem("\(error), with --version") }
+      throw error
+    }
+    for remark in copy.remarks { Lines.error("warning: \(remark)") }
+    if copy.losses.count > 0 {
+      Lines.error("warning: \(copy.losses.count) values were not taken over:\n\(copy.losses)")
+    }
+    if CoreDataModel.isXcodes(path) {
+      Lines.error(
+        "note: the model of the new store is one of its own; for a store that an app is to open, name the folder that "
+          + "'cdgen import' made")
+    }
+    Lines.write("\(out): \(type.rawValue), \(model.name), version \(CoreDataModel.title(copy.version))")
+    Lines.write("")
+    Lines.write(
+      Lines.table(
+        ["Entity", "Objects"],
+        copy.version.entities.filter { !$0.isAbstract }.map { [$0.name, "\(copy.counts[$0.name] ?? 0)"] }))
+  }
+
+  private func remedy(_ losses: CoreDataLosses) -> String {
+    losses.unacceptableCount == 0
+      ? "nothing was made; --accept-losses goes on without them"
+      : "nothing was made; \(losses.unacceptableCount) of them are objects that cannot be without the value: correct "
+        + "the store with the app that made it, or make the property optional in the model's version"
   }
 }

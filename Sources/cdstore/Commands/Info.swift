@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDCoreDataStore
 import CDModel
 import CDRuntime
 import Foundation
@@ -7,12 +8,27 @@ import Foundation
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print what a store says of itself, and how much it holds.",
-    discussion: "cdstore info Notes.sqlite")
+    discussion: """
+        cdstore info Notes.sqlite
+
+      Of a store of Core Data it says what it holds, and with its model, which version it is of:
+
+        cdstore info Library.sqlite --model Library.xcdatamodeld
+      """)
 
   @Argument(help: "The store's file.", completion: .file())
   var store: String
 
+  @Option(
+    help: "The model of a store of Core Data: a folder NAME.cdmodel or NAME.xcdatamodeld.",
+    completion: .directory)
+  var model: String?
+
   func run() throws {
+    if CoreDataStore.isStore(at: URL(filePath: store)) { return try describeCoreDataStore() }
+    guard model == nil else {
+      throw Problem("\(store) is no store of Core Data; it carries its model, and --model is for those alone")
+    }
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
     let type = try StoreType(of: URL(filePath: store))
     var lines = [
@@ -25,10 +41,7 @@ struct Info: ParsableCommand {
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))
     }
-    let width = lines.map(\.0.count).max() ?? 0
-    for (name, value) in lines {
-      Lines.write(name + String(repeating: " ", count: width - name.count + 2) + value)
-    }
+    write(lines)
     let container = try ModelSource.open(store, isReadOnly: true)
     let context = container.newContext()
     let rows = try metadata.modelVersion.entities.map { entity in
@@ -38,6 +51,47 @@ struct Info: ParsableCommand {
     }
     Lines.write("")
     Lines.write(Lines.table(["Entity", "Objects"], rows))
+  }
+
+  private func write(_ lines: [(String, String)]) {
+    let width = lines.map(\.0.count).max() ?? 0
+    for (name, value) in lines {
+      Lines.write(name + String(repeating: " ", count: width - name.count + 2) + value)
+    }
+  }
+
+  private func describeCoreDataStore() throws {
+    let found = try CoreDataStore(at: URL(filePath: store))
+    let (version, problem) = try version(of: found)
+    var lines = [
+      ("type", "Core Data, SQLite"), ("store", found.storeID.uuidString),
+      ("model", version ?? "not in the store; name it with --model to know the version"),
+    ]
+    if !found.versionIdentifiers.isEmpty {
+      lines.append(("identifiers", found.versionIdentifiers.joined(separator: ", ")))
+    }
+    if let number = found.frameworkVersion { lines.append(("Core Data", "\(number)")) }
+    lines.append(("size", "\(size) bytes"))
+    for (key, value) in found.values.sorted(by: { $0.key < $1.key }) { lines.append(("app's \(key)", value)) }
+    write(lines)
+    Lines.write("")
+    Lines.write(
+      Lines.table(["Entity", "Objects"], found.entities.map { [$0.name, "\($0.count)"] }))
+    if let problem { throw problem }
+  }
+
+  /// The version of the model that a store of Core Data is of, in words, and why it is of none.
+  private func version(of found: CoreDataStore) throws -> (String?, CoreDataStoreError?) {
+    guard let model = try model.map(CoreDataModel.load) else { return (nil, nil) }
+    do {
+      return ("\(model.name), version \(CoreDataModel.title(try found.version(in: model)))", nil)
+    } catch CoreDataStoreError.severalFittingVersions(_, _, let numbers) {
+      let titles = model.versions.filter { numbers.contains($0.number) }.map(CoreDataModel.title)
+      return ("\(model.name), one of the versions \(titles.joined(separator: ", "))", nil)
+    } catch let error as CoreDataStoreError {
+      guard case .noFittingVersion = error else { throw error }
+      return ("\(model.name), and of none of its versions", error)
+    }
   }
 
   /// The file's, with what SQLite keeps beside it and the large values.

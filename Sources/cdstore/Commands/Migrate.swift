@@ -64,6 +64,7 @@ struct Migrate: ParsableCommand {
   }
 
   func run() throws {
+    try CoreDataModel.refuse(store)
     let model = try ModelSource.load(model, version: to)
     guard FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is no store at \(store)")

@@ -29,6 +29,7 @@ struct Verify: ParsableCommand {
     guard FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is no store at \(store)")
     }
+    try CoreDataModel.refuse(store)
     // By its data hash a store is opened, or taken for one that needs a migration: a wrong one is to be named.
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
     let hashes = ModelHashes(metadata.modelVersion)

@@ -31,6 +31,19 @@ struct RehearsalText {
     return lines.joined(separator: "\n")
   }
 
+  /// The steps and their statements alone, of a rehearsal without objects.
+  var plan: String {
+    var lines: [String] = []
+    for step in report.steps {
+      lines += self.lines(of: step, isTimed: false).dropFirst(lines.isEmpty ? 1 : 0)
+    }
+    if report.steps.isEmpty, report.succeeds {
+      lines.append("versions \(report.source) and \(report.destination) store the same: nothing is done")
+    }
+    if let refusal = report.refusal { lines += ["", "it would fail:", "  \(advice ?? "\(refusal)")"] }
+    return lines.joined(separator: "\n")
+  }
+
   private var head: String {
     if report.steps.isEmpty, report.succeeds {
       return report.source == report.destination
@@ -56,10 +69,10 @@ struct RehearsalText {
       + "with MigrationRehearsal" + (report.reached == report.source ? "" : "; all up to there was rehearsed")
   }
 
-  private func lines(of step: MigrationReport.Step) -> [String] {
+  private func lines(of step: MigrationReport.Step, isTimed: Bool = true) -> [String] {
     let name = "\(step.step.source)-\(step.step.destination).mapping.yaml"
-    let end = step.isDone ? Quantity.time(step.duration) : "not made"
-    var lines = ["", "\(step.kind.rawValue), \(end):"]
+    let end = step.isDone ? isTimed ? ", \(Quantity.time(step.duration))" : "" : ", not made"
+    var lines = ["", "\(step.kind.rawValue)\(end):"]
     lines += step.step.planText(mapping: name).split(separator: "\n").map(String.init)
     if !step.losses.isEmpty {
       lines.append("  lost:")

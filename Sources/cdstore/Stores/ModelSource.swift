@@ -1,3 +1,4 @@
+import CDCoreDataStore
 import CDModel
 import CDRuntime
 import CDSchema
@@ -46,6 +47,9 @@ enum ModelSource {
     guard FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is no store at \(store)")
     }
+    if CoreDataStore.isStore(at: url) {
+      return try openCoreDataStore(url, model: model, isReadOnly: isReadOnly)
+    }
     let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
     return PersistentContainer(
@@ -55,5 +59,25 @@ enum ModelSource {
           PersistentStoreDescription(
             PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly)
         ]))
+  }
+
+  /// Opens a store of Core Data as it is, which is to be read alone.
+  private static func openCoreDataStore(
+    _ url: URL, model: String?, isReadOnly: Bool
+  ) throws -> PersistentContainer {
+    guard isReadOnly else {
+      throw Problem(
+        "\(url.relativePath) is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen"
+      )
+    }
+    guard let model else {
+      throw Problem(
+        "\(url.relativePath) is a store of Core Data, which does not carry its model; name it with --model, or make a "
+          + "store of cdgen with 'cdstore convert'")
+    }
+    let found = try CoreDataStore(at: url).managedObjectModel(in: CoreDataModel.load(model))
+    return PersistentContainer(
+      try PersistentStoreCoordinator(
+        model: found, stores: [PersistentStoreDescription(.custom(url, CoreDataStoreFormat(model: found)))]))
   }
 }

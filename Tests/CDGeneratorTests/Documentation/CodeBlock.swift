@@ -20,9 +20,9 @@ struct CodeBlock {
     .deletingLastPathComponent().deletingLastPathComponent()
 
   /// The blocks of the README, and of the articles and doc comments of the modules that an app has by one
-  /// import, or that its tests have.
+  /// import, that its tests have, or that read the stores it had before.
   static func all() throws -> [CodeBlock] {
-    let modules = try ["Sources/CDRuntime", "Sources/CDModel", testing].flatMap(paths)
+    let modules = try ["Sources/CDRuntime", "Sources/CDModel", testing, coreData].flatMap(paths)
     return try (["README.md"] + modules).flatMap { path in
       let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -31,6 +31,7 @@ struct CodeBlock {
   }
 
   private static let testing = "Sources/CDMigrationTesting"
+  private static let coreData = "Sources/CDCoreDataStore"
 
   private static func paths(under folder: String) throws -> [String] {
     let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
@@ -100,7 +101,8 @@ extension CodeBlock {
   }
 
   private var testingImport: String {
-    path.hasPrefix(Self.testing) ? "import CDMigrationTesting\n" : ""
+    path.hasPrefix(Self.testing)
+      ? "import CDMigrationTesting\n" : path.hasPrefix(Self.coreData) ? "import CDCoreDataStore\n" : ""
   }
 
   /// A name of the block's own, for its function or its file.

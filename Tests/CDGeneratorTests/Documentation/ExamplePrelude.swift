@@ -12,6 +12,8 @@ enum ExamplePrelude {
       let model: ManagedObjectModel
       let version: ModelVersion
       let context: ManagedObjectContext
+      let form: ManagedObjectContext
+      let isConfirmed: Bool
       let author: Author
       let publisher: Publisher
       let book: Book

@@ -253,4 +253,17 @@ import Testing
       #expect(try run("load", "n.sqlite", "data.json").status == 0)
     }
   }
+
+  @Test func aPlanShowsTheSQLOfEachStepWithoutAStore() throws {
+    let last = try run("plan", "Notes.cdmodel")
+    #expect(last.status == 0 && last.errors.isEmpty)
+    #expect(last.output.contains("version 2 to version 3") && !last.output.contains("version 1"))
+    #expect(last.output.contains("INSERT INTO"))
+    let all = try run("plan", "Notes.cdmodel", "--from", "1", "--to", "2")
+    #expect(all.output.contains("ADD COLUMN") && !all.output.contains("version 3"))
+    let first = try run("plan", "Notes.cdmodel", "--to", "1")
+    #expect(first.status == 1 && first.errors.contains("version 1 is the first one"))
+    let unknown = try run("plan", "Notes.cdmodel", "--from", "9")
+    #expect(unknown.status == 1 && unknown.errors.contains("no version 9; it has 1, 2, 3"))
+  }
 }

@@ -85,6 +85,70 @@ import Testing
     #expect(room.maker.works.isEmpty)
   }
 
+  @Test(arguments: StorePlace.allCases)
+  func undoAndRedoTellWhatTheyPutBack(place: StorePlace) throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    let (piece, maker, context) = (room.piece, room.maker, room.context)
+    let undoManager = ContextUndoManager()
+    context.undoManager = undoManager
+    piece.heading = "Suite"
+    piece.maker = nil
+    room.other.addToListeners(room.listener)
+    undoManager.endEvent()
+    for step in [{ context.undo() }, { context.redo() }] {
+      let follows = [
+        FollowedReads { piece.heading }, FollowedReads { piece.maker }, FollowedReads { maker.works },
+        FollowedReads { room.listener.pieces },
+      ]
+      let rest = FollowedReads { (piece.tempo, maker.name, room.other.heading) }
+      step()
+      #expect(follows.map(\.isTold) == [true, true, true, true] && !rest.isTold)
+    }
+    context.undo()
+    context.delete(piece)
+    undoManager.endEvent()
+    #expect(tells(maker.works) { context.undo() })
+    #expect(maker.works == [piece] && piece.heading == "Prelude")
+  }
+
+  // MARK: Children
+
+  @Test func aChildTellsItsParentsObserversWhenItIsSaved() throws {
+    let room = try MusicRoom()
+    defer { room.store.remove() }
+    let child = ManagedObjectContext(parent: room.context)
+    let draft = try child.localInstance(of: room.piece)
+    let reads = FollowedReads { (room.piece.heading, room.maker.works) }
+    let rest = FollowedReads { (room.other.heading, room.maker.name) }
+    #expect(tells(draft.heading) { draft.heading = "Suite" })
+    draft.maker = nil
+    #expect(!reads.isTold)
+    try child.save()
+    #expect(reads.isTold && !rest.isTold && room.piece.heading == "Suite" && room.maker.works.isEmpty)
+  }
+
+  @Test(arguments: StorePlace.allCases)
+  func aChildIsToldOfWhatItsParentLearns(place: StorePlace) throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    let child = ManagedObjectContext(parent: room.context)
+    let copy = try child.localInstance(of: room.piece)
+    #expect(
+      try tells(copy.heading) {
+        try room.changeElsewhere { $0.heading = "Suite" }
+        _ = try Shelf.objects(in: child)
+      })
+    #expect(copy.heading == "Suite")
+    room.piece.heading = "Mass"
+    #expect(try tells(copy.heading) { _ = try Piece.objects(in: child) })
+    #expect(copy.heading == "Mass")
+    // What is unsaved in the parent is read by each fetch, and told once.
+    #expect(try !tells(copy.heading) { _ = try Piece.objects(in: child) })
+    #expect(tells(copy.heading) { room.context.rollback() })
+    #expect(copy.heading == "Suite")
+  }
+
   // MARK: Reading
 
   @Test(arguments: StorePlace.allCases)

@@ -14,7 +14,7 @@ import Testing
     let follows = [
       FollowedReads { piece.heading }, FollowedReads { maker.works }, FollowedReads { room.listener.pieces },
     ]
-    let rest = FollowedReads { (room.other.heading, maker.name, room.shelf.label) }
+    let rest = FollowedReads { (room.other.heading, room.shelf.label, room.listener.name) }
     try room.changeElsewhere {
       $0.heading = "Suite"
       $0.maker = nil
@@ -156,10 +156,11 @@ import Testing
     _ = Piece(heading: "Air", in: room.context)
     #expect(try tells(results.sections.count) { try room.context.save() })
     #expect(results.fetchedObjects.map(\.heading) == ["Air", "Prelude"])
-    #expect(try tells(results.index(of: room.piece)) {
-      _ = Piece(heading: "Aria", in: room.context)
-      try results.update()
-    })
+    #expect(
+      try tells(results.index(of: room.piece)) {
+        _ = Piece(heading: "Aria", in: room.context)
+        try results.update()
+      })
     #expect(!rest.isTold)
   }
 }

@@ -1,10 +1,10 @@
-import CDModel
+public import CDModel
 import CSQLite
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  public import FoundationEssentials
 #else
-  import Foundation
+  public import Foundation
 #endif
 
 /// What a ``StoreFormat`` gives the rows that it reads: the metadata first, then the rows, in any order of the tables.
@@ -39,6 +39,8 @@ public final class StoreBuilder {
   let url: URL
   private let current: (plan: ModelPlan, place: Int)?
   private let wantsMetadataOnly: Bool
+  /// Where large values go; nil where they stay in the rows.
+  private let largeValues: ExternalFiles?
   private var rows: StoreRows?
   private var schema: SQLiteSchema?
   private var model: ModelPlan?
@@ -49,10 +51,13 @@ public final class StoreBuilder {
   ///   - connection: An empty database.
   ///   - current: A model of which the store may be, and the place of the store in it, so that nothing is made of the
   ///     store's own where it is the same.
+  ///   - largeValues: The files of the store that is being made, for those values of `external:` attributes that a
+  ///     format gives as bytes.
   init(
     _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
-    wantsMetadataOnly: Bool = false
+    wantsMetadataOnly: Bool = false, largeValues: ExternalFiles? = nil
   ) {
+    self.largeValues = largeValues
     self.connection = connection
     self.url = url
     self.current = current
@@ -91,6 +96,37 @@ public final class StoreBuilder {
     self.model = model
     statements = [SQLiteStatement?](repeating: nil, count: rows.parts.count)
     return rows.tables
+  }
+
+  /// The tables of a store that does not carry its model, because others made it. To be called once, instead of
+  /// ``begin(metadata:)``.
+  ///
+  /// ```swift
+  /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
+  ///   let tables = try builder.begin(
+  ///     model: ToDoModel.model, storeID: id(of: input.url), entities: ["Category", "ToDo"],
+  ///     values: ["origin": input.url.path()])
+  ///   for table in tables where table.kind == .objects { print(table.name, table.columns.count) }
+  /// }
+  ///
+  /// func id(of url: URL) -> UUID { UUID() }  // Read from the file.
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - model: The model, whose current version is the store's.
+  ///   - storeID: The store's UUID, which is to be the same whenever it is read.
+  ///   - entities: Those that inherit from none and whose objects the store holds.
+  ///   - values: The app's own metadata: see ``PersistentStoreMetadata/values``.
+  /// - Throws: ``ModelError``, or what ``begin(metadata:)`` throws.
+  public func begin(
+    model: ManagedObjectModel, storeID: UUID, entities: Set<String>, values: [String: String] = [:]
+  ) throws -> [StoreTable] {
+    let plan = try ModelPlan(model, assignment: StoreAssignment(roots: entities))
+    var metadata = StoreMetadata(plan, storeID: storeID, store: 0)
+    metadata.values = values
+    var entries = metadata.allEntries
+    entries[Self.entitiesKey] = entities.sorted().joined(separator: " ")
+    return try begin(metadata: entries)
   }
 
   private func insert(_ metadata: [String: String]) throws {
@@ -145,7 +181,7 @@ public final class StoreBuilder {
         throw StoreFormatError(
           .invalidValue(entity: table.name, property: column.name, key: Self.key(row, part.table)))
       }
-      statement.bind(fitted, at: parameter)
+      statement.bind(column.type == .externalData ? try placed(fitted) : fitted, at: parameter)
     }
     switch part.table.kind {
     case .objects: try checkSystemValues(row, table)
@@ -194,6 +230,16 @@ public final class StoreBuilder {
     case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
     default: return nil
     }
+  }
+
+  /// A value of an `external:` attribute, or the name of the file that it has been written to.
+  private func placed(_ value: StoreValue) throws -> StoreValue {
+    guard let largeValues, case .bytes(let data) = value, data.count > ExternalFiles.largestInlineSize else {
+      return value
+    }
+    let name = UUID().uuidString
+    try largeValues.write(data, name: name)
+    return .text(name)
   }
 
   private static func key(_ row: [StoreValue], _ table: StoreTable) -> Int64? {

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// How a store's contents stand in a file of their own kind: XML and binary stores have one each, and an app may
 /// bring its own.
 ///
@@ -60,6 +66,13 @@ public protocol StoreFormat: Sendable {
   /// Whether a file is of this format, by its first bytes: 512 at the most.
   func recognizes(_ start: [UInt8]) -> Bool
 
+  /// Whether a file is of this format, where its first bytes may not tell: unless implemented, they do.
+  func recognizes(_ start: [UInt8], of url: URL) -> Bool
+
+  /// Whether the format is there to read the stores of others: false unless implemented. Such a store is opened to be
+  /// read alone, whatever its description says, and never changed, migrated or removed.
+  var isReadOnly: Bool { get }
+
   /// Writes all rows of a store.
   ///
   /// - Throws: What the output and the contents throw, or an error of the format's own: the save fails with it, and
@@ -72,4 +85,12 @@ public protocol StoreFormat: Sendable {
   ///
   /// - Throws: ``StoreFormatError`` for a file that is damaged or none of this format.
   func read(_ input: StoreInput, into builder: StoreBuilder) throws
+}
+
+extension StoreFormat {
+  /// Asks ``recognizes(_:)``.
+  public func recognizes(_ start: [UInt8], of url: URL) -> Bool { recognizes(start) }
+
+  /// False: the format writes too.
+  public var isReadOnly: Bool { false }
 }

@@ -17,8 +17,9 @@
 /// }
 /// ```
 public final class StoreInput {
+  /// The store's URL, for a format that has more than one file or reads by another library. Errors are to name it.
+  public let url: URL
   private let descriptor: Int32
-  private let url: URL
 
   /// - Parameter descriptor: The caller's, open at the file's beginning.
   init(_ descriptor: Int32, of url: URL) {

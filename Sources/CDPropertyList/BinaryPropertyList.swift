@@ -1,32 +1,17 @@
-/// A value of a property list, as far as archives have it.
-indirect enum PropertyListValue: Hashable, Sendable {
-  case null
-  case bool(Bool)
-  case int(Int64)
-  case real(Double)
-  case string(String)
-  case data([UInt8])
-  case list([PropertyListValue])
-  case dictionary([String: PropertyListValue])
-  /// The place of an archived object.
-  case reference(Int)
-  case other
-
-  subscript(_ key: String) -> PropertyListValue? {
-    if case .dictionary(let values) = self { values[key] } else { nil }
-  }
-}
-
-/// Reads binary property lists. What points outside the bytes, or in circles, gives nil.
-struct BinaryPropertyList {
+/// Reads binary property lists. What points outside the bytes, or in circles, gives nil, and so does what would be more
+/// than its bytes can hold: values may be shared, so that a small file could otherwise be read without end.
+package struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsets: [Int]
   private let referenceSize: Int
-  /// Values may be shared, so that a small file could be read without end.
-  private var budget = 100_000
+  /// How many more values may be read. A value that is not shared takes a byte, and so does what refers to it.
+  private var budget: Int
+  /// How many more bytes of texts and data, each of which is read once.
+  private var byteBudget: Int
+  private var scalars: [Int: PropertyListValue] = [:]
 
   /// The root of a property list.
-  static func read(_ bytes: [UInt8]) -> PropertyListValue? {
+  package static func read(_ bytes: [UInt8]) -> PropertyListValue? {
     guard var list = BinaryPropertyList(bytes), let root = list.root else { return nil }
     return list.value(root, depth: 0)
   }
@@ -36,6 +21,8 @@ struct BinaryPropertyList {
   private init?(_ bytes: [UInt8]) {
     guard bytes.starts(with: Array("bplist00".utf8)), bytes.count >= 40 else { return nil }
     self.bytes = bytes
+    budget = bytes.count
+    byteBudget = bytes.count
     let trailer = bytes.count - 32
     func number(_ start: Int, _ size: Int) -> Int? {
       guard size > 0, size <= 8, start >= 0, start <= bytes.count - size else { return nil }
@@ -66,12 +53,15 @@ struct BinaryPropertyList {
     budget -= 1
     guard offsets.indices.contains(place), depth < 64, budget > 0 else { return nil }
     let start = offsets[place]
+    if let scalar = scalars[start] { return scalar }
     let low = Int(bytes[start] & 0x0F)
     switch bytes[start] >> 4 {
     case 0x0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : .null
     case 0x1:
       let size = 1 << low
-      guard size <= 8, start + 1 + size <= bytes.count else { return .other }
+      guard size <= 16, start + 1 + size <= bytes.count else { return .other }
+      // Sixteen bytes are for what is above the largest Int64.
+      if size == 16 { return .other }
       let bits = bytes[(start + 1)..<(start + 1 + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return .int(size == 8 ? Int64(bitPattern: bits) : Int64(bits))
     case 0x2:
@@ -80,16 +70,16 @@ struct BinaryPropertyList {
       let bits = bytes[(start + 1)..<(start + 1 + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return .real(
         size == 8 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
-    case 0x4:
-      guard let (first, count) = extent(start, low, unit: 1) else { return nil }
-      return .data(Array(bytes[first..<(first + count)]))
-    case 0x5:
-      guard let (first, count) = extent(start, low, unit: 1) else { return nil }
-      return .string(String(decoding: bytes[first..<(first + count)], as: UTF8.self))
-    case 0x6:
-      guard let (first, count) = extent(start, low, unit: 2) else { return nil }
-      let units = (0..<count).map { UInt16(bytes[first + 2 * $0]) << 8 | UInt16(bytes[first + 2 * $0 + 1]) }
-      return .string(String(decoding: units, as: UTF16.self))
+    case 0x3:
+      guard low == 3, start + 9 <= bytes.count else { return nil }
+      let bits = bytes[(start + 1)..<(start + 9)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      return .date(Double(bitPattern: bits))
+    case 0x4, 0x5, 0x6:
+      guard
+        let scalar = scalar(start, low, isData: bytes[start] >> 4 == 4, unit: bytes[start] >> 4 == 6 ? 2 : 1)
+      else { return nil }
+      scalars[start] = scalar
+      return scalar
     case 0x8: return number(start + 1, low + 1).map { .reference($0) }
     case 0xA, 0xC:
       guard let (first, count) = extent(start, low, unit: referenceSize) else { return nil }
@@ -114,6 +104,17 @@ struct BinaryPropertyList {
       return .dictionary(values)
     default: return .other
     }
+  }
+
+  /// Data, or text in ASCII or UTF-16.
+  private mutating func scalar(_ start: Int, _ low: Int, isData: Bool, unit: Int) -> PropertyListValue? {
+    guard let (first, count) = extent(start, low, unit: unit) else { return nil }
+    byteBudget -= count * unit
+    guard byteBudget >= 0 else { return nil }
+    if isData { return .data(Array(bytes[first..<(first + count)])) }
+    if unit == 1 { return .string(String(decoding: bytes[first..<(first + count)], as: UTF8.self)) }
+    let units = (0..<count).map { UInt16(bytes[first + 2 * $0]) << 8 | UInt16(bytes[first + 2 * $0 + 1]) }
+    return .string(String(decoding: units, as: UTF16.self))
   }
 
   /// Where the contents of a value start, and how many units they have.

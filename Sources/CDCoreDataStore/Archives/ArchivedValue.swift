@@ -1,0 +1,168 @@
+import CDModel
+import CDPropertyList
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes JSON of what a transformer of Core Data has archived: lists, sets and dictionaries of plain values.
+///
+/// What a keyed archive looks like is read off real files: `$objects` has them all, and they refer to each other by
+/// their places in it.
+struct ArchivedValue {
+  private let objects: [PropertyListValue]
+  /// Objects may be shared, so that a small archive could be read without end.
+  private var budget: Int
+
+  /// The JSON of a codable attribute's value.
+  ///
+  /// - Parameters:
+  ///   - bytes: A keyed archive, or JSON, which some transformers write.
+  ///   - type: The attribute's type in Swift, such as `[String]`.
+  /// - Returns: Nil where it is neither, or of another type.
+  static func json(_ bytes: [UInt8], type: String) -> String? {
+    guard bytes.starts(with: "bplist00".utf8) else {
+      let text = String(validating: bytes, as: UTF8.self)
+      guard let text, let value = try? JSONValue(parsing: text) else { return nil }
+      return value.canonicalText
+    }
+    guard let shape = CodableShape(type), let root = BinaryPropertyList.read(bytes),
+      case .list(let objects)? = root["$objects"], case .dictionary(let top)? = root["$top"],
+      let first = top["root"] ?? top.values.first
+    else { return nil }
+    var archive = ArchivedValue(objects: objects, budget: bytes.count)
+    return archive.json(first, shape, depth: 0)?.canonicalText
+  }
+
+  private func object(_ value: PropertyListValue) -> PropertyListValue? {
+    guard case .reference(let place) = value else { return value }
+    return objects.indices.contains(place) ? objects[place] : nil
+  }
+
+  private mutating func json(_ value: PropertyListValue, _ shape: CodableShape, depth: Int) -> JSONValue? {
+    budget -= 1
+    guard budget > 0, depth < 32, let value = object(value) else { return nil }
+    switch shape {
+    case .list(let element):
+      guard let members = members("NS.objects", of: value) else { return nil }
+      return list(members, element, depth: depth)
+    case .dictionary(let key, let element):
+      guard let keys = members("NS.keys", of: value), let values = members("NS.objects", of: value),
+        keys.count == values.count
+      else { return nil }
+      return dictionary(keys, values, key, element, depth: depth)
+    case .plain(let type): return plain(value, type)
+    }
+  }
+
+  private func members(_ key: String, of value: PropertyListValue) -> [PropertyListValue]? {
+    guard let found = value[key].flatMap(object), case .list(let members) = found else { return nil }
+    return members
+  }
+
+  private mutating func list(
+    _ members: [PropertyListValue], _ element: CodableShape, depth: Int
+  ) -> JSONValue? {
+    var result: [JSONValue] = []
+    for member in members {
+      guard let value = json(member, element, depth: depth + 1) else { return nil }
+      result.append(value)
+    }
+    return .array(result)
+  }
+
+  private mutating func dictionary(
+    _ keys: [PropertyListValue], _ values: [PropertyListValue], _ key: CodableShape, _ element: CodableShape,
+    depth: Int
+  ) -> JSONValue? {
+    var members: [JSONValue.Member] = []
+    var pairs: [JSONValue] = []
+    for (archivedKey, archivedValue) in zip(keys, values) {
+      guard let name = json(archivedKey, key, depth: depth + 1),
+        let value = json(archivedValue, element, depth: depth + 1)
+      else { return nil }
+      switch (key, name) {
+      case (.plain("String"), .string(let text)): members.append(JSONValue.Member(text, value))
+      case (.plain("Int"), .int(let number)): members.append(JSONValue.Member(String(number), value))
+      // What Swift writes for keys of any other type.
+      default: pairs += [name, value]
+      }
+    }
+    return key.isNameLike ? .object(members) : .array(pairs)
+  }
+
+  // MARK: Plain values
+
+  private func plain(_ value: PropertyListValue, _ type: String) -> JSONValue? {
+    switch type {
+    case "String":
+      if case .string(let text) = value, text != "$null" { return .string(text) }
+      if case .string(let text)? = value["NS.string"].flatMap(object) { return .string(text) }
+      return nil
+    case "Bool":
+      switch value {
+      case .bool(let flag): return .bool(flag)
+      case .int(0), .int(1): return .bool(value == .int(1))
+      default: return nil
+      }
+    case "Float", "Double", "Decimal": return number(value)
+    case "Date":
+      if case .date(let seconds) = value { return .double(seconds) }
+      if case .real(let seconds)? = value["NS.time"].flatMap(object) { return .double(seconds) }
+      return nil
+    case "Data":
+      if case .data(let bytes) = value { return .string(Data(bytes).base64EncodedString()) }
+      if case .data(let bytes)? = value["NS.data"].flatMap(object) {
+        return .string(Data(bytes).base64EncodedString())
+      }
+      return nil
+    case "UUID":
+      guard case .data(let bytes)? = value["NS.uuidbytes"].flatMap(object), bytes.count == 16 else {
+        return nil
+      }
+      return .string(Self.uuid(bytes))
+    case "URL":
+      guard case .string(let text)? = value["NS.relative"].flatMap(object), text != "$null" else {
+        return nil
+      }
+      if case .string(let base)? = value["NS.base"].flatMap(object), base != "$null" { return nil }
+      return .string(text)
+    default: return integer(value, type)
+    }
+  }
+
+  private func number(_ value: PropertyListValue) -> JSONValue? {
+    switch value {
+    case .int(let number): .int(number)
+    case .real(let number): number.isFinite ? .double(number) : nil
+    default: nil
+    }
+  }
+
+  private func integer(_ value: PropertyListValue, _ type: String) -> JSONValue? {
+    guard case .int(let number) = value else { return nil }
+    let fits: Bool? =
+      switch type {
+      case "Int", "Int64": true
+      case "Int8": Int8(exactly: number) != nil
+      case "Int16": Int16(exactly: number) != nil
+      case "Int32": Int32(exactly: number) != nil
+      case "UInt", "UInt64": number >= 0
+      case "UInt8": UInt8(exactly: number) != nil
+      case "UInt16": UInt16(exactly: number) != nil
+      case "UInt32": UInt32(exactly: number) != nil
+      default: nil
+      }
+    return fits == true ? .int(number) : nil
+  }
+
+  private static func uuid(_ bytes: [UInt8]) -> String {
+    let digits = bytes.map { byte in
+      let text = String(byte, radix: 16, uppercase: true)
+      return byte < 16 ? "0" + text : text
+    }
+    return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+  }
+}

@@ -1,0 +1,87 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A connection that reads the database of a store that is not ours.
+final class SourceDatabase {
+  let files: SourceFiles
+  private let handle: OpaquePointer
+
+  var url: URL { files.url }
+
+  /// - Parameter ignoresJournal: Whether the file alone is looked at, whatever a program has left beside it.
+  init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
+    files = try SourceFiles(url, ignoresJournal: ignoresJournal)
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+    var opened: OpaquePointer?
+    guard sqlite3_open_v2(files.uri, &opened, flags, nil) == SQLITE_OK, let opened else {
+      defer { sqlite3_close_v2(opened) }
+      throw Self.error(opened, url)
+    }
+    handle = opened
+    sqlite3_extended_result_codes(handle, 1)
+    csqlite_protect(handle)
+    csqlite_defend(handle)
+    sqlite3_busy_timeout(handle, 10_000)
+    // One state, as far as SQLite has a say in it.
+    try execute("PRAGMA cell_size_check = ON; PRAGMA query_only = ON; BEGIN")
+    _ = try rows("SELECT 1 FROM sqlite_master LIMIT 1") { _ in }
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  func execute(_ sql: String) throws(CoreDataStoreError) {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw Self.error(handle, url) }
+  }
+
+  func statement(_ sql: String) throws(CoreDataStoreError) -> SourceStatement {
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+      throw Self.error(handle, url)
+    }
+    return SourceStatement(statement, of: self)
+  }
+
+  /// What a body makes of each row of a text.
+  func rows<R>(_ sql: String, _ body: (SourceStatement) -> R) throws(CoreDataStoreError) -> [R] {
+    let statement = try statement(sql)
+    var result: [R] = []
+    while try statement.step() { result.append(body(statement)) }
+    return result
+  }
+
+  func number(_ sql: String) throws(CoreDataStoreError) -> Int64 {
+    try rows(sql) { $0.integer(0) ?? 0 }.first ?? 0
+  }
+
+  var lastError: CoreDataStoreError { Self.error(handle, url) }
+
+  private static func error(_ handle: OpaquePointer?, _ url: URL) -> CoreDataStoreError {
+    guard let handle else { return .unreadable(url, reason: "no memory") }
+    let code = sqlite3_extended_errcode(handle)
+    let message = String(cString: sqlite3_errmsg(handle))
+    return switch code & 0xFF {
+    case SQLITE_NOTADB: .notADatabase(url)
+    case SQLITE_CORRUPT: .damaged(url, reason: message)
+    case SQLITE_BUSY, SQLITE_LOCKED: .changing(url)
+    case SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_PERM, SQLITE_FULL: .unreadable(url, reason: message)
+    default: .sqlite(url, code: code, message: message)
+    }
+  }
+
+  /// A name in double quotes, by bytes as SQLite reads it.
+  static func quoted(_ name: String) -> String {
+    let quote = UInt8(ascii: "\"")
+    return "\"" + String(decoding: name.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self) + "\""
+  }
+
+  /// A text in single quotes.
+  static func literal(_ text: String) -> String {
+    let quote = UInt8(ascii: "'")
+    return "'" + String(decoding: text.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self) + "'"
+  }
+}

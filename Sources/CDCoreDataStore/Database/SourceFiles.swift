@@ -1,0 +1,144 @@
+import Foundation  // FileHandle
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The files of a store that is not ours to write to, and by what SQLite is to open them.
+///
+/// A journal that a program has left is part of the store: SQLite would replay it, or roll back by it, and write. So it
+/// is given a copy of both files then, which goes with this object. Where there is no journal, a database in WAL mode
+/// is opened as one that nobody changes, since SQLite would make files beside it even to read; whether somebody did
+/// change it is looked at when all is read.
+final class SourceFiles {
+  let url: URL
+  /// The file itself, where the URL leads to it by symbolic links: what belongs to it is beside it.
+  let path: String
+  /// What SQLite is to open.
+  private(set) var uri = ""
+  private var copy: URL?
+  private var state: [FileState?] = []
+
+  /// As much of a file as changes when somebody writes to it.
+  private struct FileState: Equatable {
+    var device: UInt64
+    var inode: UInt64
+    var size: Int64
+    var seconds: Int
+    var nanoseconds: Int
+
+    init?(_ path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      inode = UInt64(status.st_ino)
+      size = Int64(status.st_size)
+      #if canImport(Glibc)
+        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+      #else
+        (seconds, nanoseconds) = (status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec)
+      #endif
+    }
+  }
+
+  init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
+    self.url = url
+    let given = url.path(percentEncoded: false)
+    path =
+      realpath(given, nil).map { resolved in
+        defer { free(resolved) }
+        return String(cString: resolved)
+      } ?? given
+    let header = try readHeader()
+    let isWAL = header[18] == 2 || header[19] == 2
+    state = states
+    if ignoresJournal {
+      uri = Self.uri(path) + "?mode=ro&immutable=1"
+    } else if (size("-wal") ?? 0) > 0 || isHot(journal: path + "-journal") {
+      uri = Self.uri(try makeCopy()) + "?mode=rw"
+    } else {
+      uri = Self.uri(path) + (isWAL ? "?mode=ro&immutable=1" : "?mode=ro")
+    }
+  }
+
+  deinit {
+    if let copy { try? FileManager.default.removeItem(at: copy) }
+  }
+
+  private static func uri(_ path: String) -> String { URL(filePath: path).absoluteURL.absoluteString }
+
+  /// The database and its journals.
+  private var states: [FileState?] { ["", "-wal", "-journal"].map { FileState(path + $0) } }
+
+  private func size(_ end: String) -> Int64? { FileState(path + end)?.size }
+
+  /// - Throws: ``CoreDataStoreError/changing(_:)`` where somebody has written to the store since it was opened.
+  func checkUnchanged() throws(CoreDataStoreError) {
+    if states != state { throw .changing(url) }
+  }
+
+  // MARK: The header
+
+  private func readHeader() throws(CoreDataStoreError) -> [UInt8] {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .unreadable(url, reason: String(cString: strerror(errno))) }
+    // A pipe would be waited for.
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(url, reason: "it is no plain file") }
+    let start: [UInt8]
+    do {
+      let handle = try FileHandle(forReadingFrom: URL(filePath: path))
+      defer { try? handle.close() }
+      start = Array(try handle.read(upToCount: 100) ?? Data())
+    } catch {
+      throw .unreadable(url, reason: "\(error)")
+    }
+    guard start.starts(with: "SQLite format 3\u{0}".utf8) else { throw .notADatabase(url) }
+    guard start.count == 100 else { throw .damaged(url, reason: "it ends before its header does") }
+    try checkLength(start, Int64(status.st_size))
+    return start
+  }
+
+  /// A file that was cut off: SQLite reads what is missing as zeros where nobody may write.
+  private func checkLength(_ header: [UInt8], _ size: Int64) throws(CoreDataStoreError) {
+    func number(_ place: Int, _ count: Int) -> Int64 {
+      header[place..<(place + count)].reduce(0) { $0 << 8 | Int64($1) }
+    }
+    let pageSize = number(16, 2) == 1 ? 65_536 : number(16, 2)
+    // The count of pages is valid where the two counters of changes are equal. With a WAL its own pages come on top.
+    guard number(24, 4) == number(92, 4), (self.size("-wal") ?? 0) == 0 else { return }
+    if number(28, 4) * pageSize > size { throw .damaged(url, reason: "it is cut off") }
+  }
+
+  /// Whether a rollback journal has something to roll back: a program that was killed has left it.
+  private func isHot(journal: String) -> Bool {
+    guard let handle = try? FileHandle(forReadingFrom: URL(filePath: journal)) else { return false }
+    defer { try? handle.close() }
+    let start = (try? handle.read(upToCount: 8)) ?? Data()
+    return start.count == 8 && start.contains { $0 != 0 }
+  }
+
+  // MARK: The copy
+
+  private func makeCopy() throws(CoreDataStoreError) -> String {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    copy = folder
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
+        let target = folder.appending(path: "store" + end)
+        try FileManager.default.copyItem(at: URL(filePath: path + end), to: target)
+        // The copy is written to, whatever may be done to the original.
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o600], ofItemAtPath: target.path(percentEncoded: false))
+      }
+    } catch {
+      throw .unreadable(url, reason: "its journal has to be replayed on a copy, which failed: \(error)")
+    }
+    // Both files are to be of one moment.
+    try checkUnchanged()
+    return folder.appending(path: "store").path(percentEncoded: false)
+  }
+}

@@ -1,0 +1,85 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A value as SQLite has it.
+enum SourceValue: Hashable, Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  /// Text whose bytes are no UTF-8.
+  case brokenText
+  case bytes(Data)
+
+  /// What it is, in words.
+  var kind: String {
+    switch self {
+    case .null: "nothing"
+    case .integer: "an integer"
+    case .real: "a number"
+    case .text: "text"
+    case .brokenText: "text that is not UTF-8"
+    case .bytes: "bytes"
+    }
+  }
+}
+
+/// A statement on the source.
+final class SourceStatement {
+  private let handle: OpaquePointer
+  private let database: SourceDatabase
+
+  init(_ handle: OpaquePointer, of database: SourceDatabase) {
+    self.handle = handle
+    self.database = database
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Goes on to the next row; false when there is none.
+  func step() throws(CoreDataStoreError) -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw database.lastError
+    }
+  }
+
+  /// Makes the statement ready for another run with this number.
+  func restart(_ number: Int64) {
+    sqlite3_reset(handle)
+    sqlite3_bind_int64(handle, 1, number)
+  }
+
+  func integer(_ column: Int) -> Int64? {
+    guard case .integer(let number) = value(column) else { return nil }
+    return number
+  }
+
+  func text(_ column: Int) -> String? {
+    guard case .text(let text) = value(column) else { return nil }
+    return text
+  }
+
+  func value(_ column: Int) -> SourceValue {
+    let column = Int32(truncatingIfNeeded: column)
+    switch sqlite3_column_type(handle, column) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+    case SQLITE_TEXT:
+      guard let start = sqlite3_column_text(handle, column) else { return .brokenText }
+      let count = Int(sqlite3_column_bytes(handle, column))
+      let bytes = UnsafeBufferPointer(start: start, count: count)
+      return String(validating: bytes, as: UTF8.self).map(SourceValue.text) ?? .brokenText
+    case SQLITE_BLOB:
+      guard let start = sqlite3_column_blob(handle, column) else { return .bytes(Data()) }
+      return .bytes(Data(bytes: start, count: Int(sqlite3_column_bytes(handle, column))))
+    default: return .null
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// Which entities have values in which columns of the tables that several share.
+final class ColumnUsage {
+  private let database: SourceDatabase
+  /// By the table, in capitals, and the entity's number: the columns, in capitals, with the count of rows of just
+  /// this entity that have a value there.
+  private var counts: [String: [Int64: [String: Int64]]] = [:]
+
+  init(_ database: SourceDatabase) { self.database = database }
+
+  /// The columns in which rows of just this entity have values, with the count of those.
+  func counts(_ table: String, columns: [String: SourceSchema.Column], entity: Int64)
+    throws(CoreDataStoreError)
+    -> [String: Int64]
+  {
+    if let known = counts[table.uppercased()]?[entity] { return known }
+    let all = columns.values.filter { !$0.name.uppercased().hasPrefix("Z_") }.sorted { $0.name < $1.name }
+    var found: [String: Int64] = [:]
+    // A statement gives a limited number of columns.
+    for start in stride(from: 0, to: all.count, by: 500) {
+      let batch = all[start..<min(start + 500, all.count)]
+      let list = batch.map { "count(\(SourceDatabase.quoted($0.name)))" }.joined(separator: ", ")
+      let statement = try database.statement(
+        "SELECT \(list) FROM \(SourceDatabase.quoted(table)) WHERE Z_ENT = \(entity)")
+      guard try statement.step() else { continue }
+      for (place, column) in batch.enumerated() {
+        if let count = statement.integer(place), count > 0 { found[column.name.uppercased()] = count }
+      }
+    }
+    counts[table.uppercased(), default: [:]][entity] = found
+    return found
+  }
+}

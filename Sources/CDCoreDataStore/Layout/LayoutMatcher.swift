@@ -1,0 +1,256 @@
+import CDModel
+
+/// Finds what a version declares among a store's tables, and says what is not there or too much.
+struct LayoutMatcher {
+  let database: SourceDatabase
+  let entities: StoredEntities
+  let usage: ColumnUsage
+  var schema: SourceSchema
+  var layout: StoreLayout
+  /// What keeps the version from being the store's.
+  var differences: [String] = []
+  /// Columns and tables that have a meaning, in capitals: `TABLE` or `TABLE.COLUMN`.
+  var used: Set<String> = []
+
+  init(
+    _ version: ModelVersion, _ source: CoreDataSource
+  ) {
+    database = source.database
+    schema = source.schema
+    entities = source.entities
+    usage = source.usage
+    layout = StoreLayout(EntityGraph(version))
+  }
+
+  /// The entities of the layout's version that the store has, in the order of their numbers.
+  var present: [EntityDescription] {
+    layout.version.entities.filter { layout.numbers[$0.name] != nil }
+      .sorted { layout.numbers[$0.name] ?? 0 < layout.numbers[$1.name] ?? 0 }
+  }
+
+  mutating func match() throws(CoreDataStoreError) {
+    matchEntities()
+    guard differences.isEmpty else { return }
+    for root in layout.roots.sorted() { try matchTable(of: root) }
+    guard differences.isEmpty else { return }
+    for entity in present {
+      for relationship in entity.relationships where relationship.isToMany {
+        try matchToMany(relationship, of: entity)
+      }
+    }
+    try checkLeftovers()
+  }
+
+  // MARK: Entities
+
+  private mutating func matchEntities() {
+    let found = Set(entities.ofModel.map(\.name))
+    let all = layout.version.entities
+    var held = Set(all.map(\.name))
+    if found != Set(all.map(StoredName.of)) {
+      // A store of one configuration has its entities alone.
+      let configuration = layout.version.configurations.first { configuration in
+        Set(all.filter { configuration.entities.contains($0.name) }.map(StoredName.of)) == found
+      }
+      guard let configuration else {
+        let wanted = Set(all.map(StoredName.of))
+        differences += wanted.subtracting(found).sorted().map { "the store has no entity '\($0)'" }
+        differences += found.subtracting(wanted).sorted().map { "the version has no entity '\($0)'" }
+        return
+      }
+      held = Set(configuration.entities)
+    }
+    for entity in all where held.contains(entity.name) {
+      guard let stored = entities[StoredName.of(entity)] else { continue }
+      layout.numbers[entity.name] = stored.number
+      let parent = stored.parent.flatMap { entities.name(of: $0) }
+      let expected = layout.graph.parent(of: entity.name).map(StoredName.of)
+      if parent != expected {
+        differences.append(
+          "'\(stored.name)' inherits from \(parent.map { "'\($0)'" } ?? "nothing") in the store, and from "
+            + "\(expected.map { "'\($0)'" } ?? "nothing") in the version")
+      }
+      if let root = layout.graph.root(of: entity.name) { layout.roots.insert(root.name) }
+    }
+  }
+
+  // MARK: Tables
+
+  private mutating func matchTable(of root: String) throws(CoreDataStoreError) {
+    guard let description = layout.graph.entity(root) else { return }
+    let table = "Z" + StoredName.of(description).uppercased()
+    guard schema.has(table) else {
+      differences.append("the store has no table \(table) for '\(root)'")
+      return
+    }
+    try schema.require(["Z_PK", "Z_ENT", "Z_OPT"], in: table, key: "Z_PK")
+    layout.tables[root] = schema.name(of: table)
+    used.insert(table)
+    for column in ["Z_PK", "Z_ENT", "Z_OPT"] { used.insert("\(table).\(column)") }
+    let members = present.filter { layout.graph.root(of: $0.name)?.name == root }
+    let columns = try schema.columns(of: table)
+    try assign(wanted(members, in: columns), of: table, columns)
+  }
+
+  /// A property that has a column.
+  private struct Wanted {
+    var property: StoreLayout.Property
+    /// What it is called in messages.
+    var title: String
+    var types: Set<String>
+    var ordersInverse: Bool
+  }
+
+  /// The properties that have columns, by the name that the first of a name has, in the order of the entities' numbers.
+  private func wanted(
+    _ members: [EntityDescription], in columns: [String: SourceSchema.Column]
+  ) -> [(name: String, all: [Wanted])] {
+    var names: [String] = []
+    var groups: [String: [Wanted]] = [:]
+    func add(_ name: String, _ wanted: Wanted) {
+      if groups[name] == nil { names.append(name) }
+      groups[name, default: []].append(wanted)
+    }
+    for entity in members {
+      for attribute in entity.attributes where attribute.isStored {
+        let stored = StoredName.of(attribute).uppercased()
+        if case .composite(let name) = attribute.type {
+          for field in layout.graph.composite(name)?.fields ?? [] {
+            let last = StoredName.of(field).uppercased()
+            let candidates = ["Z\(stored)_\(last)", "Z\(stored)\(last)", "Z\(last)"]
+            add(
+              candidates.first { columns[$0] != nil } ?? candidates[0],
+              Wanted(
+                property: .init(entity: entity.name, name: attribute.name, field: field.name),
+                title: "'\(attribute.name).\(field.name)' of '\(entity.name)'",
+                types: ColumnTypes.expected(field.type, layout.graph), ordersInverse: false))
+          }
+        } else {
+          add(
+            "Z" + stored,
+            Wanted(
+              property: .init(entity: entity.name, name: attribute.name),
+              title: "'\(attribute.name)' of '\(entity.name)'",
+              types: ColumnTypes.expected(attribute.type, layout.graph), ordersInverse: false))
+        }
+      }
+      for relationship in entity.relationships
+      where !relationship.isToMany && !StoredName.isTransient(relationship) {
+        let inverse = layout.graph.inverse(of: relationship, in: entity.name)
+        add(
+          "Z" + StoredName.of(relationship).uppercased(),
+          Wanted(
+            property: .init(entity: entity.name, name: relationship.name),
+            title: "'\(relationship.name)' of '\(entity.name)'", types: ["INTEGER"],
+            ordersInverse: inverse.map { $0.isToMany && $0.isOrdered } ?? false))
+      }
+    }
+    return names.map { ($0, groups[$0] ?? []) }
+  }
+
+  private mutating func assign(
+    _ groups: [(name: String, all: [Wanted])], of table: String, _ columns: [String: SourceSchema.Column]
+  ) throws(CoreDataStoreError) {
+    for (name, group) in groups {
+      let free = ([name] + group.indices.dropFirst().map { name + String($0) })
+        .filter { columns[$0] != nil && !used.contains("\(table).\($0)") }
+      for (wanted, column) in try settled(group, free, of: table, columns) {
+        guard let column, let found = columns[column] else {
+          differences.append("\(table) has no column \(name) for \(wanted.title)")
+          continue
+        }
+        take(found, for: wanted, of: table, columns)
+      }
+    }
+  }
+
+  private mutating func take(
+    _ column: SourceSchema.Column, for wanted: Wanted, of table: String,
+    _ columns: [String: SourceSchema.Column]
+  ) {
+    let name = column.name.uppercased()
+    used.insert("\(table).\(name)")
+    layout.columns[wanted.property] = column.name
+    if !wanted.types.isEmpty, !wanted.types.contains(ColumnTypes.family(column.type)) {
+      differences.append(
+        "\(wanted.title) has the column \(name) of \(table), which is of type \(column.type)")
+    }
+    guard wanted.ordersInverse else { return }
+    let position = "Z_FOK_" + name.dropFirst()
+    if let found = columns[position] {
+      used.insert("\(table).\(position)")
+      layout.positions[wanted.property] = found.name
+    } else {
+      differences.append(
+        "\(table) has no column \(position) for the order that \(wanted.title) has a place in")
+    }
+  }
+
+  /// Which of several properties of one name, of entities that are no relatives in a line, has which column.
+  ///
+  /// Core Data numbers them as it numbers the entities; a migration in place has added later ones at the end. So where
+  /// an entity's rows have values decides, and the order does for the others. A migration may also have given a new
+  /// column's default to rows of all entities: what nobody else can have is settled first.
+  private mutating func settled(
+    _ group: [Wanted], _ free: [String], of table: String, _ columns: [String: SourceSchema.Column]
+  ) throws(CoreDataStoreError) -> [(Wanted, String?)] {
+    guard group.count > 1 else { return group.map { ($0, free.first) } }
+    var evidence: [Set<String>] = []
+    for wanted in group {
+      let kinds =
+        [wanted.property.entity] + layout.graph.descendants(of: wanted.property.entity).map(\.name)
+      var found: Set<String> = []
+      for number in kinds.compactMap({ layout.numbers[$0] }) {
+        let counts = try usage.counts(schema.name(of: table), columns: columns, entity: number)
+        found.formUnion(free.filter { counts[$0] != nil })
+      }
+      evidence.append(found)
+    }
+    var result = [String?](repeating: nil, count: group.count)
+    var left = free
+    func take(_ column: String, for place: Int) {
+      result[place] = column
+      left.removeAll { $0 == column }
+    }
+    for (place, wanted) in group.enumerated() where evidence[place].count == 1 {
+      guard let column = evidence[place].first else { continue }
+      if left.contains(column) {
+        take(column, for: place)
+      } else {
+        differences.append("the rows of another entity have values in the column of \(wanted.title)")
+      }
+    }
+    for place in group.indices where result[place] == nil {
+      if let column = left.first(where: { evidence[place].contains($0) }) ?? left.first {
+        take(column, for: place)
+      }
+    }
+    return Array(zip(group, result))
+  }
+}
+
+/// The types that Core Data declares columns with.
+enum ColumnTypes {
+  /// Those of an attribute; empty where any will do.
+  static func expected(_ type: AttributeType, _ graph: EntityGraph) -> Set<String> {
+    switch type {
+    case .bool, .int16, .int32, .int64: ["INTEGER"]
+    case .float, .double: ["FLOAT"]
+    case .decimal: ["DECIMAL"]
+    case .date: ["TIMESTAMP"]
+    case .string, .url: ["VARCHAR"]
+    case .data, .codable, .uuid: ["BLOB"]
+    case .enumeration(let name):
+      graph.enumeration(name).map { enumeration in
+        if case .enumeration = enumeration.rawType { return [] }
+        return expected(enumeration.rawType, graph)
+      } ?? []
+    case .composite: []
+    }
+  }
+
+  /// A declared type without what stands in brackets.
+  static func family(_ type: String) -> String {
+    String(type.prefix { $0 != "(" && $0 != " " })
+  }
+}

@@ -1,0 +1,68 @@
+/// The entities as a store numbers them, in `Z_PRIMARYKEY`.
+struct StoredEntities {
+  struct Entity: Hashable {
+    var number: Int64
+    var name: String
+    /// The number of the entity that it inherits from; nil for none.
+    var parent: Int64?
+    /// The highest key that was ever given, of the whole table; only roots have one.
+    var lastKey: Int64
+  }
+
+  /// From where on the numbers are those of Core Data's own entities: the history, and what CloudKit keeps.
+  private static let firstOfSystem: Int64 = 16_000
+  private static let limit = 20_000
+
+  /// In the order of their numbers.
+  let all: [Entity]
+  private let byName: [String: Entity]
+  private let byNumber: [Int64: Entity]
+
+  init(_ database: SourceDatabase, _ schema: inout SourceSchema) throws(CoreDataStoreError) {
+    let url = database.url
+    try schema.require(["Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX"], in: "Z_PRIMARYKEY")
+    guard try database.number("SELECT count(*) FROM Z_PRIMARYKEY") <= Self.limit else {
+      throw .damaged(url, reason: "Z_PRIMARYKEY has more than \(Self.limit) entities")
+    }
+    let rows = try database.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT") {
+      row -> Entity? in
+      guard let number = row.integer(0), number > 0, let name = row.text(1), !name.isEmpty else { return nil }
+      let parent = row.integer(2).flatMap { $0 == 0 ? nil : $0 }
+      return Entity(number: number, name: name, parent: parent, lastKey: row.integer(3) ?? 0)
+    }
+    var byName: [String: Entity] = [:]
+    var byNumber: [Int64: Entity] = [:]
+    for row in rows {
+      guard let row else {
+        throw .damaged(url, reason: "a row of Z_PRIMARYKEY has no number or no name")
+      }
+      guard byName.updateValue(row, forKey: row.name) == nil,
+        byNumber.updateValue(row, forKey: row.number) == nil
+      else { throw .damaged(url, reason: "Z_PRIMARYKEY has '\(row.name)', or its number, twice") }
+    }
+    for row in rows.compactMap(\.self) {
+      var seen: Set<Int64> = [row.number]
+      var next = row.parent
+      while let number = next {
+        guard let above = byNumber[number] else {
+          throw .damaged(
+            url, reason: "'\(row.name)' inherits from entity \(number), which Z_PRIMARYKEY has not")
+        }
+        guard seen.insert(number).inserted else {
+          throw .damaged(url, reason: "'\(row.name)' inherits from itself by Z_SUPER")
+        }
+        next = above.parent
+      }
+    }
+    all = rows.compactMap(\.self)
+    self.byName = byName
+    self.byNumber = byNumber
+  }
+
+  subscript(name: String) -> Entity? { byName[name] }
+
+  func name(of number: Int64) -> String? { byNumber[number]?.name }
+
+  /// Those of the app's model.
+  var ofModel: [Entity] { all.filter { $0.number < Self.firstOfSystem } }
+}

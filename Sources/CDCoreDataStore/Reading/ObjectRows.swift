@@ -1,0 +1,197 @@
+import CDModel
+import CDRuntime
+
+/// The objects of just one entity, in the order of their keys.
+struct ObjectRows {
+  /// What a column of the new store is made of, by the places of the columns of the statement.
+  private enum Part {
+    case nothing
+    case value(Int, ValueReader, name: String)
+    case reference(Int, Reference)
+    case position(Int, name: String)
+  }
+
+  /// A to-one relationship, and what the destination's row says of it.
+  private struct Reference {
+    var name: String
+    var title: String
+    var isMandatory: Bool
+    /// Whether the store keeps a reference that leads nowhere.
+    var mayDangle: Bool
+    /// The numbers of the entities that the object may be of.
+    var kinds: Set<Int64>
+    /// Whether the third column has the other side of a one-to-one relationship.
+    var isOneToOne: Bool
+    /// The objects that have been taken though they do not lead back.
+    var taken: Set<Int64> = []
+  }
+
+  private let entity: String
+  private let statement: SourceStatement
+  private var parts: [Part] = []
+  /// The row for the builder; nil for an object that cannot be written.
+  private(set) var row: [StoreValue]?
+
+  /// Nil for a table of which the store has nothing.
+  init?(_ table: StoreTable, _ reading: StoreReading) throws(CoreDataStoreError) {
+    let layout = reading.layout
+    entity = table.name
+    guard let number = layout.numbers[entity], let source = layout.table(of: entity) else { return nil }
+    var list = ["t.Z_PK", "t.Z_OPT"]
+    func add(_ expressions: String...) -> Int {
+      list += expressions
+      return list.count - expressions.count
+    }
+    let columns = layout.graph.columns(of: entity)
+    var references: [String: StoreLayout.Property] = [:]
+    for (column, target) in zip(columns, table.columns.dropFirst(2)) {
+      let property = StoreLayout.Property(
+        entity: column.entity, name: column.property.name, field: column.field?.name)
+      guard let found = layout.columns[property] else {
+        parts.append(.nothing)
+        continue
+      }
+      let own = "t." + SourceDatabase.quoted(found)
+      guard case .relationship(let relationship) = column.property else {
+        let reader = ValueReader(column, layout.graph, reading.records)
+        parts.append(reader.map { .value(add(own), $0, name: column.name) } ?? .nothing)
+        continue
+      }
+      references[target.name + ".position"] = property
+      let (reference, ofTarget) = Self.reference(relationship, of: column.entity, own, layout)
+      let place = add(own)
+      for expression in ofTarget { _ = add(expression) }
+      parts.append(.reference(place, reference))
+    }
+    for target in table.columns.dropFirst(2 + columns.count) {
+      guard let property = references[target.name], let found = layout.positions[property] else {
+        parts.append(.nothing)
+        continue
+      }
+      parts.append(.position(add("t." + SourceDatabase.quoted(found)), name: target.name))
+    }
+    statement = try reading.database.statement(
+      "SELECT \(list.joined(separator: ", ")) FROM \(SourceDatabase.quoted(source)) t "
+        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK")
+  }
+
+  /// A to-one relationship, with what is asked of the destination's row: its entity, and where it leads back.
+  private static func reference(
+    _ relationship: RelationshipDescription, of entity: String, _ own: String, _ layout: StoreLayout
+  ) -> (Reference, [String]) {
+    let graph = layout.graph
+    let inverse = graph.inverse(of: relationship, in: entity)
+    let kinds = [relationship.destination] + graph.descendants(of: relationship.destination).map(\.name)
+    var reference = Reference(
+      name: relationship.name, title: "'\(relationship.name)' of '\(entity)'",
+      isMandatory: !relationship.isOptional, mayDangle: inverse?.deleteRule == .noAction,
+      kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: false)
+    guard let table = layout.table(of: relationship.destination) else { return (reference, ["NULL"]) }
+    func ofTarget(_ column: String) -> String {
+      "(SELECT d.\(column) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = \(own))"
+    }
+    var expressions = [ofTarget("Z_ENT")]
+    if let inverse, !inverse.isToMany,
+      let owner = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name,
+      let back = layout.columns[.init(entity: owner, name: inverse.name)]
+    {
+      reference.isOneToOne = true
+      expressions.append(ofTarget(SourceDatabase.quoted(back)))
+    }
+    return (reference, expressions)
+  }
+
+  // MARK: Rows
+
+  /// Goes on to the next object; false when there is none.
+  mutating func next(_ report: inout ReadingReport) throws(CoreDataStoreError) -> Bool {
+    row = nil
+    guard try statement.step() else { return false }
+    let key = statement.integer(0) ?? 0
+    let version = statement.integer(1).flatMap { UInt32(exactly: $0) } ?? 1
+    var values: [StoreValue] = [.integer(key), .integer(Int64(version))]
+    var isWhole = true
+    for place in parts.indices {
+      let value: StoreValue?
+      switch parts[place] {
+      case .nothing: value = .null
+      case .value(let column, let reader, let name):
+        value = self.value(statement.value(column), reader, name, key, &report)
+      case .position(let column, let name):
+        value = position(statement.value(column), name, key, &report)
+      case .reference(let column, var reference):
+        value = self.reference(column, &reference, key, &report)
+        parts[place] = .reference(column, reference)
+      }
+      guard let value else {
+        isWhole = false
+        continue
+      }
+      values.append(value)
+    }
+    // One that is not has been reported, as what keeps the store from being taken over.
+    if isWhole { row = values }
+    return true
+  }
+
+  private func value(
+    _ source: SourceValue, _ reader: ValueReader, _ name: String, _ key: Int64, _ report: inout ReadingReport
+  ) -> StoreValue? {
+    do throws(ValueReader.Problem) {
+      let value = try reader.value(source)
+      guard value == .null, reader.isMandatory else { return value }
+      if reader.hasDefault, let substitute = reader.substitute {
+        report.defaults["'\(name)' of '\(entity)'", default: 0] += 1
+        return substitute
+      }
+      report.lose(
+        entity, key, name, "it has no value, and is mandatory without a default",
+        isAcceptable: reader.substitute != nil)
+    } catch {
+      report.lose(
+        entity, key, name, error.reason, isAcceptable: !reader.isMandatory || reader.substitute != nil)
+      if !reader.isMandatory { return .null }
+    }
+    return reader.substitute
+  }
+
+  private func position(
+    _ source: SourceValue, _ name: String, _ key: Int64, _ report: inout ReadingReport
+  ) -> StoreValue {
+    switch source {
+    case .null, .integer: return source.stored
+    default:
+      report.lose(entity, key, name, "\(source.kind), which is no place in an order")
+      return .null
+    }
+  }
+
+  private func reference(
+    _ column: Int, _ reference: inout Reference, _ key: Int64, _ report: inout ReadingReport
+  ) -> StoreValue? {
+    func lost(_ reason: String) -> StoreValue? {
+      report.lose(entity, key, reference.name, reason, isAcceptable: !reference.isMandatory)
+      return reference.isMandatory ? nil : .null
+    }
+    switch statement.value(column) {
+    case .null:
+      return reference.isMandatory ? lost("it leads to no object, and is mandatory") : .null
+    case .integer(let target):
+      guard let kind = statement.integer(column + 1) else {
+        return reference.mayDangle ? .integer(target) : lost("its object, p\(target), is not there")
+      }
+      guard reference.kinds.contains(kind) else {
+        return lost("its object, p\(target), is of an entity that it does not lead to")
+      }
+      guard reference.isOneToOne else { return .integer(target) }
+      switch statement.value(column + 2) {
+      case .integer(key): return .integer(target)
+      case .null where reference.taken.insert(target).inserted:
+        report.repaired[reference.title, default: 0] += 1
+        return .integer(target)
+      default: return lost("its object, p\(target), leads to another one")
+      }
+    case let other: return lost("\(other.kind), which is no object's number")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import CDModel
+import CDRuntime
+
+/// The pairs of a relationship that neither side has a column for.
+struct PairRows {
+  private let name: String
+  private let entity: String
+  private let relationship: String
+  private let statement: SourceStatement
+  private let sourceKinds: Set<Int64>
+  private let targetKinds: Set<Int64>
+  /// Whether the new store has the places of either side's order.
+  private let positions: [Int]
+  /// Whether it is a table of pairs, whose rows have both keys.
+  private let isJoin: Bool
+  private(set) var row: [StoreValue]?
+
+  /// Nil for a relationship that the store does not keep.
+  init?(_ table: StoreTable, _ reading: StoreReading) throws(CoreDataStoreError) {
+    let layout = reading.layout
+    name = table.name
+    guard let pairs = layout.pairs[name], let dot = name.lastIndex(of: ".") else { return nil }
+    entity = String(name[..<dot])
+    relationship = String(name[name.index(after: dot)...])
+    guard case .relationship(let description)? = layout.graph.property(relationship, of: entity),
+      let sourceTable = layout.table(of: entity), let targetTable = layout.table(of: description.destination)
+    else { return nil }
+    func kinds(_ entity: String) -> Set<Int64> {
+      Set(([entity] + layout.graph.descendants(of: entity).map(\.name)).compactMap { layout.numbers[$0] })
+    }
+    sourceKinds = kinds(entity)
+    targetKinds = kinds(description.destination)
+    let inverse = layout.graph.inverse(of: description, in: entity)
+    isJoin = pairs.target != "Z_PK"
+    let isReflexive = inverse == description && description.destination == entity
+    let (source, target) = (SourceDatabase.quoted(pairs.source), SourceDatabase.quoted(pairs.target))
+    let from = SourceDatabase.quoted(pairs.table)
+    let position = pairs.position.map(SourceDatabase.quoted) ?? "NULL"
+    let inversePosition = pairs.inversePosition.map(SourceDatabase.quoted) ?? "NULL"
+    var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
+    // Of a relationship that is its own inverse both directions are kept here, whichever the store has.
+    if isReflexive {
+      rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
+    }
+    func kind(_ table: String, _ key: String) -> String {
+      "(SELECT d.Z_ENT FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = r.\(key))"
+    }
+    statement = try reading.database.statement(
+      "SELECT r.s, r.t, r.p, r.i, \(kind(sourceTable, "s")), \(kind(targetTable, "t")) FROM (\(rows)) r")
+    positions = table.columns.dropFirst(2).map { $0.name == "_position" ? 2 : 3 }
+  }
+
+  /// Goes on to the next pair; false when there is none.
+  mutating func next(_ report: inout ReadingReport) throws(CoreDataStoreError) -> Bool {
+    row = nil
+    guard try statement.step() else { return false }
+    let (source, target) = (statement.value(0), statement.value(1))
+    if !isJoin, source == .null { return true }
+    guard case .integer(let sourceKey) = source, case .integer(let targetKey) = target else {
+      report.lose(entity, nil, relationship, "a pair has no number of an object")
+      return true
+    }
+    guard let sourceKind = statement.integer(4), sourceKinds.contains(sourceKind) else {
+      report.lose(entity, sourceKey, relationship, "the object of a pair is not there, or of another entity")
+      return true
+    }
+    guard let targetKind = statement.integer(5), targetKinds.contains(targetKind) else {
+      report.lose(
+        entity, sourceKey, relationship,
+        "its object p\(targetKey) is not there, or of an entity that it does not lead to")
+      return true
+    }
+    var values: [StoreValue] = [.integer(sourceKey), .integer(targetKey)]
+    for column in positions {
+      switch statement.value(column) {
+      case .integer(let place): values.append(.integer(place))
+      case .null: values.append(.null)
+      case let other:
+        report.lose(entity, sourceKey, relationship, "\(other.kind), which is no place in an order")
+        values.append(.null)
+      }
+    }
+    row = values
+    return true
+  }
+}

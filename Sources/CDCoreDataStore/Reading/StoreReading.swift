@@ -1,0 +1,166 @@
+import CDModel
+import CDRuntime
+
+/// The reading of a whole store into a builder, table by table, a row at a time.
+struct StoreReading {
+  let source: CoreDataSource
+  let layout: StoreLayout
+  let acceptsLosses: Bool
+  let records: ExternalRecords
+  var report = ReadingReport()
+
+  var database: SourceDatabase { source.database }
+
+  init(_ source: CoreDataSource, _ layout: StoreLayout, acceptsLosses: Bool) {
+    self.source = source
+    self.layout = layout
+    self.acceptsLosses = acceptsLosses
+    records = ExternalRecords(store: source.database.files.path)
+  }
+
+  mutating func run(_ model: ManagedObjectModel, into builder: StoreBuilder) throws {
+    var model = model
+    model.currentVersionNumber = layout.version.number
+    let tables = try builder.begin(
+      model: model, storeID: source.metadata.storeID, entities: layout.roots, values: source.metadata.values)
+    try check()
+    for table in tables {
+      switch table.kind {
+      case .keys: try addKeys(to: table, builder)
+      case .objects: try addObjects(to: table, builder)
+      case .pairs: try addPairs(to: table, builder)
+      case .history: break
+      }
+    }
+    try database.files.checkUnchanged()
+    if acceptsLosses ? report.losses.unacceptableCount > 0 : report.losses.count > 0 {
+      throw CoreDataStoreError.losses(source.url, report.losses)
+    }
+  }
+
+  // MARK: Checks
+
+  private mutating func check() throws(CoreDataStoreError) {
+    let findings = try database.rows("PRAGMA quick_check(1)") { $0.text(0) ?? "" }
+    if let finding = findings.first, finding != "ok" { throw .damaged(source.url, reason: finding) }
+    for root in layout.roots.sorted() { try checkTable(of: root) }
+    for entity in layout.graph.version.entities where layout.numbers[entity.name] != nil {
+      for relationship in entity.relationships { try checkBack(relationship, of: entity.name) }
+    }
+    remark()
+  }
+
+  /// Of one-to-one relationships both sides have a column in Core Data. One side's is taken over; what the other one
+  /// says beyond that is lost.
+  private mutating func checkBack(
+    _ relationship: RelationshipDescription, of entity: String
+  ) throws(CoreDataStoreError) {
+    let graph = layout.graph
+    guard !relationship.isToMany, !graph.holdsReference(relationship, entity),
+      let inverse = graph.inverse(of: relationship, in: entity),
+      let owner = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name,
+      let own = layout.columns[.init(entity: entity, name: relationship.name)],
+      let back = layout.columns[.init(entity: owner, name: inverse.name)],
+      let table = layout.table(of: entity), let target = layout.table(of: relationship.destination)
+    else { return }
+    let column = "t." + SourceDatabase.quoted(own)
+    let statement = try database.statement(
+      "SELECT t.Z_PK, t.Z_ENT FROM \(SourceDatabase.quoted(table)) t WHERE \(column) IS NOT NULL AND "
+        + "(SELECT d.\(SourceDatabase.quoted(back)) FROM \(SourceDatabase.quoted(target)) d "
+        + "WHERE d.Z_PK = \(column)) IS NOT t.Z_PK ORDER BY t.Z_PK")
+    while try statement.step() {
+      let name = statement.integer(1).flatMap { layout.names[$0] } ?? entity
+      // Values of the other entities of the table have been looked at.
+      guard graph.isKind(name, of: entity) else { continue }
+      report.lose(
+        name, statement.integer(0), relationship.name, "its object is not there, or does not lead back to it")
+    }
+  }
+
+  /// Rows of no entity, and values in columns of other entities.
+  private mutating func checkTable(of root: String) throws(CoreDataStoreError) {
+    guard let table = layout.tables[root] else { return }
+    let names = layout.names
+    let counts = try source.counts(in: table)
+    for (number, count) in counts.sorted(by: { $0.key ?? 0 < $1.key ?? 0 }) {
+      guard let name = number.flatMap({ names[$0] }), layout.graph.root(of: name)?.name == root else {
+        throw .damaged(
+          source.url,
+          reason:
+            "\(count) rows of \(table) are of entity \(number.map(String.init) ?? "NULL"), which it has not")
+      }
+      if layout.graph.entity(name)?.isAbstract == true {
+        throw .damaged(source.url, reason: "\(count) rows of \(table) are of '\(name)', which is abstract")
+      }
+      report.counts[name] = Int(clamping: count)
+    }
+    guard layout.graph.subentities(of: root).count > 0 else { return }
+    let columns = try source.columns(of: table)
+    for (number, _) in counts {
+      guard let number, let name = names[number] else { continue }
+      let lineage = Set(layout.graph.lineage(of: name).map(\.name))
+      let foreign = Set(
+        layout.columns.filter {
+          layout.table(of: $0.key.entity) == table && !lineage.contains($0.key.entity)
+        }.map { $0.value.uppercased() })
+      let used = try source.usage.counts(table, columns: columns, entity: number)
+      for (column, count) in used.sorted(by: { $0.key < $1.key }) where foreign.contains(column) {
+        // A migration in place gives a new column's default to all rows, and Core Data never shows it.
+        report.remarks.append(
+          "\(count) objects of '\(name)' have a value in \(table).\(column), the column of another entity, which is not "
+            + "taken over")
+      }
+    }
+  }
+
+  private mutating func remark() {
+    for key in source.metadata.otherKeys {
+      report.remarks.append("the store's metadata '\(key)' is no text and is not taken over")
+    }
+    let (hashed, held) = (source.metadata.hashedEntities, Set(source.entities.ofModel.map(\.name)))
+    for name in hashed.isEmpty ? [] : hashed.symmetricDifference(held).sorted() {
+      report.remarks.append(
+        "'\(name)' is \(held.contains(name) ? "not " : "")among the hashes of the store's metadata, and "
+          + "\(held.contains(name) ? "" : "not ")in Z_PRIMARYKEY")
+    }
+    for column in layout.emptyColumns {
+      report.remarks.append("\(column) holds nothing, and the version has nothing that it is for")
+    }
+    for entity in layout.graph.version.entities where layout.numbers[entity.name] != nil {
+      for relationship in entity.relationships where StoredName.isTransient(relationship) {
+        report.remarks.append(
+          "'\(relationship.name)' of '\(entity.name)' is transient in Core Data, so that it has nothing to take over"
+        )
+      }
+    }
+    if source.entities.all.count > source.entities.ofModel.count {
+      report.remarks.append("Core Data's history of changes, and what CloudKit keeps, are not taken over")
+    }
+  }
+
+  // MARK: Rows
+
+  /// Keys are never given twice, as in Core Data.
+  private func addKeys(to table: StoreTable, _ builder: StoreBuilder) throws {
+    for root in layout.roots.sorted() {
+      guard let stored = layout.graph.entity(root).flatMap({ source.entities[StoredName.of($0)] }),
+        (1..<Int64.max).contains(stored.lastKey)
+      else { continue }
+      try builder.add([.text(root), .integer(stored.lastKey + 1)], to: table)
+    }
+  }
+
+  private mutating func addObjects(to table: StoreTable, _ builder: StoreBuilder) throws {
+    guard var rows = try ObjectRows(table, self) else { return }
+    while try rows.next(&report) {
+      if let row = rows.row { try builder.add(row, to: table) }
+    }
+  }
+
+  private mutating func addPairs(to table: StoreTable, _ builder: StoreBuilder) throws {
+    guard var rows = try PairRows(table, self) else { return }
+    while try rows.next(&report) {
+      if let row = rows.row { try builder.add(row, to: table) }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import CDModel
+import CDRuntime
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Makes a value of a store of cdgen of one of Core Data's.
+struct ValueReader {
+  /// How values of a type are kept.
+  private enum Kind {
+    case string, bool, date, data, uuid, url, decimal
+    case integer(ClosedRange<Int64>)
+    case real(isFloat: Bool)
+    case codable(String)
+  }
+
+  struct Problem: Error {
+    let reason: String
+  }
+
+  let isMandatory: Bool
+  private let kind: Kind
+  private let typeName: String
+  private let records: ExternalRecords?
+  /// What a mandatory attribute has where the store has nothing: its default, or its type's empty value.
+  let substitute: StoreValue?
+  /// Whether ``substitute`` is the default.
+  let hasDefault: Bool
+
+  /// - Parameter column: That of an attribute, or of a composite's field.
+  init?(_ column: StoredColumn, _ graph: EntityGraph, _ records: ExternalRecords) {
+    guard case .attribute(let attribute) = column.property else { return nil }
+    let described = column.field ?? attribute
+    guard let kind = Self.kind(described.type, graph) else { return nil }
+    self.kind = kind
+    typeName = described.type.schemaName
+    self.records = attribute.storesExternally ? records : nil
+    isMandatory =
+      !attribute.isOptional && column.field?.isOptional != true && attribute.derivation == nil
+    if case .value(let value)? = described.defaultValue, let stored = Self.stored(value) {
+      substitute = stored
+      hasDefault = true
+    } else {
+      substitute = Self.empty(described.type, kind, graph)
+      hasDefault = false
+    }
+  }
+
+  private static func kind(_ type: AttributeType, _ graph: EntityGraph) -> Kind? {
+    switch type {
+    case .string: .string
+    case .bool: .bool
+    case .int16: .integer(Int64(Int16.min)...Int64(Int16.max))
+    case .int32: .integer(Int64(Int32.min)...Int64(Int32.max))
+    case .int64: .integer(Int64.min...Int64.max)
+    case .float: .real(isFloat: true)
+    case .double: .real(isFloat: false)
+    case .decimal: .decimal
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    case .codable(let type, _): .codable(type)
+    case .enumeration(let name):
+      graph.enumeration(name).flatMap { enumeration in
+        if case .enumeration = enumeration.rawType { return nil }
+        return Self.kind(enumeration.rawType, graph)
+      }
+    case .composite: nil
+    }
+  }
+
+  private static func stored(_ value: AttributeValue) -> StoreValue? {
+    switch value {
+    case .bool(let flag): .integer(flag ? 1 : 0)
+    case .int(let number): .integer(number)
+    case .double(let number): .real(number)
+    case .decimal(let number): .text(number.description)
+    case .string(let text): .text(text)
+    case .date(let date): .real(date.timeIntervalSinceReferenceDate)
+    case .data(let data): .bytes(data)
+    case .uuid(let id): .bytes(withUnsafeBytes(of: id.uuid) { Data($0) })
+    case .url(let url): .text(url.absoluteString)
+    case .null, .composite: nil
+    }
+  }
+
+  private static func empty(_ type: AttributeType, _ kind: Kind, _ graph: EntityGraph) -> StoreValue? {
+    if case .enumeration(let name) = type {
+      return graph.enumeration(name)?.cases.first.flatMap { stored($0.rawValue) }
+    }
+    return switch kind {
+    case .string: .text("")
+    case .bool, .integer: .integer(0)
+    case .real, .date: .real(0)
+    case .decimal: .text("0")
+    case .data: .bytes(Data())
+    case .uuid: .bytes(Data(count: 16))
+    case .url, .codable: nil
+    }
+  }
+
+  // MARK: Values
+
+  /// - Throws: ``Problem`` for a value that the attribute cannot have.
+  func value(_ source: SourceValue) throws(Problem) -> StoreValue {
+    if source == .null { return .null }
+    switch (kind, source) {
+    case (.string, .text(let text)): return .text(text)
+    // As a property of type Bool shows any number.
+    case (.bool, .integer(let number)): return .integer(number == 0 ? 0 : 1)
+    case (.integer(let range), .integer(let number)):
+      guard range.contains(number) else { throw Problem(reason: "a number that is no \(typeName)") }
+      return .integer(number)
+    case (.integer(let range), .real(let number)):
+      guard let exact = Int64(exactly: number), range.contains(exact) else {
+        throw Problem(reason: "a number that is no \(typeName)")
+      }
+      return .integer(exact)
+    case (.real, .integer(let number)): return .real(Double(number))
+    case (.real(let isFloat), .real(let number)): return .real(isFloat ? Double(Float(number)) : number)
+    case (.date, .integer(let seconds)): return .real(Double(seconds))
+    case (.date, .real(let seconds)): return .real(seconds)
+    case (.decimal, .integer(let number)): return .text(String(number))
+    case (.decimal, .real(let number)): return .text(try decimal("\(number)"))
+    case (.decimal, .text(let text)): return .text(try decimal(text))
+    case (.uuid, .bytes(let data)) where data.count == 16: return source.stored
+    case (.uuid, .text(let text)):
+      guard let id = UUID(uuidString: text) else { break }
+      return .bytes(withUnsafeBytes(of: id.uuid) { Data($0) })
+    case (.url, .text(let text)):
+      guard URL(string: text) != nil else { throw Problem(reason: "text that is no URL") }
+      return .text(text)
+    case (.data, .bytes(let data)): return .bytes(try contents(data))
+    case (.codable(let type), .bytes(let data)):
+      guard let json = ArchivedValue.json([UInt8](try contents(data)), type: type) else {
+        throw Problem(
+          reason:
+            "an archive of which no '\(type)' can be made; as an attribute of type Data it is taken as it is")
+      }
+      return records == nil ? .text(json) : .bytes(Data(json.utf8))
+    default: break
+    }
+    throw Problem(reason: "\(source.kind), which is no \(typeName)")
+  }
+
+  private func contents(_ data: Data) throws(Problem) -> Data {
+    guard let records else { return data }
+    switch records.value(data) {
+    case .success(let value): return value
+    case .failure(let problem): throw Problem(reason: problem.reason)
+    }
+  }
+
+  /// Digits without an exponent. SQLite keeps what fits as a number, whose shortest text gives it back.
+  private func decimal(_ text: String) throws(Problem) -> String {
+    let isNumber =
+      text.utf8.contains { (48...57).contains($0) } && text.utf8.count < 200
+      && text.utf8.allSatisfy { (48...57).contains($0) || "+-.eE".utf8.contains($0) }
+    guard isNumber, let value = Decimal(string: text), !value.isNaN else {
+      throw Problem(reason: "what is no Decimal")
+    }
+    return value.description
+  }
+}
+
+extension SourceValue {
+  /// The same as a store's value.
+  var stored: StoreValue {
+    switch self {
+    case .null, .brokenText: .null
+    case .integer(let number): .integer(number)
+    case .real(let number): .real(number)
+    case .text(let text): .text(text)
+    case .bytes(let data): .bytes(data)
+    }
+  }
+}

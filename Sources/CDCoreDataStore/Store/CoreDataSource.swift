@@ -1,0 +1,95 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A store of Core Data that is open to be read.
+final class CoreDataSource {
+  let database: SourceDatabase
+  let entities: StoredEntities
+  let metadata: StoredMetadata
+  let usage: ColumnUsage
+  private(set) var schema: SourceSchema
+
+  var url: URL { database.url }
+
+  init(_ url: URL) throws(CoreDataStoreError) {
+    database = try SourceDatabase(url)
+    var schema = try SourceSchema(database)
+    for table in ["Z_METADATA", "Z_PRIMARYKEY"] where !schema.has(table) {
+      throw .notACoreDataStore(url, reason: "it has no table \(table)")
+    }
+    metadata = try StoredMetadata(database, &schema)
+    entities = try StoredEntities(database, &schema)
+    usage = ColumnUsage(database)
+    self.schema = schema
+  }
+
+  /// The table that an entity's objects are in, if the store has it.
+  func table(of entity: StoredEntities.Entity) -> String? {
+    var root = entity
+    while let name = root.parent.flatMap({ entities.name(of: $0) }), let above = entities[name] {
+      root = above
+    }
+    let table = "Z" + root.name.uppercased()
+    return schema.has(table) ? schema.name(of: table) : nil
+  }
+
+  /// The columns of a table by their names in capitals.
+  func columns(of table: String) throws(CoreDataStoreError) -> [String: SourceSchema.Column] {
+    try schema.columns(of: table)
+  }
+
+  /// The counts of rows by the numbers of entities; `nil` is for those that have none.
+  func counts(in table: String) throws(CoreDataStoreError) -> [Int64?: Int64] {
+    try schema.require(["Z_PK", "Z_ENT"], in: table)
+    let rows = try database.rows(
+      "SELECT Z_ENT, count(*) FROM \(SourceDatabase.quoted(table)) GROUP BY Z_ENT"
+    ) { ($0.integer(0), $0.integer(1) ?? 0) }
+    return Dictionary(rows, uniquingKeysWith: +)
+  }
+
+  // MARK: The version
+
+  /// Where the store keeps what its version of a model declares.
+  ///
+  /// - Parameter number: The version that it is to be; nil to find out.
+  func layout(in model: ManagedObjectModel, version number: Int?) throws(CoreDataStoreError) -> StoreLayout {
+    let candidates = model.versions.filter { number == nil || $0.number == number }
+    if candidates.isEmpty, let number {
+      throw .unknownVersion(url, model: model.name, number: number)
+    }
+    var differences: [Int: [String]] = [:]
+    var fitting: [StoreLayout] = []
+    for version in candidates {
+      var matcher = LayoutMatcher(version, self)
+      try matcher.match()
+      if matcher.differences.isEmpty {
+        fitting.append(matcher.layout)
+      } else {
+        differences[version.number] = matcher.differences
+      }
+    }
+    // Columns that hold nothing and that nothing has are those of another version, where there is such a one.
+    let exact = fitting.filter(\.emptyColumns.isEmpty)
+    if !exact.isEmpty { fitting = exact }
+    if fitting.count > 1 {
+      let named = fitting.filter { layout in
+        layout.version.info["xcode.userDefinedModelVersionIdentifier"].map(metadata.identifiers.contains)
+          ?? false
+      }
+      if !named.isEmpty { fitting = named }
+    }
+    guard let last = fitting.last else {
+      throw .noFittingVersion(url, model: model.name, differences: differences)
+    }
+    // Where they have the same data, nothing is to be done between them.
+    if fitting.count > 1, Set(fitting.map { ModelHashes($0.version).data }).count > 1 {
+      throw .severalFittingVersions(url, model: model.name, numbers: fitting.map(\.version.number))
+    }
+    return last
+  }
+}

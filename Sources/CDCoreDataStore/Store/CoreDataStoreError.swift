@@ -1,0 +1,73 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// Why a store of Core Data cannot be read or copied. It is as it was: nothing of this module ever writes to it.
+///
+/// ```swift
+/// do {
+///   _ = try CoreDataStore(at: url).version(in: model)
+/// } catch CoreDataStoreError.noFittingVersion(_, _, let differences) {
+///   for (number, found) in differences.sorted(by: { $0.key < $1.key }) {
+///     print(number, found.joined(separator: "; "))
+///   }
+/// }
+/// ```
+public enum CoreDataStoreError: Error, Hashable, Sendable {
+  /// There is no file, or it cannot be read or copied.
+  case unreadable(URL, reason: String)
+  /// The file is no SQLite database.
+  case notADatabase(URL)
+  /// The file is a SQLite database that Core Data has not made: it lacks a table, or has something else of that name.
+  case notACoreDataStore(URL, reason: String)
+  /// The file is cut off, or is not what SQLite or Core Data left there.
+  case damaged(URL, reason: String)
+  /// Somebody was writing to the store while it was read.
+  case changing(URL)
+  /// The model has no version of this number.
+  case unknownVersion(URL, model: String, number: Int)
+  /// No version of the model is the store's; what differs, by the version's number.
+  case noFittingVersion(URL, model: String, differences: [Int: [String]])
+  /// Several versions have what the store has, and differ otherwise.
+  case severalFittingVersions(URL, model: String, numbers: [Int])
+  /// Values of the store have no place in the new one.
+  case losses(URL, CoreDataLosses)
+  /// SQLite reports any other error. The code is its extended result code.
+  case sqlite(URL, code: Int32, message: String)
+}
+
+extension CoreDataStoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unreadable(let url, let reason): "\(url.path()) cannot be read: \(reason)"
+    case .notADatabase(let url): "\(url.path()) is no SQLite database"
+    case .notACoreDataStore(let url, let reason): "\(url.path()) is no store of Core Data: \(reason)"
+    case .damaged(let url, let reason): "the store \(url.path()) is damaged: \(reason)"
+    case .changing(let url):
+      "somebody is writing to the store \(url.path()); close the program that has it open and try again"
+    case .unknownVersion(let url, let model, let number):
+      "\(url.path()) cannot be of version \(number) of model '\(model)', which has none of that number"
+    case .noFittingVersion(let url, let model, let differences):
+      "the store \(url.path()) is of no version of model '\(model)':\n"
+        + differences.sorted { $0.key < $1.key }.map { number, found in
+          "  version \(number): " + Self.list(found)
+        }.joined(separator: "\n")
+    case .severalFittingVersions(let url, let model, let numbers):
+      "the store \(url.path()) can be of versions \(numbers.map(String.init).joined(separator: ", ")) of model "
+        + "'\(model)', which have the same tables; say which it is by its number"
+    case .losses(let url, let losses):
+      "not all that the store \(url.path()) holds can be taken over:\n\(losses)"
+    case .sqlite(let url, let code, let message):
+      "SQLite cannot read the store \(url.path()): \(message) (\(code))"
+    }
+  }
+
+  /// The first of several differences: those of a version that is far away are many.
+  private static func list(_ differences: [String]) -> String {
+    let shown = differences.prefix(5).joined(separator: "; ")
+    let rest = differences.count - 5
+    return rest > 0 ? shown + "; and \(rest) more" : shown
+  }
+}

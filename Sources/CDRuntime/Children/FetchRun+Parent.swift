@@ -1,0 +1,45 @@
+// A child's fetch: the parent answers it, and the child's own changes are counted in.
+extension FetchRun {
+  /// Whether the parent's answer is the child's.
+  var isParents: Bool { (pending.isEmpty || !includesChanges) && variables["FETCH_SOURCE"] == nil }
+
+  /// The same fetch in the parent.
+  func run(in parent: ManagedObjectContext) throws -> FetchRun {
+    try FetchRun(parentRequest(), of: plan, in: parent)
+  }
+
+  private func parentRequest() -> FetchRequest<ManagedObject> {
+    var request = request()
+    request.includesPendingChanges = includesChanges
+    return request
+  }
+
+  func objects(by parent: ManagedObjectContext) throws -> [ManagedObject] {
+    if isParents {
+      let originals = try run(in: parent).objects()
+      if includesChanges { return context.copies(of: originals) }
+      // The child's objects, whatever their changes.
+      return originals.map(context.copy)
+    }
+    var request = parentRequest()
+    (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
+    let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil
+    if !storeDecides { request.predicate = nil }
+    let originals = try FetchRun(request, of: plan, in: parent).objects()
+    var objects = context.copies(of: originals)
+    if storeDecides {
+      objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
+    } else {
+      objects = objects.filter { !$0.isDeleted }
+      objects += pending.filter { $0.isInserted && isWanted($0) }
+      objects = try matching(objects)
+    }
+    objects.sort { $0.key < $1.key }
+    return window(try evaluator.sorted(objects, by: sortKeys))
+  }
+
+  func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {
+    if isParents { return try run(in: parent).keys() }
+    return try objects(by: parent).map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+  }
+}

@@ -1,0 +1,201 @@
+// Child contexts: a child reads its parent's objects in place of the store's rows.
+extension ManagedObjectContext {
+  /// Makes a child: a context whose store is another context's memory.
+  ///
+  /// A child sees its parent's objects with their unsaved changes. What it changes is its own until it is saved: then
+  /// the changes are the parent's, unsaved there, and the parent's save writes them. A child that is let go of, or
+  /// rolled back, leaves no trace. That makes it a sheet to work on, for a form with a button to cancel:
+  ///
+  /// ```swift
+  /// let form = ManagedObjectContext(parent: context)
+  /// let draft = try form.localInstance(of: book)
+  /// draft.title = "Walden"
+  /// if isConfirmed {
+  ///   try form.save()
+  ///   try context.save()
+  /// }
+  /// ```
+  ///
+  /// ``localInstance(of:)`` gives the child's instance of a parent's object. A child may have children of its own. It
+  /// shares the parent's isolation, as it reads the parent's objects; the compiler sees to that. Work in the
+  /// background is for contexts of the container.
+  ///
+  /// The parent's changes come to the child's objects, unless these are changed themselves, with each fetch that
+  /// finds them and with ``refresh(_:mergeChanges:)``. See ``save()`` for what becomes of changes on both sides.
+  public convenience init(parent: ManagedObjectContext) {
+    self.init(parent.persistentStoreCoordinator, parent: parent)
+    parent.children.removeAll { $0.context == nil }
+    parent.children.append(ChildReference(context: self))
+    // The end of the parent's event is that of its children's.
+    if parent.scheduleEndOfEvent != nil {
+      scheduleEndOfEvent = { [weak parent] in parent?.scheduleEndOfEvent?() }
+    }
+  }
+
+  /// Ends the event of the context's undo manager, and of its children's.
+  func endUndoEvent() {
+    currentUndoManager?.endEvent()
+    for child in children { child.context?.endUndoEvent() }
+  }
+
+  /// The object of a key that is there, in memory or in the store.
+  func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
+    if let object = registered(key, root: plan.root), !object.flags.contains(.gone) {
+      object._willRead()
+      return object.exists && object.scope.plan.isKind(of: plan) ? object : nil
+    }
+    return try fetchObject(key, plan)
+  }
+
+  /// The parent's instance of an object; nil where there is none, or none any more.
+  func original(of object: ManagedObject) -> ManagedObject? {
+    do {
+      return try parent?.liveObject(object.key, object.scope.plan)
+    } catch {
+      object.report(.readFailed("\(error)"))
+      return nil
+    }
+  }
+
+  // MARK: Copies
+
+  /// This context's instance of a parent's object, with the parent's values unless it has changes of its own.
+  func copy(of original: ManagedObject) -> ManagedObject {
+    let plan = original.scope.plan
+    original._willRead()
+    if let known = registered(original.key, root: plan.root) {
+      if known.scope.plan === plan {
+        if !known.isPending, isOutdated(known, original) { takeAnew(from: original, into: known) }
+        return known
+      }
+      // It was made by an identifier, before anybody had seen the row: its class is not that of the row.
+      giveUp(known)
+    }
+    let object = makeObject(
+      ObjectSeed(
+        seedState, scope: scopes[plan.index], key: original.key, version: original.version, flags: []))
+    addToMap(object)
+    take(from: original, into: object)
+    return object
+  }
+
+  func copies(of originals: [ManagedObject]) -> [ManagedObject] {
+    let copies = originals.map(copy)
+    for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(copies.count) }
+    awakeFetched()
+    tellObserversUnlessReading()
+    return copies
+  }
+
+  private func isOutdated(_ object: ManagedObject, _ original: ManagedObject) -> Bool {
+    original.isPending || object.version != original.version
+      || !object.flags.isDisjoint(with: [.fault, .gone, .inaccessible, .mirrored])
+  }
+
+  /// Gives an object that may have values the parent's. Who follows it is told of those that differ, and of no more: the
+  /// parent's unsaved ones are taken by every fetch, and one that an observer makes must not have it told again.
+  private func takeAnew(from original: ManagedObject, into object: ManagedObject) {
+    guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
+      return take(from: original, into: object)
+    }
+    let before = object.currentValues()
+    take(from: original, into: object)
+    let after = object.currentValues()
+    noteChange(of: object) { before[$0.number] != after[$0.number] }
+  }
+
+  /// Gives an object the values that the parent's has.
+  func take(from original: ManagedObject, into object: ManagedObject) {
+    object.flags.subtract([.fault, .gone, .inaccessible, .mirrored])
+    if original.isPending { object.flags.insert(.mirrored) }
+    object.version = original.version
+    var values: [Int: AttributeValue] = [:]
+    for slot in original.scope.plan.slots {
+      if case .relationship = slot.kind, !slot.isStored { continue }
+      values[slot.number] = original.storedValue(slot.number)
+    }
+    object.setStoredValues(values)
+    if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
+    if object.scope.plan.hasLifecycle { fetched.append(object) }
+  }
+
+  /// Lets the children's objects ask for their values again: the parent has gone back to others, or has them from
+  /// another child or from the store.
+  ///
+  /// - Parameters:
+  ///   - changes: What is known of it, for those who follow the children.
+  ///   - roots: The tables whose objects are meant; nil for all.
+  ///   - teller: The child that knows.
+  func tellChildren(
+    _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except teller: ManagedObjectContext? = nil
+  ) {
+    for child in children.compactMap(\.context) {
+      for object in child.registeredObjects where !object.isPending {
+        guard roots?.contains(object.scope.plan.root) ?? true else { continue }
+        child.noteChange(of: object)
+        object.flags.insert(.fault)
+        object.flags.remove(.inaccessible)
+      }
+      let relatedRoots = roots ?? Set(model.entities.map(\.root))
+      child.forgetRelationships(to: relatedRoots, lost: relatedRoots)
+      child.dropCaches()
+      child.tellChildren(changes, of: roots)
+      if let changes, child !== teller { child.changeObservers?.tell(changes) }
+    }
+  }
+
+  // MARK: Relationships
+
+  /// The objects that the parent has in a to-many relationship, and their order.
+  func relatedCopies(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
+    _ parent: ManagedObjectContext
+  ) -> [ManagedObject] {
+    guard let original = original(of: object) else { return [] }
+    let members = parent.objects(of: original, relationship)
+    if relationship.isOrdered {
+      state.positions.removeAll()
+      for (place, member) in members.enumerated() {
+        state.positions[member.key] = Int64(place + 1) * Positions.gap
+      }
+    }
+    return copies(of: members)
+  }
+
+  /// The partner that an object has in the parent.
+  func partnerCopy(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
+  ) -> [ManagedObject] {
+    guard let original = original(of: object), let partner = parent.partner(of: original, relationship) else {
+      return []
+    }
+    return copies(of: [partner])
+  }
+
+  /// Prefetches by the parent, which has the rows.
+  func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject], by parent: ManagedObjectContext) throws
+  {
+    let originals = objects.compactMap { original(of: $0) }
+    // Held meanwhile: nobody else does.
+    try withExtendedLifetime(originals) {
+      try parent.prefetch(paths, of: originals)
+      walk(paths, objects)
+    }
+  }
+
+  private func walk(_ paths: [PrefetchPath], _ objects: [ManagedObject]) {
+    for path in paths {
+      let related =
+        path.relationship.isToMany
+        ? objects.flatMap { $0.relatedObjects(path.relationship) }
+        : objects.compactMap { $0.relatedObject(path.relationship) }
+      for object in related { object._willRead() }
+      if !path.next.isEmpty { walk(path.next, related) }
+    }
+  }
+}
+
+/// A child, which its parent does not keep.
+struct ChildReference {
+  private(set) weak var context: ManagedObjectContext?
+}

@@ -1,0 +1,145 @@
+// Noting what is about to change. Nothing of this is called where there is no undo manager.
+extension ManagedObjectContext {
+  /// Notes a slot before its first change in a group.
+  func noteUndo(_ object: ManagedObject, _ slot: Int) {
+    // The end of an object that is deleted already is noted with all that it was.
+    guard object.exists, object.scope.plan.isUndoable(slot),
+      let group = currentUndoManager?.group(in: self)
+    else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    // A new object is undone as a whole.
+    guard group.entries[place].existed else { return }
+    note(slot, of: object, in: &group.entries[place])
+  }
+
+  func noteUndoOfInsertion(_ object: ManagedObject) {
+    object.flags.insert(.tracked)
+    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    _ = group.add(UndoEntry(object, existed: false))
+  }
+
+  /// Notes that an object is about to be there again.
+  func noteUndoOfReturn(_ object: ManagedObject) {
+    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    _ = group.add(UndoEntry(object, existed: false))
+  }
+
+  /// Notes a pair before its first change in a group.
+  func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
+      let group = currentUndoManager?.group(in: self)
+    else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  /// Notes a pair as it is.
+  func notePair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, in group: UndoGroup
+  ) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member) else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  private func note(
+    _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
+    in group: UndoGroup
+  ) {
+    guard !group.hasPair(id) else { return }
+    let wasRelated = hasPair(object, relationship, member)
+    group.add(
+      UndoPair(object: object, relationship: relationship, member: member, wasRelated: wasRelated), id)
+  }
+
+  /// Notes all of an object that is about to be deleted, and who refers to it.
+  func noteUndoOfDeletion(_ object: ManagedObject) {
+    guard let group = currentUndoManager?.group(in: self) else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let others = oneSidedReferrers(of: object)
+    if group.entries[place].existed {
+      var entry = group.entries[place]
+      noteWhole(object, others, in: &entry)
+      // Those that the group itself led to the object lead elsewhere when it is undone.
+      entry.referrers.removeAll { referrer in
+        guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
+        let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
+        return !holder.existed || former != .int(object.key)
+      }
+      group.entries[place] = entry
+    }
+    notePairs(of: object, others, in: group)
+    // Their order is lost with the object.
+    for case let relationship? in object.scope.plan.relationships {
+      guard let inverse = inverse(of: relationship), inverse.isOrdered else { continue }
+      let others =
+        relationship.isToMany
+        ? objects(of: object, relationship) : object.relatedObject(relationship).map { [$0] } ?? []
+      for other in others { noteUndo(other, inverse.slot) }
+    }
+    for other in others { noteUndo(other.object, other.relationship.slot) }
+  }
+
+  /// Notes all of an object as it is.
+  func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry, of group: UndoGroup) {
+    let others = oneSidedReferrers(of: object)
+    noteWhole(object, others, in: &entry)
+    notePairs(of: object, others, in: group)
+  }
+
+  private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
+    for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
+      note(slot.number, of: object, in: &entry)
+    }
+    entry.referrers = others.filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+  }
+
+  private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .join = relationship.storage else { continue }
+      for member in objects(of: object, relationship) {
+        if let id = UndoPair.ID(object, relationship, member) {
+          note(id, object, relationship, member, in: group)
+        }
+      }
+    }
+    for other in others {
+      if let id = UndoPair.ID(other.object, other.relationship, object) {
+        note(id, other.object, other.relationship, object, in: group)
+      }
+    }
+  }
+
+  private func note(_ slot: Int, of object: ManagedObject, in entry: inout UndoEntry) {
+    if object.scope.plan.relationships[slot]?.isToMany == true {
+      if entry.lists[slot] == nil { entry.lists[slot] = visibleKeys(of: object, slot) }
+    } else if entry.values[slot] == nil {
+      object._willRead()
+      entry.values[slot] = object.storedValue(slot)
+    }
+  }
+
+  /// The objects of a to-many relationship that are there.
+  func visibleKeys(of object: ManagedObject, _ slot: Int) -> [ObjectKey] {
+    guard let relationship = object.scope.plan.relationships[slot] else { return [] }
+    let state = object.toManyState(slot)
+    if state.keys == nil { load(object, relationship, state) }
+    let root = model.entities[relationship.destination].root
+    return (state.keys?.keys ?? []).filter { registered($0, root: root)?.exists ?? true }
+  }
+}
+
+extension EntityPlan {
+  /// Whether a slot is put back by itself: a derived attribute is computed anew, what an object has only by the
+  /// references of others comes back with these, and pairs belong to two objects.
+  func isUndoable(_ slot: Int) -> Bool {
+    guard slot < slots.count else { return false }
+    switch slots[slot].kind {
+    case .attribute(let attribute, _), .composite(let attribute, _): return attribute.derivation == nil
+    case .relationship(let relationship):
+      switch relationship.storage {
+      case .reference: return true
+      case .referencesOfOthers, .join: return relationship.isOrdered
+      case .inverseReference: return false
+      }
+    }
+  }
+}

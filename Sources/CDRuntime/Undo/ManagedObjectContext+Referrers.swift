@@ -1,0 +1,82 @@
+// Who refers to an object without being told of its end.
+extension ManagedObjectContext {
+  /// The objects whose references lead to one by a relationship with a rule that leaves them as they are.
+  func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
+    var result: [UndoReferrer] = []
+    for case let relationship? in object.scope.plan.relationships {
+      guard let inverse = inverse(of: relationship), !inverse.isToMany else { continue }
+      switch relationship.description.deleteRule {
+      case .nullify, .cascade: continue
+      case .deny, .noAction: break
+      }
+      if case .reference = relationship.storage { continue }
+      let others =
+        relationship.isToMany
+        ? objects(of: object, relationship) : partner(of: object, relationship).map { [$0] } ?? []
+      result += others.map { UndoReferrer(object: $0, relationship: inverse) }
+    }
+    return result
+  }
+
+  /// The objects, in memory or not, that refer to an object by a relationship without an inverse.
+  func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
+    var result: [UndoReferrer] = []
+    let known = parent.flatMap { parent in
+      original(of: object).map { parent.oneSidedReferrers(of: $0) }
+    }
+    let lineage = object.scope.plan.lineage
+    for plan in model.entities where stores.home(of: plan) != nil {
+      for case let relationship? in plan.relationships
+      where relationship.inverse == nil && relationship.owner == plan.name
+        && lineage.contains(relationship.destination)
+      {
+        var seen: Set<ObjectKey> = []
+        func add(_ holder: ManagedObject) {
+          guard holder.exists, seen.insert(holder.key).inserted else { return }
+          holder._willRead()
+          let refers =
+            relationship.isToMany
+            ? visibleKeys(of: holder, relationship.slot).contains(object.key)
+            : holder.referenceKey(relationship.slot) == object.key
+          if refers { result.append(UndoReferrer(object: holder, relationship: relationship)) }
+        }
+        for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
+        guard !object.flags.contains(.inserted) else { continue }
+        if parent != nil {
+          let others = known?.filter { $0.relationship === relationship }.map(\.object) ?? []
+          for holder in copies(of: others) { add(holder) }
+          continue
+        }
+        for key in keysOfReferrers(to: object, relationship, plan) {
+          if let holder = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) { add(holder) }
+        }
+      }
+    }
+    return result
+  }
+
+  private func keysOfReferrers(
+    to object: ManagedObject, _ relationship: RelationshipPlan, _ plan: EntityPlan
+  ) -> [ObjectKey] {
+    let sql: String
+    switch relationship.storage {
+    case .join(let place, _):
+      sql = "SELECT _source FROM \(SQLite.quoted(model.joins[place].table)) WHERE _target = ?1"
+    case .reference(let column):
+      sql =
+        "SELECT _pk FROM \(SQLite.quoted(plan.table)) WHERE \(SQLite.quoted(plan.columns[column].name)) = ?1"
+    case .inverseReference, .referencesOfOthers: return []
+    }
+    do {
+      let statement = try reader().statement(sql)
+      defer { statement.reset() }
+      statement.bind(object.key, at: 1)
+      var keys: [ObjectKey] = []
+      while try statement.step() { keys.append(statement.int64(0)) }
+      return keys
+    } catch {
+      object.report(.readFailed("\(error)"))
+      return []
+    }
+  }
+}

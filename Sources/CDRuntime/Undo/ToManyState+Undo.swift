@@ -1,0 +1,39 @@
+// Putting members back without following anything.
+extension ToManyState {
+  /// Puts an object in or out.
+  ///
+  /// - Parameter isStored: Whether the store has it as a member now.
+  func put(_ key: ObjectKey, isMember: Bool, isStored: Bool) {
+    cache = nil
+    if keys != nil {
+      if !isMember {
+        keys?.remove(key)
+      } else if keys?.contains(key) == false {
+        keys?.append(key)
+      }
+    }
+    if !isMember || isStored { added.remove(key) }
+    if isMember || !isStored { removed.remove(key) }
+    if isMember, !isStored, !added.contains(key) { added.append(key) }
+    if !isMember, isStored, !removed.contains(key) { removed.append(key) }
+    if !isMember || !isStored { positions[key] = nil }
+    if isMember { isOrderChanged = true }
+  }
+
+  /// Whether only the order can tell that a relationship is other than in the store, and the store has to be asked.
+  func lacksPositions(_ relationship: RelationshipPlan) -> Bool {
+    guard relationship.isOrdered, added.isEmpty, removed.isEmpty, let keys else { return false }
+    return keys.keys.contains { positions[$0] == nil }
+  }
+
+  /// Whether the relationship is as the store has it. Its order is then noted as unchanged.
+  func isSettled(_ relationship: RelationshipPlan) -> Bool {
+    guard added.isEmpty, removed.isEmpty else { return false }
+    if relationship.isOrdered, let keys {
+      let places = keys.keys.map { positions[$0] ?? 0 }
+      guard !places.contains(0), zip(places, places.dropFirst()).allSatisfy(<) else { return false }
+    }
+    isOrderChanged = false
+    return true
+  }
+}

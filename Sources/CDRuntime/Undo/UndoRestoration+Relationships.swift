@@ -1,0 +1,79 @@
+// Putting relationships back: what others know of a reference, pairs and orders.
+extension UndoRestoration {
+  func registered(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    context.registered(key, root: context.model.entities[relationship.destination].root)
+  }
+
+  func live(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    if let object = registered(key, relationship) { return object.exists ? object : nil }
+    return try? context.fetchObject(key, context.model.entities[relationship.destination])
+  }
+
+  /// Brings what another object knows of an object's reference into line with it.
+  mutating func settle(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
+  ) {
+    guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship),
+      let holder = registered(key, relationship) ?? live(key, relationship),
+      holder.flags.isDisjoint(with: [.gone, .inaccessible])
+    else { return }
+    let isMember = object.exists && object.referenceKey(relationship.slot) == key
+    if inverse.isToMany {
+      let old = object.extras?.old.first { $0.slot == relationship.slot }?.value
+      let isStored =
+        !object.flags.contains(.inserted)
+        && (old.map { $0 == .int(key) } ?? (object.referenceKey(relationship.slot) == key))
+      holder.toManyState(inverse.slot).put(object.key, isMember: isMember, isStored: isStored)
+    } else if isMember {
+      holder.requireExtras().partners[inverse.slot] = object.key
+    } else if holder.extras?.partners[inverse.slot] ?? object.key == object.key {
+      holder.requireExtras().partners[inverse.slot] = 0
+    }
+    touch(holder, inverse.slot)
+  }
+
+  private mutating func touch(_ object: ManagedObject, _ slot: Int) {
+    // After the change: what a fact means is known only then.
+    object.willChange(slot)
+    object.noteTouch(slot)
+    touched[ObjectIdentifier(object)] = object
+  }
+
+  /// Puts a pair in or out, on both sides.
+  mutating func putPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
+  ) {
+    let isStored = context.hasStoredPair(object, relationship, member)
+    object.toManyState(relationship.slot).put(member.key, isMember: isRelated, isStored: isStored)
+    touch(object, relationship.slot)
+    guard let inverse = relationship.inverseSlot, !(relationship.isSymmetric && member === object) else {
+      return
+    }
+    member.toManyState(inverse).put(object.key, isMember: isRelated, isStored: isStored)
+    touch(member, inverse)
+  }
+
+  mutating func putOrders(_ entry: UndoEntry) {
+    let object = entry.object
+    for (slot, wanted) in entry.lists {
+      guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
+      let members = context.visibleKeys(of: object, slot)
+      let now = current[ObjectIdentifier(object)]?[slot] ?? []
+      var order = wanted
+      if entry.listsAfter[slot] != now {
+        // What others have brought stays, behind the rest.
+        let known = Set(wanted)
+        order += now.filter { !known.contains($0) }
+      }
+      let (present, placed) = (Set(members), Set(order))
+      order = order.filter(present.contains) + members.filter { !placed.contains($0) }
+      guard order != members else { continue }
+      let state = object.toManyState(slot)
+      let hidden = (state.keys?.keys ?? []).filter { !present.contains($0) }
+      state.keys = KeyList(order + hidden)
+      state.cache = nil
+      state.isOrderChanged = true
+      touch(object, slot)
+    }
+  }
+}

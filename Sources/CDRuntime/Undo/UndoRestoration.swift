@@ -1,0 +1,200 @@
+/// Puts objects back to what they were before a group of changes.
+///
+/// No rule and no inverse is followed: a group has the facts of all objects that its changes met. What a fact means
+/// for the store is told by what the store has now, of which a save since then has made something else: an object
+/// whose deletion was saved gets a row anew, and a value that is that of the row again is no change.
+struct UndoRestoration {
+  let context: ManagedObjectContext
+  let group: UndoGroup
+  /// What the group's lists have now.
+  var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
+  /// Objects whose relationships were put right.
+  var touched: [ObjectIdentifier: ManagedObject] = [:]
+
+  init(_ group: UndoGroup, in context: ManagedObjectContext) {
+    self.group = group
+    self.context = context
+  }
+
+  /// - Returns: The group that puts the objects back to what they are now.
+  mutating func run() -> UndoGroup {
+    // Everything is looked at before anything is changed.
+    let inverse = noteCurrent()
+    let before = group.entries.map(\.object.exists)
+    for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
+      bringBack(entry)
+    }
+    for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
+    for entry in group.entries where !entry.existed && entry.existedAfter && entry.object.exists {
+      takeAway(entry.object)
+    }
+    for pair in group.pairs where pair.object.exists && pair.member.exists {
+      putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+    }
+    for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
+      for referrer in entry.referrers { restore(referrer, to: entry.object) }
+    }
+    for entry in group.entries where entry.existed && entry.object.exists { putOrders(entry) }
+    context.dropCaches()
+    if context.model.hasDerivedSlots { context.deriveForFetch() }
+    forgetEqual()
+    inverse.close(in: context)
+    for (entry, existed) in zip(group.entries, before) where entry.object.exists != existed {
+      context.noteChange(of: entry.object)
+      context.noteLoose(to: [entry.object.scope.plan.root])
+    }
+    if !context.children.isEmpty { context.tellChildren() }
+    context.tellObservers()
+    return inverse
+  }
+
+  private mutating func noteCurrent() -> UndoGroup {
+    let inverse = UndoGroup()
+    inverse.name = group.name
+    for entry in group.entries {
+      let object = entry.object
+      if object.exists { object._willRead() }
+      var now = UndoEntry(object, existed: object.exists)
+      if now.existed {
+        if entry.existed {
+          for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
+          for slot in entry.lists.keys { now.lists[slot] = context.visibleKeys(of: object, slot) }
+        } else {
+          context.noteWhole(object, in: &now, of: inverse)
+        }
+        current[ObjectIdentifier(object)] = now.lists
+      }
+      _ = inverse.add(now)
+    }
+    for pair in group.pairs {
+      context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
+    }
+    return inverse
+  }
+
+  // MARK: Existence
+
+  private mutating func bringBack(_ entry: UndoEntry) {
+    let object = entry.object
+    guard object.scope.context === context else { return }
+    let root = object.scope.plan.root
+    if object.flags.contains(.gone) {
+      // A row that others have written anew is theirs.
+      let known = context.registered(object.key, root: root)
+      guard known == nil || known === object else { return }
+      if known == nil { context.addToMap(object) }
+      let extras = object.requireExtras()
+      context.forgetChanges(of: extras)
+      extras.toMany.removeAll()
+      extras.partners.removeAll()
+      // Rows may still lead to it, even where it never had one itself.
+      object.flags.become([.tracked, .revived])
+      object.mark(.inserted, in: context)
+    } else if object.flags.contains(.deleted), !object.flags.contains(.inaccessible) {
+      object.flags.remove(.deleted)
+    } else {
+      // One that others have deleted is gone.
+      return
+    }
+    if entry.isDraft { object.flags.insert(.draft) }
+  }
+
+  /// Lets an object be no more. What is related to it is put back by facts of its own, as far as the undo manager
+  /// knows of it; the rest lets go of it.
+  private mutating func takeAway(_ object: ManagedObject) {
+    object.mark(.deleted, in: context)
+    for case let relationship? in object.scope.plan.relationships {
+      switch relationship.storage {
+      case .reference:
+        let key = object.referenceKey(relationship.slot)
+        if key != 0 { settle(object, relationship, key) }
+        if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
+          release(other, relationship, from: object)
+        }
+      case .join:
+        let state = object.extras?.toManyState(relationship.slot)
+        for key in (state?.keys?.keys ?? []) + (state?.added.keys ?? []) {
+          guard let other = registered(key, relationship), other.exists else { continue }
+          putPair(object, relationship, other, isRelated: false)
+        }
+      case .inverseReference, .referencesOfOthers:
+        guard relationship.description.deleteRule != .noAction,
+          let inverse = context.inverse(of: relationship)
+        else { continue }
+        let keys =
+          object.extras?.toManyState(relationship.slot)?.keys?.keys
+          ?? object.extras?.partners[relationship.slot].map { [$0] } ?? []
+        for key in keys {
+          if let other = registered(key, relationship), other.exists { release(other, inverse, from: object) }
+        }
+      }
+    }
+  }
+
+  private mutating func release(
+    _ other: ManagedObject, _ relationship: RelationshipPlan, from object: ManagedObject
+  ) {
+    other._willRead()
+    if other.referenceKey(relationship.slot) == object.key { putReference(0, other, relationship) }
+  }
+
+  // MARK: Values
+
+  private mutating func putValues(_ entry: UndoEntry) {
+    let object = entry.object
+    object._willRead()
+    var attributes: [Int: AttributeValue] = [:]
+    for (slot, value) in entry.values.sorted(by: { $0.key < $1.key }) {
+      guard let relationship = object.scope.plan.relationships[slot] else {
+        guard object.storedValue(slot) != value else { continue }
+        object._willWrite(slot)
+        attributes[slot] = value
+        continue
+      }
+      var key: ObjectKey = 0
+      if case .int(let number) = value { key = number }
+      // One that others have deleted cannot be had again. One that is deleted here can be referred to, unseen.
+      if key != 0, registered(key, relationship) == nil, live(key, relationship) == nil {
+        guard relationship.description.isOptional else { continue }
+        key = 0
+      }
+      putReference(key, object, relationship)
+    }
+    if !attributes.isEmpty { object.setStoredValues(attributes) }
+    for slot in attributes.keys { object.didChange(slot) }
+    if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
+  }
+
+  private mutating func putReference(
+    _ key: ObjectKey, _ object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    object._willRead()
+    let former = object.referenceKey(relationship.slot)
+    if former != key {
+      object._willWrite(relationship.slot)
+      object._setReference(relationship.slot, key)
+      object.didChange(relationship.slot)
+      object.extras?.faults.removeAll { $0.property == relationship.name }
+      if former != 0 { settle(object, relationship, former) }
+    }
+    if key != 0 { settle(object, relationship, key) }
+  }
+
+  /// Puts back a reference to an object that has come back.
+  private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
+    let (holder, relationship) = (referrer.object, referrer.relationship)
+    guard holder.exists else { return }
+    holder._willRead()
+    let key = holder.referenceKey(relationship.slot)
+    guard key == 0 || key == object.key else { return }
+    // The store has cleared a reference that nobody else knows of when the row went.
+    if relationship.inverse == nil, object.flags.contains(.inserted), !holder.flags.contains(.inserted) {
+      if let place = holder.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
+        if holder.extras?.old[place].value == .int(object.key) { holder.extras?.old[place].value = .null }
+      } else {
+        holder._setReference(relationship.slot, 0)
+      }
+    }
+    putReference(object.key, holder, relationship)
+  }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import CDModel
+import CDRuntime
+import Foundation
+
+/// `cdstore plan`
+struct Plan: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the SQL of a migration, without a store.",
+    discussion: """
+      Makes an empty store of the older version in a folder for temporary files, rehearses the migration, and prints \
+      each step with its statements. Without --from it is the way to the current version from the one before it.
+
+        cdstore plan Notes.cdmodel
+        cdstore plan Notes.cdmodel --from 1 --to 4
+
+      'cdstore migrate --dry-run --sql' does so for a store that is there, and counts what is lost; 'cdgen diff' shows \
+      what a migration does without its SQL.
+
+      The exit status is 1 if a step cannot be made. One with code of an app's own cannot be made here.
+      """)
+
+  @Argument(help: "The model's folder, or a file of a compiled model.", completion: .directory)
+  var model: String
+
+  @Option(help: ArgumentHelp("The version to start from.", valueName: "number"))
+  var from: Int?
+
+  @Option(help: ArgumentHelp("The version to end with; the current one if not said.", valueName: "number"))
+  var to: Int?
+
+  func run() throws {
+    let destination = try ModelSource.load(model, version: to)
+    let source = try ModelSource.load(model, version: try from ?? before(destination))
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let description = PersistentStoreDescription(.sqlite(folder.appending(path: "empty.sqlite")))
+    // The coordinator lets go of the file before the rehearsal takes it.
+    do { _ = try PersistentStoreCoordinator(model: source, stores: [description]) }
+    var rehearsal = MigrationRehearsal(description, model: destination)
+    rehearsal.workFolder = folder
+    let report = try rehearsal.run()
+    Lines.write(RehearsalText(report: report, store: model, showsSQL: true).plan)
+    if !report.succeeds { throw ExitCode.failure }
+  }
+
+  private func before(_ model: ManagedObjectModel) throws -> Int {
+    let version = model.currentVersion
+    guard let number = version?.basedOn.max() else {
+      throw Problem("version \(model.currentVersionNumber) is the first one; name another with --to")
+    }
+    return number
+  }
+}
