@@ -27,14 +27,19 @@ public struct Generator: Sendable {
     /// Whether classes and composites list their key paths, by which a `#Predicate` is translated.
     public var keyPaths: Bool
 
+    /// Whether classes are observable: SwiftUI and `withObservationTracking` follow their properties. They list their
+    /// key paths then, in any case.
+    public var observable: Bool
+
     public init(
       access: AccessLevel = .internal, perEntity: Bool = false, warnsOfUnlockedVersion: Bool = false,
-      keyPaths: Bool = false
+      keyPaths: Bool = false, observable: Bool = false
     ) {
       self.access = access
       self.perEntity = perEntity
       self.warnsOfUnlockedVersion = warnsOfUnlockedVersion
       self.keyPaths = keyPaths
+      self.observable = observable
     }
   }
 
@@ -54,7 +59,7 @@ public struct Generator: Sendable {
     let emitter = FileEmitter(
       declarations: declarations, access: options.access,
       unlockedVersion: options.warnsOfUnlockedVersion ? model.currentVersionNumber : nil,
-      listsKeyPaths: options.keyPaths)
+      listsKeyPaths: options.keyPaths || options.observable, isObservable: options.observable)
     return options.perEntity ? emitter.filePerEntity() : [emitter.singleFile()]
   }
 }

@@ -8,7 +8,8 @@ import Testing
     CodablesModel.self, CompositesModel.self, ComputedModel.self, DefaultsModel.self,
     DocumentationModel.self, EmptyModel.self, EnumsModel.self, FetchesModel.self, InheritanceModel.self,
     InternalModel.self, LibraryModel.self, MusicModel.self, NamingModel.self, PackageModel.self,
-    PerEntityModel.self, RelationshipsModel.self, ScalarsModel.self, ShadowingModel.self, ToDoModel.self,
+    PerEntityModel.self, ObservableModel.self, RelationshipsModel.self, ScalarsModel.self,
+    ShadowingModel.self, ToDoModel.self,
     VersionsModel.self, WideModel.self,
   ]
 

@@ -7,14 +7,15 @@ extension Emitter {
     if !attribute.isReadOnly {
       let slot = attribute.slot
       let storage = attribute.storage
+      let tail = isObservable ? "; _didWrite(" + slot + ") }" : " }"
       switch attribute.type.kind {
       case .scalar, .composite:
-        out.line("set { _willWrite(", slot, "); ", storage, " = newValue }")
+        out.line("set { _willWrite(", slot, "); ", storage, " = newValue", tail)
       case .enumeration:
         let value = attribute.isOptional ? "newValue?.rawValue" : "newValue.rawValue"
-        out.line("set { _willWrite(", slot, "); ", storage, " = ", value, " }")
+        out.line("set { _willWrite(", slot, "); ", storage, " = ", value, tail)
       case .codable:
-        out.line("set { _willWrite(", slot, "); ", storage, ".set(newValue) }")
+        out.line("set { _willWrite(", slot, "); ", storage, ".set(newValue)", tail)
       }
     }
     out.close()
@@ -22,24 +23,29 @@ extension Emitter {
 
   private mutating func getter(_ attribute: AttributeDeclaration) {
     let storage = attribute.storage
+    let willRead = willRead(attribute.slot)
     switch attribute.type.kind {
     case .scalar, .composite:
-      out.line("get { _willRead(); return ", storage, " }")
+      out.line("get { ", willRead, "; return ", storage, " }")
     case .codable:
-      out.line("get { _willRead(); return ", storage, ".value(of: self, ", attribute.slot, ") }")
+      out.line("get { ", willRead, "; return ", storage, ".value(of: self, ", attribute.slot, ") }")
     case .enumeration:
       let type = attribute.type.expression
       let unknown = "_unknown(" + (attribute.fallback ?? "") + ", " + attribute.slot + ")"
       if attribute.isOptional {
         out.open("get")
-        out.line("_willRead()")
+        out.line(willRead)
         out.line("guard let _raw = ", storage, " else { return nil }")
         out.line("return ", type, "(rawValue: _raw) ?? ", unknown)
         out.close()
       } else {
-        out.line("get { _willRead(); return ", type, "(rawValue: ", storage, ") ?? ", unknown, " }")
+        out.line("get { ", willRead, "; return ", type, "(rawValue: ", storage, ") ?? ", unknown, " }")
       }
     }
+  }
+
+  private func willRead(_ slot: String) -> String {
+    isObservable ? "_willRead(" + slot + ")" : "_willRead()"
   }
 
   mutating func accessors(_ relationship: RelationshipDeclaration) {
@@ -49,8 +55,11 @@ extension Emitter {
     let tail = relationship.isToMany ? "]" : relationship.isOptional ? "?" : ""
     let slot = relationship.slot
     out.open(access, "final var ", relationship.property, ": ", head, relationship.destination, tail)
+    // What is elsewhere needs no row of the object's own.
+    let willRead = relationship.kind == .reference ? willRead(slot) : "_willRead(related: " + slot + ")"
+    let elsewhere = isObservable ? willRead + "; return " : ""
     if relationship.isToMany {
-      out.line("get { _toMany(", slot, ") }")
+      out.line("get { ", elsewhere, "_toMany(", slot, ") }")
       out.line("set { _setToMany(newValue, ", slot, ") }")
     } else {
       let missing =
@@ -59,9 +68,9 @@ extension Emitter {
         : " ?? " + relationship.destinationExpression + "(_seed: _missing(" + relationship.destinationEntity
           + "))"
       if relationship.kind == .reference {
-        out.line("get { _willRead(); return _toOne(", relationship.storage, ", ", slot, ")", missing, " }")
+        out.line("get { ", willRead, "; return _toOne(", relationship.storage, ", ", slot, ")", missing, " }")
       } else {
-        out.line("get { _toOneOfInverse(", slot, ")", missing, " }")
+        out.line("get { ", elsewhere, "_toOneOfInverse(", slot, ")", missing, " }")
       }
       out.line("set { _setToOne(newValue, ", slot, ") }")
     }

@@ -2,7 +2,11 @@ extension Emitter {
   mutating func `class`(_ declaration: ClassDeclaration) {
     out.blank()
     out.documentation(declaration.doc)
-    let inheritance = declaration.superclass ?? "CDRuntime.ManagedObject, CDRuntime.EntityClass"
+    let root =
+      isObservable
+      ? "CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass"
+      : "CDRuntime.ManagedObject, CDRuntime.EntityClass"
+    let inheritance = declaration.superclass ?? root
     out.open("nonisolated ", access, "class ", declaration.typeName, ": ", inheritance)
     storage(declaration)
     for attribute in declaration.attributes { accessors(attribute) }

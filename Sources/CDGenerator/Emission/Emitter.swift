@@ -10,11 +10,16 @@ struct Emitter {
   let spi: String
   /// Whether types list their key paths.
   let listsKeyPaths: Bool
+  /// Whether classes are observable.
+  let isObservable: Bool
   private let level: AccessLevel
 
-  init(_ level: AccessLevel, listsKeyPaths: Bool = false, capacity: Int) {
+  init(
+    _ level: AccessLevel, listsKeyPaths: Bool = false, isObservable: Bool = false, capacity: Int
+  ) {
     self.level = level
     self.listsKeyPaths = listsKeyPaths
+    self.isObservable = isObservable
     out = SourceWriter(capacity: capacity)
     switch level {
     case .public:

@@ -6,6 +6,8 @@ struct FileEmitter {
   let unlockedVersion: Int?
   /// Whether types list their key paths.
   let listsKeyPaths: Bool
+  /// Whether classes are observable.
+  let isObservable: Bool
 
   /// Everything in `NAME+Generated.swift`.
   func singleFile() -> GeneratedFile {
@@ -38,7 +40,7 @@ struct FileEmitter {
   }
 
   private func emitter(capacity: Int) -> Emitter {
-    Emitter(access, listsKeyPaths: listsKeyPaths, capacity: capacity)
+    Emitter(access, listsKeyPaths: listsKeyPaths, isObservable: isObservable, capacity: capacity)
   }
 
   private func warning(_ emitter: inout Emitter) {

@@ -6,7 +6,8 @@ enum ReservedNames {
   /// What a managed object has that starts with an underscore. A property of such a name, the underscore
   /// taken off, gets a storage with two.
   static let objectMembers: Set<String> = [
-    "add", "decode", "definition", "encode", "fetch", "fetched", "insert", "missing", "object", "remove",
+    "add", "decode", "definition", "didWrite", "encode", "fetch", "fetched", "insert", "missing", "object",
+    "remove",
     "setInsertionDefaults", "setReference", "setToMany", "setToOne", "toMany", "toOne", "toOneOfInverse",
     "unknown", "willRead", "willWrite", "seed",
   ]

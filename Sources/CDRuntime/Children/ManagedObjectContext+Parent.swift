@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     original._willRead()
     if let known = registered(original.key, root: plan.root) {
       if known.scope.plan === plan {
-        if !known.isPending, isOutdated(known, original) { take(from: original, into: known) }
+        if !known.isPending, isOutdated(known, original) { takeAnew(from: original, into: known) }
         return known
       }
       // It was made by an identifier, before anybody had seen the row: its class is not that of the row.
@@ -83,12 +83,25 @@ extension ManagedObjectContext {
     let copies = originals.map(copy)
     for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(copies.count) }
     awakeFetched()
+    tellObserversUnlessReading()
     return copies
   }
 
   private func isOutdated(_ object: ManagedObject, _ original: ManagedObject) -> Bool {
     original.isPending || object.version != original.version
       || !object.flags.isDisjoint(with: [.fault, .gone, .inaccessible, .mirrored])
+  }
+
+  /// Gives an object that may have values the parent's. Who follows it is told of those that differ, and of no more: the
+  /// parent's unsaved ones are taken by every fetch, and one that an observer makes must not have it told again.
+  private func takeAnew(from original: ManagedObject, into object: ManagedObject) {
+    guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
+      return take(from: original, into: object)
+    }
+    let before = object.currentValues()
+    take(from: original, into: object)
+    let after = object.currentValues()
+    noteChange(of: object) { before[$0.number] != after[$0.number] }
   }
 
   /// Gives an object the values that the parent's has.
@@ -119,10 +132,12 @@ extension ManagedObjectContext {
     for child in children.compactMap(\.context) {
       for object in child.registeredObjects where !object.isPending {
         guard roots?.contains(object.scope.plan.root) ?? true else { continue }
+        child.noteChange(of: object)
         object.flags.insert(.fault)
         object.flags.remove(.inaccessible)
       }
-      child.forgetRelationships(to: roots ?? Set(model.entities.map(\.root)))
+      let relatedRoots = roots ?? Set(model.entities.map(\.root))
+      child.forgetRelationships(to: relatedRoots, lost: relatedRoots)
       child.dropCaches()
       child.tellChildren(changes, of: roots)
       if let changes, child !== teller { child.changeObservers?.tell(changes) }

@@ -14,6 +14,7 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
     parent.changeObservers?.tell(changes.asRefreshed)
     changeObservers?.tell(changes)
+    parent.tellObservers()
   }
 
   private func finishSaveToParent() {
@@ -23,7 +24,7 @@ extension ManagedObjectContext {
       object.flags.insert(.mirrored)
       if isGone {
         forgetDeleted(object)
-        object.flags = [.gone, .inaccessible]
+        object.flags.become([.gone, .inaccessible])
       }
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
@@ -138,6 +139,7 @@ extension ManagedObjectContext {
       values[slot.number] = value
     }
     if !values.isEmpty { original.setStoredValues(values) }
+    for slot in values.keys { original.didChange(slot) }
   }
 
   private func giveReferences(

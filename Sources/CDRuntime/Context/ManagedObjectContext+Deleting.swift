@@ -7,9 +7,15 @@ extension ManagedObjectContext {
     guard object.scope.context === self else { return }
     // A list in place of recursion: a chain of cascades may be long.
     var waiting = [object]
-    while let next = waiting.popLast() { delete(next, &waiting) }
+    var roots: Set<Int> = []
+    while let next = waiting.popLast() {
+      delete(next, &waiting)
+      if !looseFollowers.isEmpty { roots.insert(next.scope.plan.root) }
+    }
     // Nobody tells the objects that are related by one side alone, or by a rule that leaves the others as they are.
     dropCaches()
+    noteLoose(to: roots)
+    if !notices.isEmpty { tellObservers() }
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
@@ -55,6 +61,7 @@ extension ManagedObjectContext {
       // What is not in memory finds the deleted object missing when it is loaded.
       guard key != 0, let other = registered(key, root: model.entities[relationship.destination].root)
       else { return }
+      other.willChange(slot)
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)
       } else {
@@ -67,6 +74,7 @@ extension ManagedObjectContext {
       for other in objects(of: object, relationship) { setReference(of: other, inverse, to: nil) }
     case .join:
       for other in objects(of: object, relationship) where other !== object {
+        other.willChange(slot)
         other.toManyState(slot).remove(object.key)
         other.noteTouch(slot)
       }

@@ -87,6 +87,7 @@ extension ManagedObjectContext {
     guard let value = try derivedValue(of: object, slot, evaluator) else { return }
     object._willWrite(slot.number)
     object.setStoredValues([slot.number: value])
+    object.didChange(slot.number)
   }
 
   /// What a derived attribute is to have; nil where it has it already.

@@ -30,6 +30,7 @@ extension ManagedObjectContext {
     defer { statement.reset() }
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
+    var lost: Set<Int> = []
     var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     while try statement.step() {
@@ -39,6 +40,7 @@ extension ManagedObjectContext {
         for object in stale { object.becomeStale() }
         changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
         roots.formUnion(model.entities.filter { $0.home == store.place }.map(\.root))
+        lost = roots
       }
       expected = statement.int64(0) + 1
       if ownSaves[store.place]?.remove(statement.int64(0)) != nil { continue }
@@ -51,15 +53,17 @@ extension ManagedObjectContext {
         roots.insert(plan.root)
         changes = changes?.followed(by: Self.changes(member, of: store))
         merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
-        merge(HistoryText.ranges(member.value["deleted"]), of: plan.root) { lose($0) }
+        let deleted = HistoryText.ranges(member.value["deleted"])
+        if !deleted.isEmpty { lost.insert(plan.root) }
+        merge(deleted, of: plan.root) { lose($0) }
       }
     }
-    if !roots.isEmpty { forgetRelationships(to: roots) }
+    if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Who is told may fetch, and come here again.
     statement.reset()
     if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots) }
-    guard let changes else { return }
-    changeObservers?.tell(changes)
+    if let changes { changeObservers?.tell(changes) }
+    tellObserversUnlessReading()
   }
 
   /// What somebody else has changed of an entity.
@@ -78,6 +82,7 @@ extension ManagedObjectContext {
   func lose(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
+    noteChange(of: object)
     object.report(.objectGone)
   }
 
@@ -97,10 +102,18 @@ extension ManagedObjectContext {
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
-  func forgetRelationships(to roots: Set<Int>) {
+  ///
+  /// - Parameter lost: Those of them whose objects may be gone.
+  func forgetRelationships(to roots: Set<Int>, lost: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
       for object in maps[plan.index]?.objects ?? [] {
         guard let extras = object.extras else { continue }
+        noteChange(of: object) { slot in
+          guard let relationship = slot.relationship else { return false }
+          let root = model.entities[relationship.destination].root
+          if case .reference = relationship.storage { return lost.contains(root) }
+          return roots.contains(root)
+        }
         forgetRelationships(extras, of: object) { roots.contains(model.entities[$0.destination].root) }
       }
     }
@@ -120,6 +133,7 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// Lets the values be read again when one is next asked for.
   final func becomeStale() {
+    if flags.contains(.observed) { scope.context?.noteChange(of: self) }
     flags.insert(.fault)
     extras?.toMany.removeAll { !$0.state.isChanged }
   }

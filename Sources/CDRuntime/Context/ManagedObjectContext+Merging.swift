@@ -15,6 +15,7 @@ extension ManagedObjectContext {
   public func mergeChanges(from changes: ObjectChanges) {
     endReading()
     var roots: Set<Int> = []
+    var lost: Set<Int> = []
     for group in changes.inserted.groups { if let plan = plan(of: group) { roots.insert(plan.root) } }
     for group in changes.updated.groups + changes.refreshed.groups {
       guard let plan = plan(of: group) else { continue }
@@ -24,12 +25,14 @@ extension ManagedObjectContext {
     for group in changes.deleted.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
+      lost.insert(plan.root)
       merge(group.keys, of: plan.root) { lose($0) }
     }
-    if !roots.isEmpty { forgetRelationships(to: roots) }
+    if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let told = changes.asRefreshed
     if !children.isEmpty { tellChildren(told, of: roots) }
     changeObservers?.tell(told)
+    tellObservers()
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {

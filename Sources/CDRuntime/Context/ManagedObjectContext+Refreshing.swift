@@ -10,6 +10,8 @@ extension ManagedObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.scope.context === self, object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
     endReading()
+    object.willChange { _ in true }
+    defer { object.didChange { _ in true } }
     // What is read again is no change.
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
@@ -40,6 +42,7 @@ extension ManagedObjectContext {
     for slot in lost {
       object._willWrite(slot)
       object._setReference(slot, 0)
+      object.didChange(slot)
     }
   }
 

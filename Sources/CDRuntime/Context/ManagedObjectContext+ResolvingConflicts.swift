@@ -28,6 +28,8 @@ extension ManagedObjectContext {
     for conflict in conflicts {
       // What another conflict's resolution has done away with conflicts no more.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
+      // Whatever becomes of it: what its relationships lead to may come and go with its row.
+      noteChange(of: object)
       switch conflict.reason {
       case .changed, .deleted: try resolveRow(of: object)
       case .partnerTaken: try resolvePartner(of: object, conflict)
@@ -103,7 +105,8 @@ extension ManagedObjectContext {
     guard object.storedValue(slot) != value else { return }
     guard let relationship = object.scope.plan.relationships[slot] else {
       object._willWrite(slot)
-      return object.setStoredValues([slot: value])
+      object.setStoredValues([slot: value])
+      return object.didChange(slot)
     }
     var related: ManagedObject?
     if case .int(let key) = value, key != 0 { related = self.object(key, relationship) }
@@ -142,9 +145,10 @@ extension ManagedObjectContext {
   /// Lets go of an object that is in the store no more, or will not come there.
   func drop(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
-    object.flags = [.gone, .inaccessible]
+    object.flags.become([.gone, .inaccessible])
     object.extras?.toMany.removeAll()
     dropCaches()
+    noteLoose(to: [object.scope.plan.root])
   }
 
   /// Takes an object that has gone out of the relationships of all changed ones. A mandatory reference stays, for the
@@ -153,6 +157,7 @@ extension ManagedObjectContext {
     for other in pending where other.isPending && !other.flags.contains(.deleted) {
       for case let relationship? in other.scope.plan.relationships
       where model.entities[relationship.destination].root == object.scope.plan.root {
+        noteChange(of: other) { $0.number == relationship.slot }
         if let state = other.extras?.toManyState(relationship.slot) {
           state.cache = nil
           state.keys?.remove(object.key)
@@ -186,6 +191,7 @@ extension ManagedObjectContext {
         }
         for key in keys where key != 0 {
           guard try isGone(key, relationship) else { continue }
+          noteChange(of: object) { $0.number == relationship.slot }
           if case .join = relationship.storage {
             object.extras?.toManyState(relationship.slot)?.remove(key)
           } else if relationship.description.isOptional {
@@ -238,6 +244,7 @@ extension ManagedObjectContext {
       for key in kept {
         guard let member = self.object(key, relationship) else { continue }
         let other = member.toManyState(inverse)
+        member.willChange(inverse)
         other.add(object.key)
         if !other.added.contains(object.key) { other.added.append(object.key) }
         member.noteTouch(inverse)
@@ -294,6 +301,7 @@ extension ManagedObjectContext {
       case .reference where relationship.isSymmetric: break
       case .reference:
         guard let other = registered(object.referenceKey(relationship.slot), root: root) else { continue }
+        other.willChange(inverse.slot)
         if inverse.isToMany {
           other.toManyState(inverse.slot).add(object.key)
         } else {
@@ -304,6 +312,7 @@ extension ManagedObjectContext {
         guard let state = object.extras?.toManyState(relationship.slot) else { continue }
         for key in state.keys?.keys ?? [] where key != object.key {
           guard let other = registered(key, root: root) else { continue }
+          other.willChange(inverse.slot)
           other.toManyState(inverse.slot).add(object.key)
           other.noteTouch(inverse.slot)
         }
@@ -319,6 +328,7 @@ extension ManagedObjectContext {
       }
     }
     dropCaches()
+    noteLoose(to: [object.scope.plan.root])
     refresh(object, mergeChanges: false)
   }
 
@@ -346,7 +356,9 @@ extension ManagedObjectContext {
       // The store knows whose partner it is.
       let root = model.entities[relationship.destination].root
       if let inverse = relationship.inverseSlot, !relationship.isSymmetric {
-        registered(wanted, root: root)?.extras?.partners[inverse] = nil
+        let partner = registered(wanted, root: root)
+        partner?.extras?.partners[inverse] = nil
+        if let partner { noteChange(of: partner) { $0.number == inverse } }
       }
     }
     switch try mergePolicy.resolution(of: full) {

@@ -6,20 +6,36 @@ extension ManagedObjectContext {
     pending.removeAll()
     insertionErrors.removeAll()
     currentUndoManager?.removeAllActions()
+    let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
+    for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
+    let comeAndGone = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
     for object in objects {
       object.flags.remove(.listed)
       revert(object)
     }
     // Relationships of other objects have those that were deleted again.
     dropCaches()
+    for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
+    noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
     endReading()
-    if !children.isEmpty { tellChildren() }
+    if !children.isEmpty {
+      tellChildren()
+      tellObservers()
+    }
+  }
+
+  /// The slots whose values a rollback changes.
+  private static func revertedSlots(of object: ManagedObject) -> SlotSet {
+    guard object.flags.contains(.inserted) else { return object.extras?.changed ?? SlotSet() }
+    var slots = SlotSet()
+    for case let relationship? in object.scope.plan.relationships { slots.insert(relationship.slot) }
+    return slots
   }
 
   private func revert(_ object: ManagedObject) {
     if object.flags.contains(.inserted) {
       maps[object.scope.plan.root]?.remove(object.key)
-      object.flags = .inaccessible
+      object.flags.become(.inaccessible)
       object.extras?.toMany.removeAll()
       return
     }
@@ -57,7 +73,10 @@ extension ManagedObjectContext {
       ])
     }
     for map in maps {
-      for object in map?.objects ?? [] { object.extras?.toMany.removeAll() }
+      for object in map?.objects ?? [] {
+        noteChange(of: object)
+        object.extras?.toMany.removeAll()
+      }
       map?.removeAll()
     }
     endReading()

@@ -37,6 +37,7 @@ extension ManagedObjectContext {
       keys.reset()
       runningReads -= 1
       awakeFetched()
+      tellObserversUnlessReading()
     }
     sweepIfDue(map)
     var objects: [ManagedObject] = []
@@ -66,6 +67,7 @@ extension ManagedObjectContext {
     defer {
       statement.reset()
       if !fetched.isEmpty { awakeFetched() }
+      tellObserversUnlessReading()
     }
     // Here and not on the way: what the statement gives is held anyhow until its end.
     guard let map = maps[plan.root] else { return [] }
@@ -171,6 +173,8 @@ extension ManagedObjectContext {
   /// Gives an object the values of its row, unless it has changes.
   private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
     guard !object.isPending || object.flags.contains(.fault) else { return }
+    // What is a fault either has no values yet or has been told of.
+    if !object.flags.contains(.fault) { noteChange(of: object) }
     object.version = version
     object.flags.subtract([.fault, .inaccessible, .gone])
     decode(object, row)

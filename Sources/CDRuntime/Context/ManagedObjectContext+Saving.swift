@@ -29,6 +29,9 @@ extension ManagedObjectContext {
     noticeRemovalsNow()
     defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
+    // Not on the way: who is told may change objects.
+    tellObservers()
+    defer { tellObservers() }
     isSaving = true
     defer { isSaving = false }
     try prepareForSave()
@@ -38,7 +41,7 @@ extension ManagedObjectContext {
     if let parent { return try save(to: parent) }
     if let making {
       let plan = SavePlan(pending)
-      endReading()
+      endSnapshot()
       try making.write(plan, of: self)
       return finish(plan)
     }
@@ -57,7 +60,7 @@ extension ManagedObjectContext {
   func write(conflicts met: inout [SaveConflict]) throws -> SavePlan {
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
-    endReading()
+    endSnapshot()
     var partial: PartialSave?
     try database.writer.use { connection in
       var run = try SaveRun(context: self, connection: connection, plan: plan)
@@ -87,7 +90,8 @@ extension ManagedObjectContext {
     let changes = changeObservers == nil ? nil : self.changes(of: own)
     finish(own, in: places)
     // Orders may stand in the rows of either side: they are read again.
-    forgetRelationships(to: Set(model.entities.map(\.root)))
+    let roots = Set(model.entities.map(\.root))
+    forgetRelationships(to: roots, lost: roots)
     for object in saved { object.didSave() }
     database.watch.announce()
     if let changes { changeObservers?.tell(changes) }
@@ -98,7 +102,7 @@ extension ManagedObjectContext {
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
       forgetDeleted(object)
-      object.flags = [.gone, .inaccessible]
+      object.flags.become([.gone, .inaccessible])
       object.extras?.toMany.removeAll()
     }
     for object in plan.inserted { object.version = object.nextVersion }
@@ -111,7 +115,7 @@ extension ManagedObjectContext {
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
         forgetDeleted(object)
-        object.flags = [.gone, .inaccessible]
+        object.flags.become([.gone, .inaccessible])
       }
       object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       guard let extras = object.extras else { continue }
@@ -131,7 +135,7 @@ extension ManagedObjectContext {
       object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
       if object.flags.contains(.deleted) {
         forgetDeleted(object)
-        object.flags = [.gone, .inaccessible]
+        object.flags.become([.gone, .inaccessible])
       }
     }
     pending.removeAll()

@@ -28,12 +28,15 @@ extension ManagedObjectContext {
       }
       roots.insert(plan.index)
       keys[plan.index] = 0..<0
-      for object in map.objects { object.flags.insert(.inaccessible) }
+      for object in map.objects {
+        object.flags.insert(.inaccessible)
+        noteChange(of: object)
+      }
       map.removeAll()
       observe(ObservedError(reason: .storeRemoved, entity: plan.name, property: nil, objectID: nil))
     }
     dropCaches()
-    forgetRelationships(to: roots)
+    forgetRelationships(to: roots, lost: roots)
   }
 
   /// Whether an object is of a store that was removed.
@@ -46,5 +49,6 @@ extension ManagedObjectContext {
     guard database.removalCount != stores.removals else { return }
     endReading()
     noticeRemovals()
+    tellObservers()
   }
 }

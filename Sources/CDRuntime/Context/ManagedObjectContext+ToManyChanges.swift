@@ -22,6 +22,7 @@ extension ManagedObjectContext {
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
           let other = member.toManyState(inverse.slot)
           if other.keys == nil || other.keys?.contains(object.key) == false {
+            member.willChange(inverse.slot)
             other.add(object.key)
             member.noteTouch(inverse.slot)
           }
@@ -49,6 +50,7 @@ extension ManagedObjectContext {
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+        member.willChange(inverse.slot)
         member.toManyState(inverse.slot).remove(object.key)
         member.noteTouch(inverse.slot)
       }
@@ -63,6 +65,7 @@ extension ManagedObjectContext {
   @inline(__always) private func willRelate(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) {
+    object.willChange(relationship.slot)
     guard currentUndoManager != nil else { return }
     noteUndo(object, relationship.slot)
     if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
@@ -74,6 +77,7 @@ extension ManagedObjectContext {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }
     if currentUndoManager != nil { noteUndo(object, relationship.slot) }
+    object.willChange(relationship.slot)
     var seen: Set<ObjectKey> = []
     state.keys = KeyList(keys.filter { seen.insert($0).inserted })
     state.cache = nil

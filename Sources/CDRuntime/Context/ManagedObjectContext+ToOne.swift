@@ -22,10 +22,12 @@ extension ManagedObjectContext {
     if inverse.isToMany {
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
+        old.willChange(inverse.slot)
         old.toManyState(inverse.slot).remove(object.key)
         old.noteTouch(inverse.slot)
       }
       if let new {
+        new.willChange(inverse.slot)
         new.toManyState(inverse.slot).add(object.key)
         new.noteTouch(inverse.slot)
       }
@@ -36,12 +38,14 @@ extension ManagedObjectContext {
       if let former, former !== object { write(0, to: former, slot) }
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
+        old.willChange(inverse.slot)
         let extras = old.requireExtras()
         // Somebody else's save may have given the object a partner beside the one that it has here.
         if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
         old.noteTouch(inverse.slot)
       }
       if let new {
+        new.willChange(inverse.slot)
         new.requireExtras().partners[inverse.slot] = object.key
         new.noteTouch(inverse.slot)
       }
@@ -82,6 +86,7 @@ extension ManagedObjectContext {
   private func write(_ key: ObjectKey, to object: ManagedObject, _ slot: Int) {
     object._willWrite(slot)
     object._setReference(slot, key)
+    object.didChange(slot)
   }
 
   /// The object on the other side of a one-to-one relationship whose reference stands there.

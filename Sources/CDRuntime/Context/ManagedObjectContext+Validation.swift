@@ -137,6 +137,7 @@ extension ManagedObjectContext {
         else { continue }
         object._willWrite(slot)
         object._setReference(slot, 0)
+        object.didChange(slot)
       }
     }
   }

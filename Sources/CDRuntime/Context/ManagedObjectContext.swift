@@ -139,6 +139,14 @@ public final class ManagedObjectContext {
   private let observers = ErrorObservers()
   /// Who wants to know what changes; nil until somebody does.
   var changeObservers: ChangeObservers?
+  /// What observers of objects have to be told, at the end of the state that is read from.
+  var notices: [Notice] = []
+  /// The same of others than objects.
+  var laterChanges: [() -> Void] = []
+  /// Objects with followed relationships that deletions do not tell, and how many lead to a look for those that are
+  /// gone.
+  var looseFollowers: [FollowedObject] = []
+  var looseLimit = 256
   let reading = ReadScope()
   /// Whether an object is told that its values have been read: what it sets is no change.
   var isAwakening = false
@@ -243,6 +251,13 @@ public final class ManagedObjectContext {
   /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
   func endReading() {
     if let parent { return parent.endReading() }
+    tellObservers()
+    endSnapshot()
+  }
+
+  /// The same, where nobody may be told yet of what was learnt by reading.
+  func endSnapshot() {
+    if let parent { return parent.endSnapshot() }
     if let connection { reading.end(connection) }
   }
 
@@ -311,7 +326,7 @@ public final class ManagedObjectContext {
 
   func register(inserted object: ManagedObject) {
     guard object.key != 0 else {
-      object.flags = .inaccessible
+      object.flags.become(.inaccessible)
       return
     }
     making?.prepare(object)

@@ -88,6 +88,7 @@ extension ManagedObjectContext {
   func learnOfSaves() throws {
     endReading()
     try catchUpForFetch()
+    tellObservers()
   }
 
   /// Learns what others have saved, where no snapshot is held.

@@ -4,7 +4,10 @@ extension ManagedObject {
   ///
   /// - Throws: ``PropertyError/unknownKey(entity:key:)``, and for a fetched property what its fetch throws.
   public final func value(forKey key: String) throws -> PropertyValue {
-    if let slot = scope.plan.slot(key) { return value(of: slot) }
+    if let slot = scope.plan.slot(key) {
+      if scope.plan.isObservable { follow(slot.number) }
+      return value(of: slot)
+    }
     if let property = scope.context?.fetchedProperty(key, of: scope.plan) {
       return .objects(try scope.context?.fetch(property, for: self) ?? [])
     }
@@ -123,6 +126,7 @@ extension ManagedObject {
     }
     _willWrite(slot.number)
     setStoredValues([slot.number: fitted])
+    didChange(slot.number)
   }
 
   private func setRelated(_ value: PropertyValue, _ relationship: RelationshipPlan) throws {

@@ -102,7 +102,7 @@ open class ManagedObject {
     extras.values[slot] = key == 0 ? .null : .int(key)
   }
 
-  /// The properties' key paths, where the model asks for them.
+  /// The properties' key paths, in the order of the slots, where the model asks for them.
   @_spi(Generated) open class var _keyPaths: KeyPathTable { .empty }
 
   /// Called before a property is read.
@@ -112,8 +112,8 @@ open class ManagedObject {
 
   /// Called before an attribute is set.
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
-    // A new object needs no record of what changed, unless it was made without values.
-    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked]
+    // A new object needs no record of what changed, unless it was made without values or is followed.
+    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
     if flags.rawValue & unrecorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
   }
 }
@@ -197,6 +197,7 @@ extension ManagedObject {
   /// Notes that a slot is about to change.
   final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
+    willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     if context.currentUndoManager != nil { context.noteUndo(self, slot) }
@@ -209,8 +210,9 @@ extension ManagedObject {
     mark(scope.plan.slots[slot].isStored ? .updated : .touched, in: context)
   }
 
-  /// Notes that a relationship has changed whose data stand elsewhere.
+  /// Notes that a relationship has changed whose data stand elsewhere. `willChange(_:)` has been called before.
   final func noteTouch(_ slot: Int) {
+    didChange(slot)
     guard let context = scope.context else { return }
     if !flags.contains(.inserted) { requireExtras().changed.insert(slot) }
     mark(.touched, in: context)

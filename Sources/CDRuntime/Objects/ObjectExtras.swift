@@ -17,6 +17,8 @@ final class ObjectExtras {
 
   /// The key of the object that a new one has become at a save, having its unique values.
   var survivor: ObjectKey = 0
+  /// Who follows the object's properties.
+  var observation: ObjectObservation?
 
   func toManyState(_ slot: Int) -> ToManyState? {
     for entry in toMany where entry.slot == slot { return entry.state }

@@ -26,9 +26,14 @@ struct ObjectFlags: OptionSet {
 
   /// An object of a child with values that are unsaved in the parent.
   static let mirrored = ObjectFlags(rawValue: 2048)
+  /// Somebody has read a property of the object, whose class is observable.
+  static let observed = ObjectFlags(rawValue: 4096)
 
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]
   /// What a write has to look at first.
   static let unwritable: ObjectFlags = [.fault, .inaccessible]
+
+  /// Puts others in place of the flags, except for what is no state of the row's.
+  mutating func become(_ flags: ObjectFlags) { self = flags.union(intersection(.observed)) }
 }

@@ -14,6 +14,8 @@ final class ObjectScope {
   unowned(unsafe) var context: ManagedObjectContext?
   /// The UUID of the store that the objects are of, also when the context has gone.
   let storeID: UUID
+  /// What observers know the properties by, by slot; none where the class is not observable.
+  private(set) lazy var observedProperties = plan.observedProperties()
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
     storeID = context?.stores.home(of: plan)?.storeID ?? EmptyValue.uuid

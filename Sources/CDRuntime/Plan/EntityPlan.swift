@@ -25,6 +25,8 @@ final class EntityPlan: Sendable {
   let objectType: (any EntityClass.Type)?
   /// Whether the class is asked at the turns of its objects' lives.
   let hasLifecycle: Bool
+  /// Whether the class's properties can be followed.
+  let isObservable: Bool
   /// What an object without a generated class starts with, by slot.
   let initialValues: [AttributeValue]
   /// Slots whose default is made at each insertion.
@@ -72,6 +74,7 @@ final class EntityPlan: Sendable {
     self.factory = factory
     self.objectType = objectType
     hasLifecycle = objectType is any ManagedObjectLifecycle.Type
+    isObservable = objectType is any ObservableEntityClass.Type
     initialValues = slots.map { slot in
       if case .value(let value)? = slot.attribute?.defaultValue { return value }
       return .null

@@ -1,3 +1,5 @@
+public import Observation
+
 /// The objects of a request, in sections, which follow what is saved and tell what that changes: what a list on a screen
 /// needs.
 ///
@@ -16,7 +18,8 @@
 ///
 /// The results are fetched anew after each save of the context, and each time that it learns of what others have saved:
 /// then they are what the same request gives at that moment. Unsaved changes count when that happens, and whenever
-/// ``update()`` asks for it. A controller belongs to its context's isolation, and keeps the context alive.
+/// ``update()`` asks for it. A controller belongs to its context's isolation, and keeps the context alive. SwiftUI and
+/// `withObservationTracking` follow its results.
 ///
 /// ## Topics
 ///
@@ -48,10 +51,22 @@ public final class FetchedResultsController<Object: ManagedObject> {
   public let sectionKeyPath: String?
   /// The sections in the order of their first objects. There is none without an object, except where there is no
   /// ``sectionKeyPath``: then there is one in any case.
-  public private(set) var sections: [FetchedResultsSection<Object>] = []
+  public var sections: [FetchedResultsSection<Object>] {
+    registrar.access(self, keyPath: \.sections)
+    return current
+  }
   /// Why the last change could not be followed: the results are those from before it. Nil where it was.
-  public private(set) var error: (any Error)?
+  public private(set) var error: (any Error)? {
+    get {
+      registrar.access(self, keyPath: \.error)
+      return failure
+    }
+    set { registrar.withMutation(of: self, keyPath: \.error) { failure = newValue } }
+  }
 
+  private let registrar = ObservationRegistrar()
+  private var current: [FetchedResultsSection<Object>] = []
+  private var failure: (any Error)?
   private var places: [ManagedObjectID: FetchedIndex] = [:]
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
@@ -67,7 +82,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     self.request = request
     self.sectionKeyPath = sectionKeyPath
     self.context = context
-    sections = try fetchSections()
+    current = try fetchSections()
     index()
     context.requireChangeObservers().add(self) { [weak self] changes in self?.follow(changes) }
   }
@@ -91,7 +106,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   /// The place of an object; nil where it is not among the results.
-  public func index(of object: Object) -> FetchedIndex? { places[object.objectID] }
+  public func index(of object: Object) -> FetchedIndex? {
+    registrar.access(self, keyPath: \.sections)
+    return places[object.objectID]
+  }
 
   // MARK: Changes
 
@@ -122,18 +140,34 @@ public final class FetchedResultsController<Object: ManagedObject> {
   @discardableResult
   private func update(_ changes: ObjectChanges) throws -> FetchedResultsDiff {
     let new = try fetchSections()
-    error = nil
-    let diff = FetchedResultsDiff(from: sections.map(\.shape), to: new.map(\.shape)) {
+    if failure != nil { error = nil }
+    let diff = FetchedResultsDiff(from: current.map(\.shape), to: new.map(\.shape)) {
       changes.updated.contains($0) || changes.refreshed.contains($0)
     }
-    sections = new
+    guard !diff.isEmpty else {
+      current = new
+      index()
+      return diff
+    }
+    registrar.willSet(self, keyPath: \.sections)
+    current = new
     index()
-    guard !diff.isEmpty else { return diff }
+    registrar.didSet(self, keyPath: \.sections)
+    if context.isReading { tellAgain() }
     streams.removeAll { stream in
       if case .terminated = stream.yield(diff) { return true }
       return false
     }
     return diff
+  }
+
+  /// Who reads the sections while this change is learnt of is followed once all that they read has been: for them it is
+  /// told when the state that they read has been let go of.
+  private func tellAgain() {
+    context.noteLater { [weak self] in
+      guard let self else { return }
+      registrar.withMutation(of: self, keyPath: \.sections) {}
+    }
   }
 
   // MARK: Fetching
@@ -173,13 +207,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   private func index() {
     places.removeAll(keepingCapacity: true)
-    for (section, objects) in sections.enumerated() {
+    for (section, objects) in current.enumerated() {
       for (item, object) in objects.objects.enumerated() {
         places[object.objectID] = FetchedIndex(section: section, item: item)
       }
     }
   }
 }
+
+extension FetchedResultsController: Observable {}
 
 @available(*, unavailable)
 extension FetchedResultsController: Sendable {}

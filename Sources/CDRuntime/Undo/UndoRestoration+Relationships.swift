@@ -33,6 +33,8 @@ extension UndoRestoration {
   }
 
   private mutating func touch(_ object: ManagedObject, _ slot: Int) {
+    // After the change: what a fact means is known only then.
+    object.willChange(slot)
     object.noteTouch(slot)
     touched[ObjectIdentifier(object)] = object
   }

@@ -20,6 +20,7 @@ struct UndoRestoration {
   mutating func run() -> UndoGroup {
     // Everything is looked at before anything is changed.
     let inverse = noteCurrent()
+    let before = group.entries.map(\.object.exists)
     for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
       bringBack(entry)
     }
@@ -38,7 +39,12 @@ struct UndoRestoration {
     if context.model.hasDerivedSlots { context.deriveForFetch() }
     forgetEqual()
     inverse.close(in: context)
+    for (entry, existed) in zip(group.entries, before) where entry.object.exists != existed {
+      context.noteChange(of: entry.object)
+      context.noteLoose(to: [entry.object.scope.plan.root])
+    }
     if !context.children.isEmpty { context.tellChildren() }
+    context.tellObservers()
     return inverse
   }
 
@@ -82,7 +88,7 @@ struct UndoRestoration {
       extras.toMany.removeAll()
       extras.partners.removeAll()
       // Rows may still lead to it, even where it never had one itself.
-      object.flags = [.tracked, .revived]
+      object.flags.become([.tracked, .revived])
       object.mark(.inserted, in: context)
     } else if object.flags.contains(.deleted), !object.flags.contains(.inaccessible) {
       object.flags.remove(.deleted)
@@ -155,6 +161,7 @@ struct UndoRestoration {
       putReference(key, object, relationship)
     }
     if !attributes.isEmpty { object.setStoredValues(attributes) }
+    for slot in attributes.keys { object.didChange(slot) }
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
   }
 
@@ -166,6 +173,7 @@ struct UndoRestoration {
     if former != key {
       object._willWrite(relationship.slot)
       object._setReference(relationship.slot, key)
+      object.didChange(relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }
       if former != 0 { settle(object, relationship, former) }
     }

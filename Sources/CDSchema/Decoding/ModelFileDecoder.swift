@@ -13,6 +13,7 @@ struct DecodedModelFile {
   var imports: [String] = []
   var access: String?
   var listsKeyPaths = false
+  var isObservable = false
 }
 
 extension DecodingContext {
@@ -23,7 +24,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         root ?? start, of: .model, at: start, noun: "model.yaml",
-        keys: ["id", "current", "imports", "access", "keyPaths"],
+        keys: ["id", "current", "imports", "access", "keyPaths", "observable"],
         hints: [
           "name": "the model's name is the folder's",
           "entities": "entities stand in the files of the versions, such as 1.yaml",
@@ -50,6 +51,7 @@ extension DecodingContext {
       }
     }
     result.listsKeyPaths = reader.bool("keyPaths") ?? false
+    result.isObservable = reader.bool("observable") ?? false
     var seen: Set<String> = []
     for node in reader.list("imports", of: "modules' names") ?? [] {
       guard let name = text(of: node, as: "a module's name") else { continue }

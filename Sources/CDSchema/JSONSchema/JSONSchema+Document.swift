@@ -543,6 +543,10 @@ extension JSONSchema {
             "keyPaths": {
               "description": "Whether generated classes list their key paths, for #Predicate; false if not said.",
               "type": "boolean"
+            },
+            "observable": {
+              "description": "Whether SwiftUI and withObservationTracking follow generated classes; false if not said.",
+              "type": "boolean"
             }
           }
         },

@@ -37,6 +37,9 @@ public struct LoadedModel: Sendable {
   /// model.
   public var listsKeyPaths = false
 
+  /// Whether generated classes are to be observable; as with ``access``, it is no part of the model.
+  public var isObservable = false
+
   /// What `access` in `model.yaml` can be.
   public static let accessLevels = ["internal", "package", "public"]
 

@@ -70,7 +70,8 @@ public enum ModelLoader {
       unprovenModel: mappings.contains(where: \.isBroken) ? nil : unproven,
       lockedVersions: reading.locks.map(\.version).sorted { $0.number < $1.number },
       diagnostics: diagnostics.sorted, files: files, positions: reading.positions,
-      access: reading.head?.access, listsKeyPaths: reading.head?.listsKeyPaths ?? false)
+      access: reading.head?.access, listsKeyPaths: reading.head?.listsKeyPaths ?? false,
+      isObservable: reading.head?.isObservable ?? false)
   }
 
   /// The files that cdgen reads, in order of kind and number; others are reported where they look like a slip.

@@ -52,7 +52,8 @@ struct Generate: ParsableCommand {
       let (loaded, model) = try ModelFolder.load(model)
       let options = Generator.Options(
         access: access ?? loaded.access.flatMap(AccessLevel.init) ?? .internal, perEntity: perEntity,
-        warnsOfUnlockedVersion: !loaded.locksCurrentVersion, keyPaths: loaded.listsKeyPaths)
+        warnsOfUnlockedVersion: !loaded.locksCurrentVersion, keyPaths: loaded.listsKeyPaths,
+        observable: loaded.isObservable)
       let isFolder = perEntity || output.hasSuffix("/") || FileSystem.isFolder(output)
       let result = GeneratedOutput(
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)

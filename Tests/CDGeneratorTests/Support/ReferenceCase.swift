@@ -40,6 +40,7 @@ struct ReferenceCase: CustomTestStringConvertible, Sendable {
     var options = options ?? self.options
     options.warnsOfUnlockedVersion = !loaded.locksCurrentVersion
     options.keyPaths = loaded.listsKeyPaths
+    options.observable = loaded.isObservable
     return try Generator(options: options).generate(model)
   }
 

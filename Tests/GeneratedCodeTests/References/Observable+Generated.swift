@@ -1,0 +1,1 @@
+../../CDGeneratorTests/Cases/Observable/Expected/Observable+Generated.swift
