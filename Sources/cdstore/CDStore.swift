@@ -20,6 +20,7 @@ struct CDStore: ParsableCommand {
       The exit status is 0 if all went well, 1 if there were errors, and 64 if the arguments make no sense.
       """,
     subcommands: [
-      Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self, Convert.self,
+      Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,
+      Convert.self,
     ])
 }

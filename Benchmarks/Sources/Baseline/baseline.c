@@ -1,12 +1,8 @@
 #include "baseline.h"
+#include "store.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct base_store {
-  sqlite3 *db;
-};
 
 #define COLUMNS "t.id, t.title, t.notes, t.priority, t.due, t.done, t.uuid, t.category"
 
@@ -66,18 +62,6 @@ static void append(base_list *list, sqlite3_stmt *statement) {
   todo->category = sqlite3_column_int64(statement, 7);
 }
 
-static int prepare(base_store *store, const char *sql, sqlite3_stmt **statement) {
-  return sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-}
-
-static int begin(base_store *store) { return sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL); }
-
-// Ends the transaction as `code` asks for, and gives the first error.
-static int end(base_store *store, int code) {
-  int ended = sqlite3_exec(store->db, code == SQLITE_OK ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
-  return code == SQLITE_OK ? ended : code;
-}
-
 // Goes through the rows of a statement that is bound.
 static int collect(sqlite3_stmt *statement, base_list *list) {
   int code;
@@ -86,10 +70,19 @@ static int collect(sqlite3_stmt *statement, base_list *list) {
   return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int run(sqlite3_stmt *statement) {
-  int code = sqlite3_step(statement);
-  sqlite3_reset(statement);
-  return code == SQLITE_DONE ? SQLITE_OK : code;
+int base_write(sqlite3_stmt *statement, const base_todo *todo) {
+  sqlite3_bind_int64(statement, 1, todo->id);
+  sqlite3_bind_text(statement, 2, todo->title, (int)strlen(todo->title), SQLITE_STATIC);
+  if (todo->notes)
+    sqlite3_bind_text(statement, 3, todo->notes, (int)strlen(todo->notes), SQLITE_STATIC);
+  else
+    sqlite3_bind_null(statement, 3);
+  sqlite3_bind_int64(statement, 4, todo->priority);
+  sqlite3_bind_double(statement, 5, todo->due);
+  sqlite3_bind_int(statement, 6, todo->done);
+  sqlite3_bind_blob(statement, 7, todo->uuid, 16, SQLITE_STATIC);
+  sqlite3_bind_int64(statement, 8, todo->category);
+  return run(statement);
 }
 
 int base_insert(base_store *store, const base_todo *todos, size_t count, const char *const *categories,
@@ -105,21 +98,7 @@ int base_insert(base_store *store, const base_todo *todos, size_t count, const c
   sqlite3_finalize(statement);
   statement = NULL;
   if (code == SQLITE_OK) code = prepare(store, "INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &statement);
-  for (size_t i = 0; code == SQLITE_OK && i < count; i++) {
-    const base_todo *todo = &todos[i];
-    sqlite3_bind_int64(statement, 1, todo->id);
-    sqlite3_bind_text(statement, 2, todo->title, (int)strlen(todo->title), SQLITE_STATIC);
-    if (todo->notes)
-      sqlite3_bind_text(statement, 3, todo->notes, (int)strlen(todo->notes), SQLITE_STATIC);
-    else
-      sqlite3_bind_null(statement, 3);
-    sqlite3_bind_int64(statement, 4, todo->priority);
-    sqlite3_bind_double(statement, 5, todo->due);
-    sqlite3_bind_int(statement, 6, todo->done);
-    sqlite3_bind_blob(statement, 7, todo->uuid, 16, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 8, todo->category);
-    code = run(statement);
-  }
+  for (size_t i = 0; code == SQLITE_OK && i < count; i++) code = base_write(statement, &todos[i]);
   sqlite3_finalize(statement);
   return end(store, code);
 }
@@ -181,32 +160,6 @@ int base_delete(base_store *store, const int64_t *ids, size_t count) {
   if (code == SQLITE_OK) code = prepare(store, "DELETE FROM todo WHERE id = ?", &statement);
   for (size_t i = 0; code == SQLITE_OK && i < count; i++) {
     sqlite3_bind_int64(statement, 1, ids[i]);
-    code = run(statement);
-  }
-  sqlite3_finalize(statement);
-  return end(store, code);
-}
-
-int base_update_where(base_store *store, int64_t below, int64_t priority) {
-  sqlite3_stmt *statement = NULL;
-  int code = begin(store);
-  if (code == SQLITE_OK)
-    code = prepare(store, "UPDATE todo SET priority = ?, done = 1 WHERE priority < ?", &statement);
-  if (code == SQLITE_OK) {
-    sqlite3_bind_int64(statement, 1, priority);
-    sqlite3_bind_int64(statement, 2, below);
-    code = run(statement);
-  }
-  sqlite3_finalize(statement);
-  return end(store, code);
-}
-
-int base_delete_where(base_store *store, int64_t below) {
-  sqlite3_stmt *statement = NULL;
-  int code = begin(store);
-  if (code == SQLITE_OK) code = prepare(store, "DELETE FROM todo WHERE priority < ?", &statement);
-  if (code == SQLITE_OK) {
-    sqlite3_bind_int64(statement, 1, below);
     code = run(statement);
   }
   sqlite3_finalize(statement);

@@ -40,21 +40,36 @@ public struct BatchInsertRequest<Object: ManagedObject> {
   /// What becomes of a row whose values of a `unique:` list another one has.
   public var uniqueness = BatchUniqueness.refuse
 
-  let makeRows: () -> any BatchRows
+  let rows: BatchRows
 
   /// Rows of dictionaries, a value by the name of each attribute or to-one relationship. What a row does not name has
   /// its default.
   public init<Rows: Sequence>(entityName: String, rows: Rows) where Rows.Element == [String: FetchedValue] {
     self.entityName = entityName
-    makeRows = { DictionaryRows(rows) }
+    self.rows = BatchRows(dictionaries: rows)
   }
 }
 
 extension BatchInsertRequest where Object: EntityClass {
   /// Rows of any kind, with the attributes and to-one relationships that they have values for.
+  // Inlinable, so that the loop over a caller's rows is made for their type.
+  @inlinable
   public init<Rows: Sequence>(_ rows: Rows, columns: [BatchColumn<Object, Rows.Element>]) {
+    self.init(
+      BatchRows(keyPaths: columns.map { $0.keys }) {
+        var iterator = rows.makeIterator()
+        return { row in
+          guard let element = iterator.next() else { return false }
+          row.start()
+          for column in columns { try column.write(element, row) }
+          return true
+        }
+      })
+  }
+
+  @usableFromInline init(_ rows: BatchRows) {
     entityName = Object.entityName
-    makeRows = { ElementRows(rows, columns) }
+    self.rows = rows
   }
 }
 
@@ -75,37 +90,4 @@ public enum BatchUniqueness: Hashable, Sendable {
   case keep
   /// Gives the row that is there the values of the new one's columns.
   case update
-}
-
-/// What a batch insert takes from each of its rows for an attribute or a to-one relationship.
-///
-/// ```swift
-/// let columns: [BatchColumn<Book, (title: String, rank: Int32?, publisher: ManagedObjectID)>] = [
-///   .set(\.title) { $0.title },
-///   .set(\.salesRank) { $0.rank },
-///   .set(\.publisher) { $0.publisher },
-/// ]
-/// ```
-public struct BatchColumn<Object: ManagedObject, Element> {
-  let keys: [String]
-  let value: (Element) -> FetchedValue
-
-  /// An attribute, or a field of a composite.
-  public static func set<Value: AttributeValueConvertible>(
-    _ path: KeyPath<Fields<Object>, Attribute<Value>>, to value: @escaping (Element) -> Value
-  ) -> Self {
-    Self(keys: Fields()[keyPath: path].keys) { .attribute(value($0).attributeValue) }
-  }
-
-  /// A to-one relationship, by the identifier of its object.
-  public static func set<Destination>(
-    _ path: KeyPath<Fields<Object>, ToOne<Destination>>, to id: @escaping (Element) -> ManagedObjectID?
-  ) -> Self {
-    Self(keys: Fields()[keyPath: path].keys) { .object(id($0)) }
-  }
-
-  /// An attribute or a to-one relationship by its name.
-  public static func set(_ key: String, to value: @escaping (Element) -> FetchedValue) -> Self {
-    Self(keys: key.split(separator: ".").map(String.init), value: value)
-  }
 }

@@ -1,6 +1,8 @@
 /// Something of an entity that a batch writes: an attribute, a field of a composite, or a to-one relationship whose
 /// reference stands in the entity's table.
-struct BatchProperty {
+///
+/// A class, for rows of millions ask it, and a struct of so many parts would be copied each time.
+final class BatchProperty {
   enum Kind {
     case attribute(AttributeDescription, CellType)
     case composite(AttributeDescription, [FieldPlan])
@@ -16,6 +18,9 @@ struct BatchProperty {
   /// Whether a value may break a rule.
   let isRuled: Bool
   let isMandatory: Bool
+  /// The type of the values that can be written as they are; nil where there is more to check than whether a number is
+  /// one.
+  let plainCell: CellType?
 
   /// - Throws: ``PropertyError`` for what a batch does not write.
   init(_ keys: [String], of entity: EntityPlan, in model: ModelPlan) throws {
@@ -37,11 +42,13 @@ struct BatchProperty {
       columns = names
       isMandatory = !attribute.isOptional
       isRuled = slot.hasRules(isTyped: true)
+      plainCell = attribute.restrictsValues ? nil : cell
     case (.composite(let attribute, let fields), 1):
       kind = .composite(attribute, fields)
       columns = names
       isMandatory = !attribute.isOptional
       isRuled = true
+      plainCell = nil
     case (.composite(_, let fields), 2):
       guard let place = fields.firstIndex(where: { $0.description.name == keys[1] }) else {
         throw PropertyError.unknownKey(entity: entity.name, key: name)
@@ -50,6 +57,7 @@ struct BatchProperty {
       columns = [names[place]]
       isMandatory = !fields[place].description.isOptional
       isRuled = true
+      plainCell = nil
     case (.relationship(let relationship), 1):
       // Both rows of a pair refer to each other; one row alone cannot say so.
       guard case .reference = relationship.storage, !relationship.isSymmetric else {
@@ -59,6 +67,7 @@ struct BatchProperty {
       columns = names
       isMandatory = !relationship.description.isOptional
       isRuled = false
+      plainCell = nil
     default: throw PropertyError.unknownKey(entity: entity.name, key: name)
     }
   }
@@ -148,5 +157,13 @@ struct BatchProperty {
     _ given: String, _ entity: EntityPlan, _ attribute: AttributeDescription
   ) -> PropertyError {
     .wrongType(entity: entity.name, key: name, expected: attribute.type.schemaName, given: given)
+  }
+}
+
+extension AttributeDescription {
+  /// Whether there are rules on values beyond their type.
+  fileprivate var restrictsValues: Bool {
+    if case .enumeration = type { return true }
+    return minimum != nil || maximum != nil || pattern != nil || minimumLength != nil || maximumLength != nil
   }
 }

@@ -6,11 +6,9 @@ extension BatchRun {
     let run = try fetchRun(request)
     let kinds = entity.kinds.map { model.entities[$0] }
     if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let condition = try self.condition(run) {
-      let keys = try keys(
-        "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition.sql) "
-          + "RETURNING \(Self.keyColumns(of: entity))", condition.bindings, of: entity)
-      noteDeleted(keys)
-      return keys.count
+      return try change(
+        .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition.sql)", condition.bindings
+      )
     }
     let keys = try run.keys()
     try delete(keys)

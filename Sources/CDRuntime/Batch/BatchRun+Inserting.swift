@@ -4,8 +4,7 @@ extension BatchRun {
   /// Inserts rows.
   ///
   /// - Returns: How many were inserted or updated.
-  func insert(_ rows: some BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
-    var rows = rows
+  func insert(_ rows: BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
     let properties: [BatchProperty]
     if let keyPaths = rows.keyPaths {
       properties = try keyPaths.map { try BatchProperty($0, of: entity, in: model) }
@@ -19,12 +18,13 @@ extension BatchRun {
     let statement = try insertStatement(properties, uniqueness)
     let writer = RowWriter()
     let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
-    var row = BatchRowWriter(
+    let row = BatchRowWriter(
       properties, of: entity, in: model, storeIDs: stores, statement.handle, writer)
     let first = try firstKey()
     var key = first
     var replaced: [FetchedKey] = []
-    while try rows.next(&row) {
+    let writeNext = rows.start()
+    while try writeNext(row) {
       if writer.failure != nil { row.noteTooLarge() }
       guard row.mistakes.isEmpty else {
         if row.mistakes.count >= BatchRowWriter.mostMistakes { break }

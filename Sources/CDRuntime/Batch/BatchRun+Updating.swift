@@ -40,31 +40,26 @@ extension BatchRun {
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
       || properties.contains { $0.slot.attribute?.storesExternally == true }
-    let condition = needsKeys ? nil : try self.condition(run)
-    let keys: [FetchedKey]
-    var readers: [FetchedKey] = []
+    if !needsKeys, let condition = try condition(run) {
+      return try writing { try write(properties, given, condition) }
+    }
+    let keys = try run.keys()
+    let rows = RowChoice.list(keys.map(\.key))
+    let readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
     var counted: [(RelationshipPlan, [ObjectKey])] = []
-    if let condition {
-      keys = try writing { try write(properties, given, condition) }
-    } else {
-      keys = try run.keys()
-      let rows = RowChoice.list(keys.map(\.key))
-      readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
-      for relationship in references {
-        if let inverse = inverse(of: relationship) {
-          counted.append((inverse, try self.counted(behind: relationship, rows)))
-        }
-      }
-      try listFiles(properties.map(\.slot), of: entity, rows)
-      if isCalculated {
-        try writing { try write(properties, given, keys) }
-      } else {
-        _ = try writing { try write(properties, given, rows) }
+    for relationship in references {
+      if let inverse = inverse(of: relationship) {
+        counted.append((inverse, try self.counted(behind: relationship, rows)))
       }
     }
-    noteUpdated(keys)
+    try listFiles(properties.map(\.slot), of: entity, rows)
+    if isCalculated {
+      try writing { try write(properties, given, keys) }
+      noteUpdated(keys)
+    } else {
+      _ = try writing { try write(properties, given, rows) }
+    }
     if !references.isEmpty {
-      let rows = RowChoice.list(keys.map(\.key))
       for relationship in references {
         try place(relationship, rows, moved: keys.map(\.key))
         try checkCounts(behind: relationship, rows)
@@ -155,9 +150,11 @@ extension BatchRun {
   }
 
   /// Sets what all rows are given alike, or SQL calculates.
+  ///
+  /// - Returns: How many rows there were.
   private func write(
     _ properties: [BatchProperty], _ given: [Given], _ rows: RowChoice
-  ) throws -> [FetchedKey] {
+  ) throws -> Int {
     var assignments: [String] = []
     var bindings: [AttributeValue] = []
     for (property, given) in zip(properties, given) {
@@ -172,9 +169,10 @@ extension BatchRun {
       }
     }
     assignments.append("_version = (_version + 1) & 4294967295")
-    return try keys(
-      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE \(rows.sql) "
-        + "RETURNING \(Self.keyColumns(of: entity))", bindings + rows.bindings, of: entity)
+    return try change(
+      .update,
+      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE \(rows.sql)",
+      bindings + rows.bindings)
   }
 
   /// Sets what is calculated in memory: all of it before the first row is written.

@@ -14,9 +14,9 @@ final class BatchRun {
   /// The stores that the connection has open.
   let stores: StoreSet
   /// What was changed, by the place of the entity.
-  private(set) var inserted: [Int: [ClosedRange<ObjectKey>]] = [:]
-  private(set) var updated: [Int: [ObjectKey]] = [:]
-  private(set) var deleted: [Int: [ObjectKey]] = [:]
+  private var inserted: [Int: KeyRanges] = [:]
+  private var updated: [Int: KeyRanges] = [:]
+  private var deleted: [Int: KeyRanges] = [:]
   /// One time for the whole batch.
   let now = Date()
   var model: ModelPlan { context.model }
@@ -40,10 +40,12 @@ final class BatchRun {
     guard let home = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(home)
     var count = 0
+    var changes = ObjectChanges()
     do {
       try connection.write {
         count = try body()
-        try writeHistory()
+        changes = allChanges()
+        try writeHistory(of: changes)
       }
     } catch let error as StoreError where error.isReferenceViolation {
       throw BatchError.danglingReferences(entity: entity.name)
@@ -61,15 +63,27 @@ final class BatchRun {
   // MARK: What was changed
 
   func noteInserted(_ keys: ClosedRange<ObjectKey>, of entity: EntityPlan) {
-    inserted[entity.index, default: []].append(keys)
+    inserted[entity.index, default: KeyRanges()].append(keys)
   }
 
-  func noteUpdated(_ keys: [FetchedKey]) {
-    for (entity, keys) in Self.byEntity(keys) { updated[entity, default: []] += keys }
+  func noteUpdated(_ keys: [FetchedKey]) { Self.note(keys, in: &updated) }
+
+  func noteUpdated(_ keys: KeyRanges, of entity: EntityPlan) {
+    for range in keys.ranges { updated[entity.index, default: KeyRanges()].append(range) }
   }
 
-  func noteDeleted(_ keys: [FetchedKey]) {
-    for (entity, keys) in Self.byEntity(keys) { deleted[entity, default: []] += keys }
+  func noteDeleted(_ keys: [FetchedKey]) { Self.note(keys, in: &deleted) }
+
+  func noteDeleted(_ keys: KeyRanges, of entity: EntityPlan) {
+    for range in keys.ranges { deleted[entity.index, default: KeyRanges()].append(range) }
+  }
+
+  private static func note(_ keys: [FetchedKey], in changes: inout [Int: KeyRanges]) {
+    for (entity, keys) in byEntity(keys) {
+      var ranges = changes.removeValue(forKey: entity) ?? KeyRanges()
+      for key in keys { ranges.append(key) }
+      changes[entity] = ranges
+    }
   }
 
   static func byEntity(_ keys: [FetchedKey]) -> [(entity: Int, keys: [ObjectKey])] {
@@ -79,27 +93,25 @@ final class BatchRun {
       .map { ($0.key, $0.value.map(\.key)) }
   }
 
-  private var changes: ObjectChanges {
-    func ids(_ keys: [Int: [ClosedRange<ObjectKey>]]) -> ManagedObjectIDs {
+  private func allChanges() -> ObjectChanges {
+    func ids(_ keys: [Int: KeyRanges]) -> ManagedObjectIDs {
       ManagedObjectIDs(
-        ranges: keys.flatMap { entity, ranges in
+        groups: keys.map { entity, keys in
           let scope = context.scopes[entity]
-          return ranges.map {
-            ManagedObjectIDs.Group(storeID: scope.storeID, entityName: scope.plan.name, keys: $0)
-          }
+          return ManagedObjectIDs.Group(
+            storeID: scope.storeID, entityName: scope.plan.name, keys: keys.ranges)
         })
     }
-    let deleted = ids(self.deleted.mapValues(HistoryText.ranges(of:)))
+    let deleted = ids(self.deleted)
     let inserted = ids(self.inserted)
     return ObjectChanges(
-      inserted: inserted,
-      updated: ids(updated.mapValues(HistoryText.ranges(of:))).subtracting(deleted).subtracting(inserted),
-      deleted: deleted)
+      inserted: inserted, updated: ids(updated).subtracting(deleted).subtracting(inserted), deleted: deleted)
   }
 
-  private func writeHistory() throws {
-    let changes = changes
-    let touched = stores.all.filter { HistoryText.text(changes, of: $0.storeID) != nil }
+  private func writeHistory(of changes: ObjectChanges) throws {
+    let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
+    let changed = Set(groups.map(\.storeID))
+    let touched = stores.all.filter { changed.contains($0.storeID) }
     let mark = touched.count > 1 ? HistoryText.Mark(save: UUID(), stores: touched.map(\.storeID)) : nil
     for store in touched {
       guard let text = HistoryText.text(changes, of: store.storeID, mark) else { continue }
@@ -147,6 +159,30 @@ final class BatchRun {
       if let last { result.append(FetchedKey(key: key, entity: last.place)) }
     }
     return result
+  }
+
+  /// Runs a statement that changes rows of the batch's entity in its table, by an alias `t0`, notes them, and says how
+  /// many they are.
+  func change(
+    _ change: SQLiteConnection.RowChange, _ sql: String, _ bindings: [AttributeValue]
+  ) throws -> Int {
+    if entity.hasEntityColumn {
+      // A key alone does not say which entity a row is of.
+      let keys = try keys(sql + " RETURNING \(Self.keyColumns(of: entity))", bindings, of: entity)
+      switch change {
+      case .update: noteUpdated(keys)
+      case .delete: noteDeleted(keys)
+      }
+      return keys.count
+    }
+    let statement = try connection.statement(sql)
+    statement.bind(bindings)
+    let keys = try connection.keysChanged(by: statement, change, inTable: entity.table)
+    switch change {
+    case .update: noteUpdated(keys, of: entity)
+    case .delete: noteDeleted(keys, of: entity)
+    }
+    return keys.count
   }
 
   /// `_pk`, and `_entity` where the table has several.

@@ -12,7 +12,7 @@ extension ManagedObjectContext {
       throw FetchError.unknownEntity(request.entityName)
     }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(plan.name) }
-    return try runBatch(plan) { try $0.insert(request.makeRows(), request.uniqueness) }
+    return try runBatch(plan) { try $0.insert(request.rows, request.uniqueness) }
   }
 
   /// Sets values of all objects that meet a condition, without an object for each, in one transaction.

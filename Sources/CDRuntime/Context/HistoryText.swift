@@ -123,41 +123,64 @@ enum HistoryText {
     return ranges
   }
 
-  /// Keys in any order, each of them once, as ranges.
-  static func ranges(of keys: [ObjectKey]) -> [ClosedRange<ObjectKey>] {
-    // Most statements give keys in their order.
-    let isSorted = zip(keys, keys.dropFirst()).allSatisfy { $0 <= $1 }
-    return ranges(ofSorted: isSorted ? keys : keys.sorted())
-  }
-
   /// The text for what was changed of a store's objects; nil for nothing.
   static func text(_ changes: ObjectChanges, of storeID: UUID, _ mark: Mark? = nil) -> String? {
-    var entities: [String: [(kind: String, groups: [ManagedObjectIDs.Group])]] = [:]
+    var entities: [String: [(kind: String, keys: [ClosedRange<ObjectKey>])]] = [:]
     for (kind, ids) in [
       ("deleted", changes.deleted), ("inserted", changes.inserted), ("updated", changes.updated),
     ] {
-      let groups = Dictionary(grouping: ids.groups.filter { $0.storeID == storeID }, by: \.entityName)
-      for (entity, groups) in groups { entities[entity, default: []].append((kind, groups)) }
+      for group in ids.groups where group.storeID == storeID {
+        entities[group.entityName, default: []].append((kind, group.keys))
+      }
     }
     guard !entities.isEmpty else { return nil }
-    // There may be a range for every other row of a table: no tree is built of them.
-    var text =
-      "{" + (mark.map { JSONValue.string(Mark.key).canonicalText + ":" + $0.json.canonicalText } ?? "")
+    // There may be a range for every other row of a table: no tree is built of them, and no string of each.
+    var text = Array("{".utf8)
+    if let mark { text += (JSONValue.string(Mark.key).canonicalText + ":" + mark.json.canonicalText).utf8 }
     for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
-      text += (text.utf8.count > 1 ? "," : "") + JSONValue.string(name).canonicalText + ":{"
+      text += ((text.count > 1 ? "," : "") + JSONValue.string(name).canonicalText + ":{").utf8
       for (number, kind) in kinds.enumerated() {
-        text += (number > 0 ? ",\"" : "\"") + kind.kind + "\":["
-        for (place, group) in kind.groups.enumerated() {
-          text += place > 0 ? ",[" : "["
-          text += String(group.keys.lowerBound)
-          text += ","
-          text += String(group.keys.upperBound)
-          text += "]"
-        }
-        text += "]"
+        text += ((number > 0 ? ",\"" : "\"") + kind.kind + "\":[").utf8
+        append(kind.keys, to: &text)
+        text.append(UInt8(ascii: "]"))
       }
-      text += "}"
+      text.append(UInt8(ascii: "}"))
     }
-    return text + "}"
+    text.append(UInt8(ascii: "}"))
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func append(_ ranges: [ClosedRange<ObjectKey>], to text: inout [UInt8]) {
+    // Two numbers of 19 digits at most, written from their ends.
+    let longest = 2 * 20 + 4
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longest) { buffer in
+      func write(_ key: ObjectKey, before place: inout Int) {
+        var rest = key.magnitude
+        repeat {
+          place -= 1
+          buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+          rest /= 10
+        } while rest > 0
+        if key < 0 {
+          place -= 1
+          buffer[place] = UInt8(ascii: "-")
+        }
+      }
+      for (number, range) in ranges.enumerated() {
+        var place = longest - 1
+        buffer[place] = UInt8(ascii: "]")
+        write(range.upperBound, before: &place)
+        place -= 1
+        buffer[place] = UInt8(ascii: ",")
+        write(range.lowerBound, before: &place)
+        place -= 1
+        buffer[place] = UInt8(ascii: "[")
+        if number > 0 {
+          place -= 1
+          buffer[place] = UInt8(ascii: ",")
+        }
+        text.append(contentsOf: UnsafeMutableBufferPointer(rebasing: buffer[place...]))
+      }
+    }
   }
 }

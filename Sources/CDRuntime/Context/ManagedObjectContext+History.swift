@@ -70,9 +70,10 @@ extension ManagedObjectContext {
   private static func changes(_ member: JSONValue.Member, of store: SQLiteStore) -> ObjectChanges {
     func ids(_ kind: String) -> ManagedObjectIDs {
       ManagedObjectIDs(
-        ranges: HistoryText.ranges(member.value[kind]).map {
-          ManagedObjectIDs.Group(storeID: store.storeID, entityName: member.key, keys: $0)
-        })
+        groups: [
+          ManagedObjectIDs.Group(
+            storeID: store.storeID, entityName: member.key, keys: HistoryText.ranges(member.value[kind]))
+        ])
     }
     return ObjectChanges(inserted: ids("inserted"), deleted: ids("deleted"), refreshed: ids("updated"))
   }

@@ -20,13 +20,13 @@ extension ManagedObjectContext {
     for group in changes.updated.groups + changes.refreshed.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
-      merge([group.keys], of: plan.root) { $0.becomeStale() }
+      merge(group.keys, of: plan.root) { $0.becomeStale() }
     }
     for group in changes.deleted.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
       lost.insert(plan.root)
-      merge([group.keys], of: plan.root) { lose($0) }
+      merge(group.keys, of: plan.root) { lose($0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let told = changes.asRefreshed

@@ -82,11 +82,10 @@ extension HistoryReader.Session {
     guard case .object(let entities)? = try? JSONValue(parsing: text) else { return ObjectChanges() }
     func ids(_ kind: String) -> ManagedObjectIDs {
       ManagedObjectIDs(
-        ranges: entities.flatMap { entity -> [ManagedObjectIDs.Group] in
-          guard model.places[entity.key] != nil else { return [] }
-          return HistoryText.ranges(entity.value[kind]).map {
-            ManagedObjectIDs.Group(storeID: store.storeID, entityName: entity.key, keys: $0)
-          }
+        groups: entities.compactMap { entity in
+          guard model.places[entity.key] != nil else { return nil }
+          return ManagedObjectIDs.Group(
+            storeID: store.storeID, entityName: entity.key, keys: HistoryText.ranges(entity.value[kind]))
         })
     }
     return ObjectChanges(inserted: ids("inserted"), updated: ids("updated"), deleted: ids("deleted"))

@@ -14,13 +14,25 @@
 /// if result.changes.deleted.contains(book.objectID) { print("the book is gone") }
 /// ```
 public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
-  /// Neighbouring keys of one entity.
+  /// The keys of one entity's objects in one store.
   struct Group: Hashable, Sendable {
     let storeID: UUID
     let entityName: String
-    var keys: ClosedRange<ObjectKey>
-    /// How many identifiers come before.
-    var start = 0
+    /// In their order, with a gap between two.
+    fileprivate(set) var keys: [ClosedRange<ObjectKey>]
+    /// How many identifiers come before each range.
+    fileprivate var starts: [Int] = []
+
+    /// - Parameter keys: Ranges in any order, which may touch or overlap.
+    init(storeID: UUID, entityName: String, keys: [ClosedRange<ObjectKey>]) {
+      self.storeID = storeID
+      self.entityName = entityName
+      self.keys = KeyRanges.normalized(keys)
+    }
+
+    fileprivate func isOfOne(_ other: Group) -> Bool {
+      storeID == other.storeID && entityName == other.entityName
+    }
   }
 
   private(set) var groups: [Group] = []
@@ -33,41 +45,67 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   /// Some identifiers.
   public init(_ ids: some Sequence<ManagedObjectID>) {
+    var found: [(first: ManagedObjectID, keys: KeyRanges)] = []
+    var last = 0
+    for id in ids {
+      if last >= found.count || !Self.isOfOne(found[last].first, id) {
+        last = found.firstIndex { Self.isOfOne($0.first, id) } ?? found.count
+        if last == found.count { found.append((id, KeyRanges())) }
+      }
+      found[last].keys.append(id.key)
+    }
     self.init(
-      ranges: ids.map { Group(storeID: $0.storeID, entityName: $0.entityName, keys: $0.key...$0.key) })
+      groups: found.map {
+        Group(storeID: $0.first.storeID, entityName: $0.first.entityName, keys: $0.keys.ranges)
+      })
   }
 
-  /// Ranges in any order, which may touch or overlap. What a file says may be of any length: what no index reaches is
-  /// left out.
-  init(ranges: [Group]) {
-    guard !ranges.isEmpty else { return }
-    for next in ranges.sorted(by: Self.precedes) {
-      if let last = groups.last, last.storeID == next.storeID, last.entityName == next.entityName,
-        next.keys.lowerBound <= last.keys.upperBound || next.keys.lowerBound - 1 == last.keys.upperBound
-      {
-        let upper = Swift.max(last.keys.upperBound, next.keys.upperBound)
-        groups[groups.count - 1].keys = last.keys.lowerBound...upper
+  private static func isOfOne(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
+    left.entityName == right.entityName && left.storeID == right.storeID
+  }
+
+  /// Groups in any order, several of which may be of one entity. What a file says may be of any length: what no index
+  /// reaches is left out.
+  init(groups: [Group]) {
+    for next in groups.sorted(by: Self.precedes) where !next.keys.isEmpty {
+      if let last = self.groups.last, last.isOfOne(next) {
+        self.groups[self.groups.count - 1] = Group(
+          storeID: next.storeID, entityName: next.entityName, keys: last.keys + next.keys)
       } else {
-        groups.append(next)
+        self.groups.append(next)
       }
     }
-    for place in groups.indices {
-      groups[place].start = count
-      let (length, isTooLong) = groups[place].keys.upperBound
-        .subtractingReportingOverflow(groups[place].keys.lowerBound)
-      let (end, isBeyond) = count.addingReportingOverflow(Int(length))
-      guard !isTooLong, !isBeyond, end < Int.max else {
-        groups.removeSubrange(place...)
+    for place in self.groups.indices {
+      guard reachesEnd(ofGroup: place) else {
+        self.groups.removeSubrange((self.groups[place].keys.isEmpty ? place : place + 1)...)
         return
       }
+    }
+  }
+
+  /// Counts the identifiers of a group.
+  ///
+  /// - Returns: Whether an index reaches them all; the others have been taken away.
+  private mutating func reachesEnd(ofGroup place: Int) -> Bool {
+    var starts: [Int] = []
+    starts.reserveCapacity(groups[place].keys.count)
+    defer { groups[place].starts = starts }
+    for keys in groups[place].keys {
+      let (length, isTooLong) = keys.upperBound.subtractingReportingOverflow(keys.lowerBound)
+      let (end, isBeyond) = count.addingReportingOverflow(Int(length))
+      guard !isTooLong, !isBeyond, end < Int.max else {
+        groups[place].keys.removeSubrange(starts.count...)
+        return false
+      }
+      starts.append(count)
       count = end + 1
     }
+    return true
   }
 
   private static func precedes(_ left: Group, _ right: Group) -> Bool {
     if left.storeID != right.storeID { return left.storeID.uuidString < right.storeID.uuidString }
-    if left.entityName != right.entityName { return left.entityName < right.entityName }
-    return left.keys.lowerBound < right.keys.lowerBound
+    return left.entityName < right.entityName
   }
 
   /// 0.
@@ -78,82 +116,60 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// The identifier at a place.
   public subscript(position: Int) -> ManagedObjectID {
     precondition(position >= 0 && position < count, "no identifier at \(position)")
-    var low = 0
-    var high = groups.count - 1
-    while low < high {
-      let middle = (low + high + 1) / 2
-      if groups[middle].start <= position { low = middle } else { high = middle - 1 }
-    }
-    let group = groups[low]
+    let group = groups[Self.last(of: groups.count) { groups[$0].starts[0] <= position }]
+    let place = Self.last(of: group.keys.count) { group.starts[$0] <= position }
     return ManagedObjectID(
       storeID: group.storeID, entityName: group.entityName,
-      key: group.keys.lowerBound + ObjectKey(position - group.start))
+      key: group.keys[place].lowerBound + ObjectKey(position - group.starts[place]))
+  }
+
+  /// The last place of which something is true that is true of the first and, up to it, of all.
+  private static func last(of count: Int, _ isTrue: (Int) -> Bool) -> Int {
+    var low = 0
+    var high = count - 1
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if isTrue(middle) { low = middle } else { high = middle - 1 }
+    }
+    return low
   }
 
   /// Whether an identifier is one of them.
   public func contains(_ id: ManagedObjectID) -> Bool {
-    let wanted = Group(storeID: id.storeID, entityName: id.entityName, keys: id.key...id.key)
-    var low = 0
-    var high = groups.count
-    while low < high {
-      let middle = (low + high) / 2
-      if Self.precedes(wanted, groups[middle]) { high = middle } else { low = middle + 1 }
-    }
-    guard low > 0 else { return false }
-    let group = groups[low - 1]
-    return group.storeID == id.storeID && group.entityName == id.entityName && group.keys.contains(id.key)
+    guard let group = groups.first(where: { $0.storeID == id.storeID && $0.entityName == id.entityName })
+    else { return false }
+    return group.keys[Self.last(of: group.keys.count) { group.keys[$0].lowerBound <= id.key }].contains(
+      id.key)
   }
 
   /// These and others.
   public func union(_ other: ManagedObjectIDs) -> ManagedObjectIDs {
     if other.isEmpty { return self }
-    return isEmpty ? other : ManagedObjectIDs(ranges: groups + other.groups)
+    return isEmpty ? other : ManagedObjectIDs(groups: groups + other.groups)
   }
 
   /// These without others.
   public func subtracting(_ other: ManagedObjectIDs) -> ManagedObjectIDs {
     if other.isEmpty || isEmpty { return self }
-    var left: [Group] = []
-    var place = 0
-    for group in groups {
-      var rest: ClosedRange<ObjectKey>? = group.keys
-      func isBefore(_ taken: Group) -> Bool {
-        if taken.storeID == group.storeID, taken.entityName == group.entityName {
-          return taken.keys.upperBound < group.keys.lowerBound
-        }
-        return Self.precedes(taken, group)
-      }
-      while place < other.groups.count, isBefore(other.groups[place]) { place += 1 }
-      var next = place
-      while let keys = rest, next < other.groups.count {
-        let taken = other.groups[next]
-        guard taken.storeID == group.storeID, taken.entityName == group.entityName,
-          taken.keys.lowerBound <= keys.upperBound
-        else { break }
-        if keys.lowerBound < taken.keys.lowerBound {
-          left.append(
-            Group(
-              storeID: group.storeID, entityName: group.entityName,
-              keys: keys.lowerBound...taken.keys.lowerBound - 1))
-        }
-        rest = taken.keys.upperBound < keys.upperBound ? taken.keys.upperBound + 1...keys.upperBound : nil
-        next += 1
-      }
-      if let rest {
-        left.append(Group(storeID: group.storeID, entityName: group.entityName, keys: rest))
-      }
-    }
-    return ManagedObjectIDs(ranges: left)
+    return ManagedObjectIDs(
+      groups: groups.map { group in
+        guard let taken = other.groups.first(where: group.isOfOne) else { return group }
+        return Group(
+          storeID: group.storeID, entityName: group.entityName,
+          keys: KeyRanges.subtracting(taken.keys, from: group.keys))
+      })
   }
 }
 
 extension ManagedObjectIDs: CustomStringConvertible {
   /// The entities and their keys, without the stores.
   public var description: String {
-    let texts = groups.map { group in
-      group.keys.count == 1
-        ? "\(group.entityName)/p\(group.keys.lowerBound)"
-        : "\(group.entityName)/p\(group.keys.lowerBound)…p\(group.keys.upperBound)"
+    let texts = groups.flatMap { group in
+      group.keys.map { keys in
+        keys.lowerBound == keys.upperBound
+          ? "\(group.entityName)/p\(keys.lowerBound)"
+          : "\(group.entityName)/p\(keys.lowerBound)…p\(keys.upperBound)"
+      }
     }
     return "[\(texts.joined(separator: ", "))]"
   }

@@ -1,6 +1,10 @@
-import CDRuntime
+@_spi(Generated) import CDRuntime
 import Foundation
 import Testing
+
+extension Fields where Root == Book {
+  fileprivate var added: Attribute<Date> { Attribute("added") }
+}
 
 /// Rows that are inserted without objects are what objects would have been.
 @Suite struct BatchInsertTests {
@@ -85,6 +89,31 @@ import Testing
     #expect(throws: BatchError.self) {
       try context.execute(BatchInsertRequest<Book>(["a"], columns: [.set(\.title) { $0 }]))
     }
+  }
+
+  @Test func aDateThatIsNoneIsRefusedAndAMissingValueToo() throws {
+    let id = author.objectID
+    func reasons(_ added: BatchColumn<Book, Date?>) throws -> [Int?: ValidationError.Reason] {
+      let request = BatchInsertRequest<Book>(
+        [Date(), Date(timeIntervalSinceReferenceDate: .nan), nil],
+        columns: [
+          .set("title") { _ in "A" }, .set("isbn") { _ in .value(UUID().uuidString) },
+          .set("author") { _ in .object(id) }, .set("uuid") { _ in .value(UUID()) }, added,
+        ])
+      do {
+        try context.execute(request)
+        return [:]
+      } catch BatchError.invalid(let found) {
+        return Dictionary(found.map { ($0.row, $0.reason) }) { first, _ in first }
+      }
+    }
+    let byName = BatchColumn<Book, Date?>.set("added") { .attribute($0.map(AttributeValue.date) ?? .null) }
+    #expect(try reasons(byName) == [1: .notANumber, 2: .missingValue])
+    let typed = BatchColumn<Book, Date?>.set(\.added) {
+      $0 ?? Date(timeIntervalSinceReferenceDate: .infinity)
+    }
+    #expect(try reasons(typed) == [1: .notANumber, 2: .notANumber])
+    #expect(try Book.count(in: context) == 0)
   }
 
   @Test func aRowWithTakenUniqueValuesIsRefusedKeptOrUpdatesTheOther() throws {

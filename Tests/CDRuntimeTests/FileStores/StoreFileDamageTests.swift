@@ -220,6 +220,34 @@ import Testing
     withExtendedLifetime(context) {}
   }
 
+  @Test func theXMLIsTheSameWhereverItsPartsAreCut() throws {
+    defer { removeFiles() }
+    let whole = String(decoding: try make(.xml), as: UTF8.self)
+    // The file is read in parts of this size. Space moves every byte of a row's beginning to the end of one.
+    let part = 1 << 18
+    let row = try #require(whole.range(of: "<object "))
+    let start = whole.utf8.distance(from: whole.startIndex, to: row.lowerBound)
+    for shift in 0..<40 {
+      let space = String(repeating: " ", count: part - start - shift * 3)
+      #expect(try text { $0.replacing("<metadata>", with: space + "<metadata>") } == nil, "\(shift)")
+      let context = ManagedObjectContext(
+        try PersistentStoreCoordinator(for: LibraryModel.self, at: .xml(url)))
+      #expect(try Book.objects(in: context).map(\.title) == ["Walden"], "\(shift)")
+      withExtendedLifetime(context) {}
+    }
+  }
+
+  @Test func bytesThatAreNoTextAreRefused() throws {
+    defer { removeFiles() }
+    let whole = try make(.xml)
+    for text in [">Walden<", "name=\"title\"", "<value ", "version=\"1\""] {
+      var bytes = whole
+      let place = try #require(bytes.range(of: Data(text.utf8)))
+      bytes[place.lowerBound + text.utf8.count / 2] = 0xFF
+      #expect(try reason(bytes, .xml) == .encoding, "\(text)")
+    }
+  }
+
   @Test func aHugeFileIsRefusedWithoutBeingKept() throws {
     defer { removeFiles() }
     let whole = try make(.xml)

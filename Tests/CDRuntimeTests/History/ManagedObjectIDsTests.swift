@@ -32,11 +32,20 @@ import Testing
 
   @Test func rangesOfAnyLengthAreNoTrap() {
     let group = { (keys: ClosedRange<Int64>, name: String) in
-      ManagedObjectIDs.Group(storeID: Self.stores[0], entityName: name, keys: keys)
+      ManagedObjectIDs.Group(storeID: Self.stores[0], entityName: name, keys: [keys])
     }
-    let ids = ManagedObjectIDs(ranges: [group(1...2, "A"), group(1...(.max), "B"), group(5...(.max), "C")])
+    let ids = ManagedObjectIDs(groups: [group(1...2, "A"), group(1...(.max), "B"), group(5...(.max), "C")])
     #expect(ids.count >= 2 && ids.first?.key == 1)
     #expect(ids.count <= Int.max && ids.contains(ids[1]))
+  }
+
+  @Test func rangesInAnyOrderBecomeOnesThatDoNotTouch() {
+    func group(_ keys: [ClosedRange<Int64>]) -> ManagedObjectIDs.Group {
+      ManagedObjectIDs.Group(storeID: Self.stores[0], entityName: "A", keys: keys)
+    }
+    let ids = ManagedObjectIDs(groups: [group([5...9, 1...2]), group([3...3, 8...12, 20...20]), group([])])
+    #expect(ids.groups.map(\.keys) == [[1...3, 5...12, 20...20]])
+    #expect(ids.map(\.key) == Array(1...3) + Array(5...12) + [20])
   }
 
   @Test func laterChangesAreJoinedToEarlierOnes() {

@@ -40,9 +40,6 @@ int base_by_id(base_store *store, const int64_t *ids, size_t count, base_list *r
 int base_by_title(base_store *store, const char *const *titles, size_t count, base_list *result);
 int base_update(base_store *store, const int64_t *ids, size_t count, int64_t priority);
 int base_delete(base_store *store, const int64_t *ids, size_t count);
-/// The same for all of a priority below one, by one statement.
-int base_update_where(base_store *store, int64_t below, int64_t priority);
-int base_delete_where(base_store *store, int64_t below);
 /// The sum of the lengths of the categories' names of the first todos, fetched with the todos.
 int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_t *sum);
 /// The same for todos that were fetched before: one lookup each.
@@ -53,6 +50,29 @@ int base_to_many(base_store *store, size_t category_count, base_list *result);
 void base_free(base_list *list);
 /// A number that depends on every value of a list.
 int64_t base_checksum(const base_list *list);
+
+/// Keys of rows, neighbours as one range.
+typedef struct {
+  int64_t first;
+  int64_t last;
+} base_range;
+
+typedef struct {
+  base_range *ranges;
+  size_t count;
+  size_t capacity;
+} base_keys;
+
+/// Makes room for versions and for a history, and has SQLite check references, as the batches below need it.
+int base_track(base_store *store);
+/// As `base_insert`, each kind of rows a transaction with an entry in the history.
+int base_batch_insert(base_store *store, const base_todo *todos, size_t count, const char *const *categories,
+                      size_t category_count);
+/// These change all of a priority below one by one statement, raise versions, write an entry in the history, and give
+/// the keys.
+int base_batch_update(base_store *store, int64_t below, int64_t priority, base_keys *keys);
+int base_batch_delete(base_store *store, int64_t below, base_keys *keys);
+void base_free_keys(base_keys *keys);
 
 /// Runs statements on a file.
 int base_execute(const char *path, const char *sql);

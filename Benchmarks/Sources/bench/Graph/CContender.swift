@@ -8,6 +8,7 @@ final class CContender: GraphContender {
   private let store: OpaquePointer
   private let data: GraphData
   private var list = base_list()
+  private var keys = base_keys()
   private var sum: Int64 = 0
 
   init(path: String, data: GraphData) throws {
@@ -18,6 +19,7 @@ final class CContender: GraphContender {
 
   deinit {
     base_free(&list)
+    base_free_keys(&keys)
     base_close(store)
   }
 
@@ -25,6 +27,9 @@ final class CContender: GraphContender {
     switch task {
     case .free: try run(.fetch)
     case .toOneMemory: try check(base_fetch(store, -1, &list))
+    // A batch keeps what our own keeps: versions, a history, the keys of what has changed, references that lead
+    // somewhere.
+    case .batchInsert, .batchUpdate, .batchDelete: try check(base_track(store))
     default: break
     }
   }
@@ -32,9 +37,13 @@ final class CContender: GraphContender {
   func run(_ task: GraphTask) throws {
     let half = data.swift.half
     switch task {
-    case .insert, .batchInsert:
+    case .insert:
       try check(
         base_insert(
+          store, data.c.todos.baseAddress, data.c.todos.count, data.c.categories, data.c.categories.count))
+    case .batchInsert:
+      try check(
+        base_batch_insert(
           store, data.c.todos.baseAddress, data.c.todos.count, data.c.categories, data.c.categories.count))
     case .fetch, .refetch: try check(base_fetch(store, -1, &list))
     case .free: base_free(&list)
@@ -46,8 +55,8 @@ final class CContender: GraphContender {
     case .toOneMemory: try check(base_to_one(store, list.items, half.count, &sum))
     case .toMany: try check(base_to_many(store, data.swift.categories.count, &list))
     case .delete: try check(base_delete(store, half, half.count))
-    case .batchUpdate: try check(base_update_where(store, 5, 77))
-    case .batchDelete: try check(base_delete_where(store, 5))
+    case .batchUpdate: try check(base_batch_update(store, 5, 77, &keys))
+    case .batchDelete: try check(base_batch_delete(store, 5, &keys))
     }
   }
 

@@ -28,9 +28,11 @@ enum GraphTask: String, CaseIterable {
     case .toOneMemory: "Reads the names of the categories of 100,000 todos that are in memory."
     case .toMany: "Reads the todos of 1,000 categories."
     case .delete: "Deletes 100,000 todos and saves."
-    case .batchInsert: "Inserts 200,000 todos and 1,000 categories without objects."
-    case .batchUpdate: "Changes two values of the todos that meet a condition, about half, by one request."
-    case .batchDelete: "Deletes the todos that meet a condition, about half, by one request."
+    case .batchInsert:
+      "Inserts 200,000 todos and 1,000 categories without objects. C keeps versions and a history too."
+    case .batchUpdate:
+      "Changes two values of the todos that meet a condition, about half, by one request. C does as above."
+    case .batchDelete: "Deletes the todos that meet a condition, about half, by one request. C does as above."
     }
   }
 

@@ -44,8 +44,16 @@ public final class StoreBuilder {
   private var rows: StoreRows?
   private var schema: SQLiteSchema?
   private var model: ModelPlan?
-  private var statements: [SQLiteStatement?] = []
+  private var prepared: [Prepared?] = []
   private var nextSave: Int64 = 0
+
+  /// What a row of a table is written by.
+  private struct Prepared {
+    let statement: SQLiteStatement
+    let table: StoreTable
+    let kind: StoreTable.Kind
+    let types: [StoreColumn.ValueType]
+  }
 
   /// - Parameters:
   ///   - connection: An empty database.
@@ -94,7 +102,7 @@ public final class StoreBuilder {
     self.rows = rows
     self.schema = schema
     self.model = model
-    statements = [SQLiteStatement?](repeating: nil, count: rows.parts.count)
+    prepared = [Prepared?](repeating: nil, count: rows.parts.count)
     return rows.tables
   }
 
@@ -159,39 +167,42 @@ public final class StoreBuilder {
   ///
   /// - Throws: ``StoreFormatError`` where the values are not those of the columns, or the row is there already.
   public func add(_ row: [StoreValue], to table: StoreTable) throws {
-    guard let rows, statements.indices.contains(table.place) else {
-      throw StoreFormatError(.syntax("a row comes before the metadata"))
-    }
-    let part = rows.parts[table.place]
-    guard row.count == part.table.columns.count else {
+    let part = try prepare(table)
+    guard row.count == part.types.count else {
       throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
     }
-    if try part.table.kind == .keys && isNextSave(row) { return }
-    let statement: SQLiteStatement
-    if let prepared = statements[table.place] {
-      statement = prepared
-    } else {
-      statement = try connection.makeStatement(part.insert)
-      statements[table.place] = statement
-    }
-    var parameter: Int32 = 0
-    for (column, value) in zip(part.table.columns, row) {
-      parameter += 1
-      guard let fitted = Self.fitted(value, column.type) else {
+    if try part.kind == .keys && isNextSave(row) { return }
+    for place in row.indices {
+      guard let fitted = Self.fitted(row[place], part.types[place]) else {
         throw StoreFormatError(
-          .invalidValue(entity: table.name, property: column.name, key: Self.key(row, part.table)))
+          .invalidValue(
+            entity: table.name, property: part.table.columns[place].name, key: Self.key(row, part.kind)))
       }
-      statement.bind(column.type == .externalData ? try placed(fitted) : fitted, at: parameter)
+      part.statement.bind(
+        part.types[place] == .externalData ? try placed(fitted) : fitted, at: Int32(place + 1))
     }
-    switch part.table.kind {
+    switch part.kind {
     case .objects: try checkSystemValues(row, table)
     case .keys, .pairs, .history:
       // An identifier that is null would be given a number.
       if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
     }
     do {
-      try statement.run()
+      try part.statement.run()
     } catch let error as StoreError { throw Self.formatError(error, row, part.table) }
+  }
+
+  private func prepare(_ table: StoreTable) throws -> Prepared {
+    guard let rows, prepared.indices.contains(table.place) else {
+      throw StoreFormatError(.syntax("a row comes before the metadata"))
+    }
+    if let part = prepared[table.place] { return part }
+    let part = rows.parts[table.place]
+    let new = Prepared(
+      statement: try connection.makeStatement(part.insert), table: part.table, kind: part.table.kind,
+      types: part.table.columns.map(\.type))
+    prepared[table.place] = new
+    return new
   }
 
   private func isNextSave(_ row: [StoreValue]) throws -> Bool {
@@ -242,8 +253,8 @@ public final class StoreBuilder {
     return .text(name)
   }
 
-  private static func key(_ row: [StoreValue], _ table: StoreTable) -> Int64? {
-    if case .integer(let key)? = row.first, table.kind == .objects { key } else { nil }
+  private static func key(_ row: [StoreValue], _ kind: StoreTable.Kind) -> Int64? {
+    if case .integer(let key)? = row.first, kind == .objects { key } else { nil }
   }
 
   private static func formatError(_ error: StoreError, _ row: [StoreValue], _ table: StoreTable) -> any Error
@@ -251,7 +262,7 @@ public final class StoreBuilder {
     guard case .sqlite(_, let code, let message, _) = error, code & 0xFF == SQLITE_CONSTRAINT else {
       return error
     }
-    let key = key(row, table)
+    let key = key(row, table.kind)
     if error.isUniquenessViolation || code == SQLITE_CONSTRAINT | (10 << 8) {
       return StoreFormatError(.duplicateKey(entity: table.name, key: key))
     }
@@ -266,7 +277,7 @@ public final class StoreBuilder {
   /// Makes the indexes, checks the references, and commits.
   func finish() throws {
     guard let rows, let schema, let model else { throw StoreFormatError(.truncated) }
-    statements.removeAll()
+    prepared.removeAll()
     for index in schema.indexes {
       do {
         try connection.execute(index.sql)

@@ -18,9 +18,14 @@ enum XMLDate {
 
   /// The seconds of a text; nil for any other text.
   static func seconds(_ text: String) -> Double? {
-    let bytes = Array(text.utf8)
+    var text = text
+    return text.withUTF8(seconds)
+  }
+
+  /// The seconds of a text's bytes.
+  static func seconds(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T") else {
-      return Double(text)
+      return Double(String(decoding: bytes, as: UTF8.self))
     }
     func number(_ range: Range<Int>) -> Int64? {
       var result: Int64 = 0

@@ -1,15 +1,50 @@
 /// Reads the part of XML 1.0 that a store is written in, a tag or a text at a time: elements, attributes, text,
 /// CDATA, comments and processing instructions. Document types, and entities beyond XML's own five, are refused, so
 /// that nothing is ever expanded or read from elsewhere.
-final class XMLScanner {
+///
+/// Names and values stay bytes, for most of them are compared or are no text in the end. It is a struct so that its bytes
+/// are reached without a check of exclusive access each.
+struct XMLScanner {
+  /// The tag that was read last.
   struct Tag {
-    var name = ""
-    var attributes: [(name: String, value: String)] = []
-    var isEnd = false
+    /// The name, and behind it the names and values of the attributes.
+    fileprivate(set) var bytes: [UInt8] = []
+    fileprivate var nameEnd = 0
+    fileprivate(set) var attributes: [(name: Range<Int>, value: Range<Int>)] = []
+    fileprivate(set) var isEnd = false
     /// Whether it stands for an end tag too.
-    var isEmpty = false
+    fileprivate(set) var isEmpty = false
 
-    subscript(name: String) -> String? { attributes.first { $0.name == name }?.value }
+    var name: String { string(0..<nameEnd) }
+
+    func isNamed(_ name: StaticString) -> Bool {
+      has(0..<nameEnd, UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    }
+
+    func isNamed(_ name: [UInt8]) -> Bool { name.withUnsafeBytes { has(0..<nameEnd, $0) } }
+
+    /// Whether some of the bytes are those of a name.
+    func has(_ range: Range<Int>, _ name: [UInt8]) -> Bool { name.withUnsafeBytes { has(range, $0) } }
+
+    @inline(__always) private func has(_ range: Range<Int>, _ name: UnsafeRawBufferPointer) -> Bool {
+      guard range.count == name.count else { return false }
+      return bytes.withUnsafeBytes { bytes in
+        for place in 0..<name.count where bytes[range.lowerBound + place] != name[place] { return false }
+        return true
+      }
+    }
+
+    /// The bytes as text, which they have been found to be.
+    func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    /// The value of an attribute.
+    func value(_ name: StaticString) -> Range<Int>? {
+      let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+      for attribute in attributes where has(attribute.name, name) { return attribute.value }
+      return nil
+    }
+
+    subscript(name: StaticString) -> String? { value(name).map(string) }
   }
 
   private static let chunk = 1 << 18
@@ -22,8 +57,11 @@ final class XMLScanner {
   private var place = 0
   /// What a text is collected in.
   private var scratch: [UInt8] = []
-  /// The tag that was read last.
+  /// The name of the element whose text is read.
+  private var element: [UInt8] = []
   private(set) var tag = Tag()
+  /// All bytes of the tag, one upon another: where none has the highest bit, the tag is ASCII.
+  private var bits: UInt8 = 0
   /// The line that is being read, from 1.
   private(set) var line = 1
 
@@ -32,19 +70,23 @@ final class XMLScanner {
   // MARK: Bytes
 
   /// Whether there is another byte, which is in the buffer then.
-  @inline(__always) private func fill() throws -> Bool {
+  @inline(__always) private mutating func fill() throws -> Bool {
     if place < buffer.count { return true }
+    return try refill()
+  }
+
+  @inline(never) private mutating func refill() throws -> Bool {
     try input.read(upToCount: Self.chunk, into: &buffer)
     place = 0
     return !buffer.isEmpty
   }
 
-  @inline(__always) private func peek() throws -> UInt8 {
+  @inline(__always) private mutating func peek() throws -> UInt8 {
     guard try fill() else { throw StoreFormatError(.truncated) }
     return buffer[place]
   }
 
-  @inline(__always) private func next() throws -> UInt8 {
+  @inline(__always) private mutating func next() throws -> UInt8 {
     let byte = try peek()
     place += 1
     if byte == UInt8(ascii: "\n") { line += 1 }
@@ -55,11 +97,11 @@ final class XMLScanner {
     byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 
-  private func skipSpace() throws {
+  private mutating func skipSpace() throws {
     while try fill(), Self.isSpace(buffer[place]) { _ = try next() }
   }
 
-  private func expect(_ text: StaticString) throws {
+  private mutating func expect(_ text: StaticString) throws {
     for byte in UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount) {
       guard try next() == byte else { throw StoreFormatError(.syntax("'\(text)' was expected")) }
     }
@@ -68,7 +110,7 @@ final class XMLScanner {
   // MARK: The beginning and the end
 
   /// Reads the declaration, if there is one.
-  func begin() throws {
+  mutating func begin() throws {
     guard try fill() else { throw StoreFormatError(.truncated) }
     switch (buffer[0], buffer.count > 1 ? buffer[1] : UInt8(ascii: "<")) {
     case (0xFE, 0xFF), (0xFF, 0xFE), (0x00, _), (_, 0x00): throw StoreFormatError(.encoding)
@@ -80,14 +122,16 @@ final class XMLScanner {
       return
     }
     place += 5
+    startTag()
     try readAttributes()
+    try checkText()
     try expect("?>")
     guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not of XML 1.0")) }
     if let encoding = tag["encoding"], encoding.lowercased() != "utf-8" { throw StoreFormatError(.encoding) }
   }
 
   /// Makes sure that nothing but space and comments follows.
-  func finish() throws {
+  mutating func finish() throws {
     while true {
       try skipSpace()
       guard try fill() else { return }
@@ -99,7 +143,7 @@ final class XMLScanner {
   // MARK: Tags
 
   /// Reads the next tag, with nothing but space and comments before it.
-  func nextTag() throws {
+  mutating func nextTag() throws {
     while true {
       try skipSpace()
       guard try next() == UInt8(ascii: "<") else {
@@ -110,7 +154,7 @@ final class XMLScanner {
   }
 
   /// Reads over a comment or a processing instruction whose `<` has been read.
-  private func skipsMarkup() throws -> Bool {
+  private mutating func skipsMarkup() throws -> Bool {
     switch try peek() {
     case UInt8(ascii: "?"):
       try skip(past: "?>")
@@ -128,7 +172,7 @@ final class XMLScanner {
     }
   }
 
-  private func skip(past end: StaticString) throws {
+  private mutating func skip(past end: StaticString) throws {
     let end = Array(UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
     var last: [UInt8] = []
     while last != end {
@@ -137,21 +181,37 @@ final class XMLScanner {
     }
   }
 
+  private mutating func startTag() {
+    tag.bytes.removeAll(keepingCapacity: true)
+    tag.attributes.removeAll(keepingCapacity: true)
+    tag.nameEnd = 0
+    bits = 0
+  }
+
   /// Reads a tag whose `<` has been read.
-  private func readTag() throws {
+  private mutating func readTag() throws {
+    startTag()
     tag.isEnd = try peek() == UInt8(ascii: "/")
-    if tag.isEnd { _ = try next() }
-    tag.name = try name()
+    if tag.isEnd { place += 1 }
+    tag.nameEnd = try name().upperBound
     try readAttributes()
     tag.isEmpty = try peek() == UInt8(ascii: "/")
-    if tag.isEmpty { _ = try next() }
+    if tag.isEmpty { place += 1 }
     guard try next() == UInt8(ascii: ">"), !(tag.isEnd && (tag.isEmpty || !tag.attributes.isEmpty)) else {
       throw StoreFormatError(.syntax("a tag that does not end"))
     }
+    try checkText()
   }
 
-  private func readAttributes() throws {
-    tag.attributes.removeAll(keepingCapacity: true)
+  /// Makes sure that the tag's bytes are text.
+  private func checkText() throws {
+    guard bits >= 0x80 else { return }
+    guard Self.isText(tag.bytes) else { throw StoreFormatError(.encoding) }
+  }
+
+  private static func isText(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBufferPointer(XMLValue.text) != nil }
+
+  private mutating func readAttributes() throws {
     while true {
       let hasSpace = Self.isSpace(try peek())
       try skipSpace()
@@ -166,82 +226,110 @@ final class XMLScanner {
       try skipSpace()
       try expect("=")
       try skipSpace()
-      guard !tag.attributes.contains(where: { $0.name == name }) else {
-        throw StoreFormatError(.syntax("the attribute '\(name)' is there twice"))
+      for attribute in tag.attributes where tag.bytes[attribute.name] == tag.bytes[name] {
+        try checkText()
+        throw StoreFormatError(.syntax("the attribute '\(tag.string(name))' is there twice"))
       }
       tag.attributes.append((name, try attributeValue()))
     }
   }
 
-  private func name() throws -> String {
-    scratch.removeAll(keepingCapacity: true)
+  /// Reads a name into the tag's bytes.
+  private mutating func name() throws -> Range<Int> {
+    let start = tag.bytes.count
     while true {
-      let byte = try peek()
-      switch byte {
-      case 0...0x20, UInt8(ascii: "="), UInt8(ascii: "/"), UInt8(ascii: ">"), UInt8(ascii: "<"),
-        UInt8(ascii: "?"),
-        UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "&"):
-        guard !scratch.isEmpty else { throw StoreFormatError(.syntax("a tag without a name")) }
-        return try collected()
-      default:
-        guard scratch.count < Self.longestName else {
-          throw StoreFormatError(.syntax("a name that is too long"))
+      guard try fill() else { throw StoreFormatError(.truncated) }
+      let isWhole = collect { byte in
+        switch byte {
+        case 0...0x20, UInt8(ascii: "="), UInt8(ascii: "/"), UInt8(ascii: ">"), UInt8(ascii: "<"),
+          UInt8(ascii: "?"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "&"):
+          false
+        default: true
         }
-        scratch.append(byte)
-        place += 1
       }
+      guard tag.bytes.count - start <= Self.longestName else {
+        throw StoreFormatError(.syntax("a name that is too long"))
+      }
+      if isWhole { break }
     }
+    guard tag.bytes.count > start else { throw StoreFormatError(.syntax("a tag without a name")) }
+    return start..<tag.bytes.count
   }
 
-  private func attributeValue() throws -> String {
+  /// Reads a value with its quotes into the tag's bytes.
+  private mutating func attributeValue() throws -> Range<Int> {
     let quote = try next()
     guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
       throw StoreFormatError(.syntax("an attribute without quotes"))
     }
-    scratch.removeAll(keepingCapacity: true)
+    let start = tag.bytes.count
     while true {
+      if try fill() {
+        _ = collect { $0 >= 0x20 && $0 != quote && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "<") }
+      }
       let byte = try next()
       switch byte {
-      case quote: return try collected()
-      case UInt8(ascii: "&"): try reference()
+      case quote: return start..<tag.bytes.count
+      case UInt8(ascii: "&"):
+        for byte in String(try reference()).utf8 {
+          tag.bytes.append(byte)
+          bits |= byte
+        }
       case UInt8(ascii: "<"): throw StoreFormatError(.syntax("'<' in an attribute"))
-      case 0x09, 0x0A: scratch.append(0x20)
+      case 0x09, 0x0A: tag.bytes.append(0x20)
       case 0x0D:
         if try peek() == 0x0A { _ = try next() }
-        scratch.append(0x20)
+        tag.bytes.append(0x20)
       case 0..<0x20: throw StoreFormatError(.syntax("a character that XML has not"))
-      default: scratch.append(byte)
+      // The buffer ended before it.
+      default:
+        tag.bytes.append(byte)
+        bits |= byte
       }
     }
   }
 
-  private func collected() throws -> String {
-    guard let text = String(validating: scratch, as: UTF8.self) else { throw StoreFormatError(.encoding) }
-    return text
+  /// Adds the buffer's next bytes to the tag's, none of which is the end of a line.
+  ///
+  /// - Returns: Whether one that does not belong to them follows in the buffer.
+  @inline(__always) private mutating func collect(_ belongs: (UInt8) -> Bool) -> Bool {
+    let start = place
+    var end = start
+    var bits = bits
+    buffer.withUnsafeBufferPointer { bytes in
+      while end < bytes.count, belongs(bytes[end]) {
+        bits |= bytes[end]
+        end += 1
+      }
+    }
+    tag.bytes.append(contentsOf: buffer[start..<end])
+    self.bits = bits
+    place = end
+    return end < buffer.count
   }
 
   // MARK: Text
 
   /// Reads the text of the element whose tag was read last, and its end tag.
-  func text() throws -> String {
-    if tag.isEmpty { return "" }
-    let name = tag.name
+  mutating func readText() throws {
     scratch.removeAll(keepingCapacity: true)
+    if tag.isEmpty { return }
+    element.removeAll(keepingCapacity: true)
+    element.append(contentsOf: tag.bytes[..<tag.nameEnd])
     while true {
       try readPlainText()
       let byte = try next()
       switch byte {
-      case UInt8(ascii: "&"): try reference()
+      case UInt8(ascii: "&"): scratch.append(contentsOf: String(try reference()).utf8)
       case 0x0D:
         if try peek() == 0x0A { _ = try next() }
         scratch.append(0x0A)
       case UInt8(ascii: "<"):
         switch try peek() {
         case UInt8(ascii: "/"):
-          let text = try collected()
           try readTag()
-          guard tag.name == name else { throw StoreFormatError(.syntax("'\(name)' does not end")) }
-          return text
+          guard tag.isNamed(element) else { throw StoreFormatError(.syntax("'\(elementName)' does not end")) }
+          return
         case UInt8(ascii: "!"):
           _ = try next()
           switch try peek() {
@@ -254,15 +342,38 @@ final class XMLScanner {
           default: throw StoreFormatError(.documentType)
           }
         case UInt8(ascii: "?"): try skip(past: "?>")
-        default: throw StoreFormatError(.syntax("an element in '\(name)', which has text alone"))
+        default:
+          throw StoreFormatError(.syntax("an element in '\(elementName)', which has text alone"))
         }
       default: throw StoreFormatError(.syntax("a character that XML has not"))
       }
     }
   }
 
+  private var elementName: String { String(decoding: element, as: UTF8.self) }
+
+  /// The text that was read last.
+  ///
+  /// - Throws: Where it is none.
+  func text() throws -> String {
+    guard let text = scratch.withUnsafeBufferPointer(XMLValue.text) else { throw StoreFormatError(.encoding) }
+    return text
+  }
+
+  /// The value of the text that was read last; nil where it is none of the type.
+  func value(_ type: StoreColumn.ValueType) throws -> StoreValue? {
+    if let value = scratch.withUnsafeBufferPointer({ XMLValue.value($0, type) }) { return value }
+    _ = try text()
+    return nil
+  }
+
+  /// The value of an attribute; nil where it is none of the type.
+  func value(_ attribute: Range<Int>, _ type: StoreColumn.ValueType) -> StoreValue? {
+    tag.bytes[attribute].withUnsafeBufferPointer { XMLValue.value($0, type) }
+  }
+
   /// Collects bytes up to one that means something, a buffer at a time.
-  private func readPlainText() throws {
+  private mutating func readPlainText() throws {
     while try fill() {
       let start = place
       var lines = 0
@@ -286,7 +397,7 @@ final class XMLScanner {
     }
   }
 
-  private func readCharacterData() throws {
+  private mutating func readCharacterData() throws {
     let start = scratch.count
     while true {
       let byte = try next()
@@ -306,7 +417,7 @@ final class XMLScanner {
   }
 
   /// Reads a reference whose `&` has been read.
-  private func reference() throws {
+  private mutating func reference() throws -> Character {
     var name: [UInt8] = []
     while true {
       let byte = try next()
@@ -315,18 +426,18 @@ final class XMLScanner {
       name.append(byte)
     }
     switch String(decoding: name, as: UTF8.self) {
-    case "amp": scratch.append(UInt8(ascii: "&"))
-    case "lt": scratch.append(UInt8(ascii: "<"))
-    case "gt": scratch.append(UInt8(ascii: ">"))
-    case "quot": scratch.append(UInt8(ascii: "\""))
-    case "apos": scratch.append(UInt8(ascii: "'"))
+    case "amp": return "&"
+    case "lt": return "<"
+    case "gt": return ">"
+    case "quot": return "\""
+    case "apos": return "'"
     case let text where text.hasPrefix("#"):
       let digits = text.dropFirst()
       let number = digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
       guard let number, let character = Unicode.Scalar(number),
         number >= 0x20 || number == 0x09 || number == 0x0A || number == 0x0D, number & 0xFFFE != 0xFFFE
       else { throw StoreFormatError(.syntax("a character that XML has not")) }
-      scratch.append(contentsOf: String(Character(character)).utf8)
+      return Character(character)
     default: throw StoreFormatError(.documentType)
     }
   }

@@ -19,11 +19,11 @@ struct XMLStoreFormat: StoreFormat {
   }
 
   func read(_ input: StoreInput, into builder: StoreBuilder) throws {
-    let scanner = XMLScanner(input)
+    var reader = XMLStoreReader(input, builder)
     do {
-      try XMLStoreReader(scanner, builder).read()
+      try reader.read()
     } catch var error as StoreFormatError {
-      if error.line == nil { error.line = scanner.line }
+      if error.line == nil { error.line = reader.line }
       throw error
     }
   }

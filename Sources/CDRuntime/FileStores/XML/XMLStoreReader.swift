@@ -7,18 +7,21 @@
 /// Reads a store from XML. Elements stand in few places, so that no depth has to be bounded: what is not expected is
 /// an error.
 struct XMLStoreReader {
-  private let scanner: XMLScanner
+  private var scanner: XMLScanner
   private let builder: StoreBuilder
 
-  init(_ scanner: XMLScanner, _ builder: StoreBuilder) {
-    self.scanner = scanner
+  init(_ input: StoreInput, _ builder: StoreBuilder) {
+    scanner = XMLScanner(input)
     self.builder = builder
   }
 
-  func read() throws {
+  /// The line that is being read, from 1.
+  var line: Int { scanner.line }
+
+  mutating func read() throws {
     try scanner.begin()
     try scanner.nextTag()
-    guard scanner.tag.name == "cdgen", !scanner.tag.isEnd, !scanner.tag.isEmpty else {
+    guard scanner.tag.isNamed("cdgen"), !scanner.tag.isEnd, !scanner.tag.isEmpty else {
       throw StoreFormatError(.otherFormat)
     }
     guard let version = scanner.tag["format"].flatMap({ Int($0) }) else {
@@ -40,14 +43,22 @@ struct XMLStoreReader {
   /// Whether the tag ends an element.
   ///
   /// - Throws: Where it ends another one.
-  private func isEnd(_ name: String) throws -> Bool {
+  private func isEnd(_ name: StaticString) throws -> Bool {
     guard scanner.tag.isEnd else { return false }
-    guard scanner.tag.name == name else { throw StoreFormatError(.syntax("'\(name)' does not end")) }
+    guard scanner.tag.isNamed(name) else { throw StoreFormatError(.syntax("'\(name)' does not end")) }
     return true
   }
 
-  private func readMetadata() throws -> [String: String] {
-    guard scanner.tag.name == "metadata", !scanner.tag.isEnd, !scanner.tag.isEmpty else {
+  private func isEnd(_ name: [UInt8]) throws -> Bool {
+    guard scanner.tag.isEnd else { return false }
+    guard scanner.tag.isNamed(name) else {
+      throw StoreFormatError(.syntax("'\(String(decoding: name, as: UTF8.self))' does not end"))
+    }
+    return true
+  }
+
+  private mutating func readMetadata() throws -> [String: String] {
+    guard scanner.tag.isNamed("metadata"), !scanner.tag.isEnd, !scanner.tag.isEmpty else {
       throw StoreFormatError(.syntax("'metadata' was expected"))
     }
     var metadata: [String: String] = [:]
@@ -55,7 +66,7 @@ struct XMLStoreReader {
       try scanner.nextTag()
       if try isEnd("metadata") { return metadata }
       let key = scanner.tag["key64"].flatMap(Self.textFromBase64) ?? scanner.tag["key"]
-      guard scanner.tag.name == "entry", let key else {
+      guard scanner.tag.isNamed("entry"), let key else {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
@@ -65,16 +76,25 @@ struct XMLStoreReader {
   }
 
   /// The element's text, whichever way it is written.
-  private func encodedText() throws -> String {
+  private mutating func encodedText() throws -> String {
     let encoding = scanner.tag["encoding"]
+    try scanner.readText()
     let text = try scanner.text()
-    switch encoding {
-    case nil: return text
-    case "base64":
-      guard let text = Self.textFromBase64(text) else { throw StoreFormatError(.encoding) }
-      return text
-    default: throw StoreFormatError(.encoding)
+    guard let encoding else { return text }
+    guard encoding == "base64", let text = Self.textFromBase64(text) else {
+      throw StoreFormatError(.encoding)
     }
+    return text
+  }
+
+  /// The element's value, whichever way it is written; nil where it is none of the type.
+  private mutating func encodedValue(_ type: StoreColumn.ValueType) throws -> StoreValue? {
+    if scanner.tag.value("encoding") == nil {
+      try scanner.readText()
+      return try scanner.value(type)
+    }
+    var text = try encodedText()
+    return text.withUTF8 { XMLValue.value($0, type) }
   }
 
   private static func textFromBase64(_ text: String) -> String? {
@@ -82,9 +102,9 @@ struct XMLStoreReader {
   }
 
   private func table(among tables: [StoreTable]) throws -> StoreTable {
-    guard let kind = StoreTable.Kind.allCases.first(where: { XMLStoreFormat.element($0) == scanner.tag.name })
-    else {
-      throw StoreFormatError(.syntax("'\(scanner.tag.name)' was not expected"))
+    let element = scanner.tag.name
+    guard let kind = StoreTable.Kind.allCases.first(where: { XMLStoreFormat.element($0) == element }) else {
+      throw StoreFormatError(.syntax("'\(element)' was not expected"))
     }
     let name = scanner.tag["name"]
     let isNamed = kind == .objects || kind == .pairs
@@ -94,84 +114,85 @@ struct XMLStoreReader {
     return table
   }
 
-  private func readRows(of table: StoreTable) throws {
-    let element = XMLStoreFormat.element(table.kind)
-    let rowElement = XMLStoreFormat.rowElement(table.kind)
-    let attributes = table.columns.map(XMLStoreFormat.attributeName)
-    let empty = [StoreValue](repeating: .null, count: table.columns.count)
-    var row = empty
+  /// A table with the names of its parts as bytes.
+  private struct Names {
+    let table: StoreTable
+    let row: [UInt8]
+    /// The columns' names.
+    let columns: [[UInt8]]
+    /// Those of the columns that are attributes of XML; none for the others.
+    let attributes: [[UInt8]]
+    let types: [StoreColumn.ValueType]
+
+    init(_ table: StoreTable) {
+      self.table = table
+      row = Array(XMLStoreFormat.rowElement(table.kind).utf8)
+      columns = table.columns.map { Array($0.name.utf8) }
+      attributes = table.columns.map { Array((XMLStoreFormat.attributeName($0) ?? "").utf8) }
+      types = table.columns.map(\.type)
+    }
+
+    func invalid(_ column: Int, _ row: [StoreValue]) -> StoreFormatError {
+      var key: Int64?
+      if table.kind == .objects, case .integer(let number)? = row.first { key = number }
+      return StoreFormatError(
+        .invalidValue(entity: table.name, property: table.columns[column].name, key: key))
+    }
+
+    func unknown(_ name: String) -> StoreFormatError {
+      StoreFormatError(.unknownProperty(entity: table.name, property: name))
+    }
+  }
+
+  private mutating func readRows(of table: StoreTable) throws {
+    let element = Array(XMLStoreFormat.element(table.kind).utf8)
+    let names = Names(table)
+    var row = [StoreValue](repeating: .null, count: table.columns.count)
     while true {
       try scanner.nextTag()
       if try isEnd(element) { return }
-      guard scanner.tag.name == rowElement else {
-        throw StoreFormatError(.syntax("'\(rowElement)' was expected"))
+      guard scanner.tag.isNamed(names.row) else {
+        throw StoreFormatError(.syntax("'\(String(decoding: names.row, as: UTF8.self))' was expected"))
       }
       for column in row.indices { row[column] = .null }
       for attribute in scanner.tag.attributes {
-        guard let column = attributes.firstIndex(of: attribute.name) else {
-          throw StoreFormatError(.unknownProperty(entity: table.name, property: attribute.name))
+        guard let column = names.attributes.firstIndex(where: { scanner.tag.has(attribute.name, $0) }) else {
+          throw names.unknown(scanner.tag.string(attribute.name))
         }
-        row[column] = try value(attribute.value, table, column, row)
+        guard let value = scanner.value(attribute.value, names.types[column]) else {
+          throw names.invalid(column, row)
+        }
+        row[column] = value
       }
-      if !scanner.tag.isEmpty { try readValues(of: table, rowElement, into: &row) }
+      if !scanner.tag.isEmpty { try readValues(of: names, into: &row) }
       try builder.add(row, to: table)
     }
   }
 
-  private func readValues(of table: StoreTable, _ rowElement: String, into row: inout [StoreValue]) throws {
+  private mutating func readValues(of names: Names, into row: inout [StoreValue]) throws {
     // Values mostly come in the order of the columns.
     var guess = 0
     while true {
       try scanner.nextTag()
-      if try isEnd(rowElement) { return }
-      guard scanner.tag.name == "value", let name = scanner.tag["name"] else {
+      if try isEnd(names.row) { return }
+      guard scanner.tag.isNamed("value"), let name = scanner.tag.value("name") else {
         throw StoreFormatError(.syntax("'value' was expected"))
       }
-      while guess < row.count, table.columns[guess].name != name { guess += 1 }
-      if guess == row.count { guess = table.columns.firstIndex { $0.name == name } ?? row.count }
-      guard guess < row.count else {
-        throw StoreFormatError(.unknownProperty(entity: table.name, property: name))
+      while guess < row.count, !scanner.tag.has(name, names.columns[guess]) { guess += 1 }
+      if guess == row.count {
+        guess = names.columns.firstIndex { scanner.tag.has(name, $0) } ?? row.count
       }
-      guard row[guess] == .null else {
-        throw StoreFormatError(.invalidValue(entity: table.name, property: name, key: key(row, table)))
-      }
-      if table.columns[guess].type == .externalData, let file = scanner.tag["file"] {
+      guard guess < row.count else { throw names.unknown(scanner.tag.string(name)) }
+      guard row[guess] == .null else { throw names.invalid(guess, row) }
+      let type = names.types[guess]
+      if type == .externalData, let file = scanner.tag["file"] {
+        try scanner.readText()
         _ = try scanner.text()
         row[guess] = .text(file)
       } else {
-        row[guess] = try value(encodedText(), table, guess, row)
+        guard let value = try encodedValue(type) else { throw names.invalid(guess, row) }
+        row[guess] = value
       }
-    }
-  }
-
-  private func key(_ row: [StoreValue], _ table: StoreTable) -> Int64? {
-    if table.kind == .objects, case .integer(let key)? = row.first { key } else { nil }
-  }
-
-  private func value(
-    _ text: String, _ table: StoreTable, _ column: Int, _ row: [StoreValue]
-  ) throws -> StoreValue {
-    if let value = Self.value(text, table.columns[column].type) { return value }
-    throw StoreFormatError(
-      .invalidValue(entity: table.name, property: table.columns[column].name, key: key(row, table)))
-  }
-
-  /// The value of a text; nil where it is none of the type.
-  private static func value(_ text: String, _ type: StoreColumn.ValueType) -> StoreValue? {
-    switch type {
-    case .string, .decimal, .url, .json: return .text(text)
-    case .key, .count, .integer: return Int64(text).map(StoreValue.integer)
-    case .bool:
-      switch text {
-      case "true", "1": return .integer(1)
-      case "false", "0": return .integer(0)
-      default: return nil
-      }
-    case .real: return Double(text).map(StoreValue.real)
-    case .date: return XMLDate.seconds(text).map(StoreValue.real)
-    case .data, .externalData: return Data(base64Encoded: text).map(StoreValue.bytes)
-    case .uuid:
-      return UUID(uuidString: text).map { id in withUnsafeBytes(of: id.uuid) { .bytes(Data($0)) } }
     }
   }
 }

@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Values of the bytes that XML has for them, read without a string in between where they are none.
+enum XMLValue {
+  /// The value of a text; nil where it is none of the type.
+  static func value(_ bytes: UnsafeBufferPointer<UInt8>, _ type: StoreColumn.ValueType) -> StoreValue? {
+    switch type {
+    case .string, .decimal, .url, .json: text(bytes).map(StoreValue.text)
+    case .key, .count, .integer: integer(bytes).map(StoreValue.integer)
+    case .bool: bool(bytes).map { .integer($0 ? 1 : 0) }
+    case .real: Double(String(decoding: bytes, as: UTF8.self)).map(StoreValue.real)
+    case .date: XMLDate.seconds(bytes).map(StoreValue.real)
+    case .data, .externalData: text(bytes).flatMap { Data(base64Encoded: $0) }.map(StoreValue.bytes)
+    case .uuid: uuid(bytes).map(StoreValue.bytes)
+    }
+  }
+
+  /// The text of bytes; nil for what is no UTF-8.
+  static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+    // What is no UTF-8 is mended, and so has other bytes.
+    var text = String(decoding: bytes, as: UTF8.self)
+    let isExact = text.withUTF8 { found in
+      found.count == bytes.count && found.elementsEqual(bytes)
+    }
+    return isExact ? text : nil
+  }
+
+  private static func bool(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
+    if bytes.elementsEqual("true".utf8) || bytes.elementsEqual("1".utf8) { return true }
+    if bytes.elementsEqual("false".utf8) || bytes.elementsEqual("0".utf8) { return false }
+    return nil
+  }
+
+  private static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+    let isNegative = bytes.first == UInt8(ascii: "-")
+    let digits = bytes[(isNegative ? 1 : 0)...]
+    // No number of so many digits is too large.
+    guard !digits.isEmpty, digits.count <= 18 else { return Int64(String(decoding: bytes, as: UTF8.self)) }
+    var number: Int64 = 0
+    for byte in digits {
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else {
+        return Int64(String(decoding: bytes, as: UTF8.self))
+      }
+      number = number &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
+    }
+    return isNegative ? -number : number
+  }
+
+  /// The bytes of a UUID's text: 32 digits with hyphens behind the 8th, 12th, 16th and 20th.
+  private static func uuid(_ bytes: UnsafeBufferPointer<UInt8>) -> Data? {
+    guard bytes.count == 36 else { return nil }
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { result in
+      var place = 0
+      for number in 0..<16 {
+        if number == 4 || number == 6 || number == 8 || number == 10 {
+          guard bytes[place] == UInt8(ascii: "-") else { return nil }
+          place += 1
+        }
+        guard let high = digit(bytes[place]), let low = digit(bytes[place + 1]) else { return nil }
+        result[number] = high << 4 | low
+        place += 2
+      }
+      return Data(result)
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

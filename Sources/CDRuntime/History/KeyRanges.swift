@@ -1,0 +1,61 @@
+/// Keys of a table's rows, neighbours as one range.
+struct KeyRanges {
+  /// In the order of their coming; normalized, they have an order of their own.
+  private(set) var ranges: [ClosedRange<ObjectKey>] = []
+
+  @inline(__always) mutating func append(_ key: ObjectKey) {
+    if let last = ranges.last, last.upperBound < .max, last.upperBound + 1 == key {
+      ranges[ranges.count - 1] = last.lowerBound...key
+    } else {
+      ranges.append(key...key)
+    }
+  }
+
+  mutating func append(_ keys: ClosedRange<ObjectKey>) { ranges.append(keys) }
+
+  /// How many keys there are.
+  var count: Int { ranges.reduce(0) { $0 + $1.count } }
+
+  /// The ranges in their order, none of which touches another.
+  static func normalized(_ ranges: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
+    // Most statements give keys in their order, and so do texts.
+    if zip(ranges, ranges.dropFirst()).allSatisfy({ isApart($0, $1) }) { return ranges }
+    var result: [ClosedRange<ObjectKey>] = []
+    for next in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = result.last, !isApart(last, next) {
+        result[result.count - 1] = last.lowerBound...max(last.upperBound, next.upperBound)
+      } else {
+        result.append(next)
+      }
+    }
+    return result
+  }
+
+  /// Whether at least one key lies between two ranges, the first of which comes first.
+  @inline(__always)
+  private static func isApart(_ left: ClosedRange<ObjectKey>, _ right: ClosedRange<ObjectKey>) -> Bool {
+    left.upperBound < right.lowerBound && right.lowerBound - 1 != left.upperBound
+  }
+
+  /// What is left of some ranges without others; both are normalized.
+  static func subtracting(
+    _ taken: [ClosedRange<ObjectKey>], from keys: [ClosedRange<ObjectKey>]
+  ) -> [ClosedRange<ObjectKey>] {
+    var left: [ClosedRange<ObjectKey>] = []
+    var place = 0
+    for keys in keys {
+      var rest: ClosedRange<ObjectKey>? = keys
+      while place < taken.count, taken[place].upperBound < keys.lowerBound { place += 1 }
+      var next = place
+      while let keys = rest, next < taken.count, taken[next].lowerBound <= keys.upperBound {
+        if keys.lowerBound < taken[next].lowerBound {
+          left.append(keys.lowerBound...taken[next].lowerBound - 1)
+        }
+        rest = taken[next].upperBound < keys.upperBound ? taken[next].upperBound + 1...keys.upperBound : nil
+        next += 1
+      }
+      if let rest { left.append(rest) }
+    }
+    return left
+  }
+}
