@@ -115,6 +115,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   /// The identifier at a place.
   public subscript(position: Int) -> ManagedObjectID {
+    // An index that is none is the caller's mistake, as with an array's; no data leads here.
     precondition(position >= 0 && position < count, "no identifier at \(position)")
     let group = groups[Self.last(of: groups.count) { groups[$0].starts[0] <= position }]
     let place = Self.last(of: group.keys.count) { group.starts[$0] <= position }

@@ -2,8 +2,7 @@ import CDModel
 
 extension VersionText {
   func entity(_ entity: EntityDescription) -> YAMLValue {
-    func remark(_ element: ModelElement) -> String? { comments[element] }
-    let number = version.number
+    let (number, name) = (version.number, entity.name)
     var pairs = PairList()
     pairs.add("doc", entity.doc)
     pairs.add("abstract", flag: entity.isAbstract)
@@ -13,23 +12,17 @@ extension VersionText {
     pairs.add(
       "attributes",
       entity.attributes.map {
-        YAMLPair(
-          $0.name, attribute($0),
-          comment: remark(.attribute(version: number, entity: entity.name, name: $0.name)))
+        pair($0.name, attribute($0), of: .attribute(version: number, entity: name, name: $0.name))
       }, .lines)
     pairs.add(
       "relationships",
       entity.relationships.map {
-        YAMLPair(
-          $0.name, relationship($0),
-          comment: remark(.relationship(version: number, entity: entity.name, name: $0.name)))
+        pair($0.name, relationship($0), of: .relationship(version: number, entity: name, name: $0.name))
       }, .lines)
     pairs.add(
       "fetched",
       entity.fetchedProperties.map {
-        YAMLPair(
-          $0.name, fetched($0),
-          comment: remark(.fetchedProperty(version: number, entity: entity.name, name: $0.name)))
+        pair($0.name, fetched($0), of: .fetchedProperty(version: number, entity: name, name: $0.name))
       }, .lines)
     pairs.add(
       "indexes",
@@ -41,13 +34,16 @@ extension VersionText {
     pairs.add(
       "fetches",
       entity.fetchTemplates.map {
-        YAMLPair(
-          $0.name, template($0),
-          comment: remark(.fetchTemplate(version: number, entity: entity.name, name: $0.name)))
+        pair($0.name, template($0), of: .fetchTemplate(version: number, entity: name, name: $0.name))
       }, .lines)
     pairs.add("hashModifier", entity.hashModifier)
     pairs.add("info", entity.info)
     return .mapping(pairs.list, .lines)
+  }
+
+  /// An element by its name, with what is to be said of it.
+  private func pair(_ name: String, _ value: YAMLValue, of element: ModelElement) -> YAMLPair {
+    YAMLPair(name, value, comment: comments[element])
   }
 
   private func sortKey(_ key: SortKey) -> YAMLValue {

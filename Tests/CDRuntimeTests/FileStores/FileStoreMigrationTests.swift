@@ -120,6 +120,7 @@ import Testing
   @Test(arguments: [StoreKind.xml, .binary], [0, 1])
   func aMigrationThatFailsAnywhereLeavesTheOldStore(_ kind: StoreKind, _ way: Int) throws {
     struct Fault: Error {}
+    // The hook is called by the thread that opens the store, which is the test's.
     final class Count: @unchecked Sendable { var left = 0 }
     let model = MigrationFixture.model([Self.first, Self.seconds[way].version])
     var points = 0

@@ -211,6 +211,7 @@ import Testing
   @Test func whatAnObserverChangesDuringASaveIsNotLost() throws {
     let room = try MusicRoom(.file)
     defer { room.store.remove() }
+    // Observers are told by the thread that changes the object, which is the test's.
     nonisolated(unsafe) let (piece, other) = (room.piece, room.other)
     room.context.mergePolicy = .mergeByPropertyObjectTrump
     try room.changeElsewhere { $0.tempo = .lively }

@@ -44,6 +44,7 @@ import Testing
   @Test func observersAreToldBeforeTheValueChanges() throws {
     let room = try MusicRoom()
     defer { room.store.remove() }
+    // Observers are told by the thread that changes the object, which is the test's.
     nonisolated(unsafe) let piece = room.piece
     nonisolated(unsafe) var seen: [String] = []
     withObservationTracking {

@@ -11,11 +11,7 @@ import CDModel
 extension PredicateExpressions.Value: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
     if let value = value as? any TranslatableConstant { return try value.translated() }
-    if let value = value as? any AttributeValueConvertible { return .value(.constant(value.attributeValue)) }
-    if let value = value as? any FormatArgument { return .value(.constant(value.expressionConstant)) }
-    throw PredicateTranslationError.unsupported(
-      construct: "a constant of type \(Output.self)",
-      remedy: value is ManagedObject ? "compare the object's objectID" : nil)
+    return .value(.constant(try ExpressionConstant(translating: value)))
   }
 }
 
@@ -45,9 +41,8 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
     let value = try translator.value(wrapped)
     return try translator.binding(variable.key, to: value) { inner in
-      guard case .condition(let condition) = try inner.translate(transform) else {
-        return try inner.translate(transform)
-      }
+      let result = try inner.translate(transform)
+      guard case .condition(let condition) = result else { return result }
       // What is asked of nothing is nil, which is neither true nor false.
       return .value(
         .ternary(

@@ -15,23 +15,27 @@ extension PredicateExpressions.PredicateRegex: TranslatableConstant {
   func translated() -> TranslatedExpression { .regularExpression(stringRepresentation) }
 }
 
+extension ExpressionConstant {
+  /// A single value.
+  init(translating value: Any) throws {
+    if let value = value as? any AttributeValueConvertible {
+      self = .value(value.attributeValue)
+    } else if let value = value as? any FormatArgument {
+      self = value.expressionConstant
+    } else {
+      throw PredicateTranslationError.unsupported(
+        construct: "a constant of type \(type(of: value))",
+        remedy: value is ManagedObject ? "compare the object's objectID" : nil)
+    }
+  }
+}
+
 // MARK: Collections
 
 extension Sequence {
   /// The elements as an array constant.
   fileprivate func translatedElements() throws -> TranslatedExpression {
-    .value(
-      .constant(
-        .array(
-          try map { element in
-            if let element = element as? any AttributeValueConvertible {
-              return .value(element.attributeValue)
-            }
-            if let element = element as? any FormatArgument { return element.expressionConstant }
-            throw PredicateTranslationError.unsupported(
-              construct: "a constant of type \(type(of: element))",
-              remedy: element is ManagedObject ? "compare the objects' objectIDs" : nil)
-          })))
+    .value(.constant(.array(try map { try ExpressionConstant(translating: $0) })))
   }
 }
 
