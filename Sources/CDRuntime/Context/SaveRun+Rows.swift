@@ -117,6 +117,8 @@ extension SaveRun {
           object._encode(slot, writer)
         }
       }
+    } else if object.scope.plan.factory == nil {
+      object.encodeValues(slots, writer)
     } else {
       for slot in slots { object._encode(slot, writer) }
     }

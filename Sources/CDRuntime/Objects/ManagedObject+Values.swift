@@ -129,6 +129,21 @@ extension ManagedObject {
     }
   }
 
+  /// Writes the values of slots as ``encodeValue(_:_:)`` does one.
+  final func encodeValues(_ slots: [Int], _ writer: RowWriter) {
+    let plan = scope.plan
+    guard let values = extras?.values, values.count == plan.slots.count else {
+      for slot in slots { encodeValue(slot, writer) }
+      return
+    }
+    for slot in slots {
+      switch (plan.readings[slot], values[slot]) {
+      case (.cell, let value), (.reference, let value): writer.value(value)
+      case (.fields, _), (.none, _): encodeValue(slot, writer)
+      }
+    }
+  }
+
   final func encodeValue(_ slot: Int, _ writer: RowWriter) {
     guard slot < scope.plan.slots.count else { return }
     guard let extras, slot < extras.values.count else {
