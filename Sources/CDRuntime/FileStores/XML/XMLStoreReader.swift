@@ -9,14 +9,23 @@
 struct XMLStoreReader {
   private var scanner: XMLScanner
   private let builder: StoreBuilder
+  /// Where the row, the value or the entry begins that is read.
+  private var start = XMLScanner.Position(line: 1, column: 1)
 
   init(_ input: StoreInput, _ builder: StoreBuilder) {
     scanner = XMLScanner(input)
     self.builder = builder
   }
 
-  /// The line that is being read, from 1.
-  var line: Int { scanner.line }
+  /// Where an error is: where its element begins, or where the text stops being a store's.
+  func position(of error: StoreFormatError) -> XMLScanner.Position {
+    switch error.reason {
+    case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum: scanner.position
+    case .metadata, .unknownEntity, .unknownProperty, .invalidValue, .invalidRow, .duplicateKey, .notUnique,
+      .danglingReference:
+      start
+    }
+  }
 
   mutating func read() throws {
     try scanner.begin()
@@ -27,14 +36,17 @@ struct XMLStoreReader {
     guard let version = scanner.tag["format"].flatMap({ Int($0) }) else {
       throw StoreFormatError(.syntax("'cdgen' without a format"))
     }
+    guard version > 0 else { throw StoreFormatError(.syntax("'cdgen' of an unknown format")) }
     guard version <= XMLStoreFormat.version else {
       throw StoreFormatError(.newerFormat(found: version, supported: XMLStoreFormat.version))
     }
     try scanner.nextTag()
+    start = scanner.tagPosition
     let tables = try builder.begin(metadata: readMetadata())
     while true {
       try scanner.nextTag()
       if try isEnd("cdgen") { return try scanner.finish() }
+      start = scanner.tagPosition
       let table = try table(among: tables)
       if !scanner.tag.isEmpty { try readRows(of: table) }
     }
@@ -69,6 +81,7 @@ struct XMLStoreReader {
       guard scanner.tag.isNamed("entry"), let key else {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
+      start = scanner.tagPosition
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
         throw StoreFormatError(.metadata(key: key))
       }
@@ -154,6 +167,8 @@ struct XMLStoreReader {
       guard scanner.tag.isNamed(names.row) else {
         throw StoreFormatError(.syntax("'\(String(decoding: names.row, as: UTF8.self))' was expected"))
       }
+      let rowStart = scanner.tagPosition
+      start = rowStart
       for column in row.indices { row[column] = .null }
       for attribute in scanner.tag.attributes {
         guard let column = names.attributes.firstIndex(where: { scanner.tag.has(attribute.name, $0) }) else {
@@ -165,6 +180,7 @@ struct XMLStoreReader {
         row[column] = value
       }
       if !scanner.tag.isEmpty { try readValues(of: names, into: &row) }
+      start = rowStart
       try builder.add(row, to: table)
     }
   }
@@ -178,6 +194,7 @@ struct XMLStoreReader {
       guard scanner.tag.isNamed("value"), let name = scanner.tag.value("name") else {
         throw StoreFormatError(.syntax("'value' was expected"))
       }
+      start = scanner.tagPosition
       while guess < row.count, !scanner.tag.has(name, names.columns[guess]) { guess += 1 }
       if guess == row.count {
         guess = names.columns.firstIndex { scanner.tag.has(name, $0) } ?? row.count
