@@ -12,17 +12,27 @@ extension MigrationRoute {
   /// Finds the way of a store of several parts of a merged model.
   mutating func addParts(
     of merged: ManagedObjectModel, carrying carried: ModelVersion, infers: Bool,
-    hash: (ModelVersion) -> String?
+    hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {
+    let held = merged.currentVersion.map(holds) ?? []
+    let before = holds(carried)
     var numbers: [UUID: Int] = [:]
-    for part in merged.parts { numbers[part.id] = try number(of: part, in: carried) }
+    for part in merged.parts {
+      let number = try number(of: part, in: carried)
+      // One whose objects are in another store moves there.
+      let isHeld =
+        !(part.currentVersion.map { held.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
+        || !(part.version(number).map { before.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
+      numbers[part.id] = isHeld ? number : part.currentVersionNumber
+    }
     try addDraft(of: merged, at: numbers, carrying: carried, hash: hash)
     var waiting = merged.parts.filter { numbers[$0.id] != $0.currentVersionNumber }
     while refusal == nil, !waiting.isEmpty {
       // One may have to give up an entity before another can have it.
-      let movable = waiting.indices.lazy.compactMap { place in
-        line(of: waiting[place], in: merged, beside: numbers).map { (place, $0) }
-      }.first
+      var movable: (place: Int, line: ManagedObjectModel)?
+      for (place, part) in waiting.enumerated() where movable == nil {
+        movable = line(of: part, in: merged, beside: numbers).map { (place, $0) }
+      }
       guard let (place, line) = movable else {
         throw MigrationError(url, .collidingModels(waiting.map(\.name)))
       }
@@ -43,7 +53,7 @@ extension MigrationRoute {
     let noted = found.partVersions[part.id]
     if let noted, let version = part.version(noted), fits(version) { return noted }
     // A version with fewer entities fits where more are; of two that store the same the newest has to do.
-    let fitting = part.versions.filter(fits).max { $0.entities.count < $1.entities.count }
+    let fitting = part.versions.reversed().filter(fits).max { $0.entities.count < $1.entities.count }
     if let fitting { return fitting.number }
     guard let noted else { return part.currentVersionNumber }
     if VersionLine(part).path(from: noted, to: part.currentVersionNumber) != nil { return noted }

@@ -48,16 +48,17 @@ struct MigrationRoute {
   /// - Parameters:
   ///   - carried: The version that the store was written with, as it says itself.
   ///   - hash: The data hash that a version gives for the store.
+  ///   - holds: The entities of a version whose objects the store holds.
   /// - Throws: ``MigrationError`` where there is no way.
   init(
     _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
-    hash: (ModelVersion) -> String?
+    hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {
     self.found = found
     self.model = model
     self.url = url
     if !model.parts.isEmpty {
-      try addParts(of: model, carrying: carried, infers: infers, hash: hash)
+      try addParts(of: model, carrying: carried, infers: infers, hash: hash, holds: holds)
       return
     }
     let line = VersionLine(model)

@@ -100,6 +100,8 @@ struct StoreMigration {
       found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
+    } holds: { version in
+      Set((try? plan(version))?.entities.filter { $0.home == 0 }.map(\.name) ?? [])
     }
   }
 

@@ -16,6 +16,10 @@ final class RandomLife {
   private var contexts: [ManagedObjectContext] = []
   /// What the last save of each context has changed.
   private var saved: [ObjectChanges?] = [nil, nil]
+  /// Objects have other keys in each kind of store, where some were reserved in vain. In their tables they are numbered
+  /// in the order in which they were made.
+  private var numbers: [String: [Int64: Int]] = [:]
+  private var counts: [String: Int] = [:]
   private(set) var notes: [String] = []
   private(set) var saves = 0
   private(set) var conflicts = 0
@@ -56,20 +60,63 @@ final class RandomLife {
       notes.append("-- step \(step)")
       try take()
       for (number, context) in contexts.enumerated() {
-        note("context \(number)", try GraphText.lines(context))
+        note("context \(number)", try lines(context))
         notes.append("changed: \(context.hasChanges)")
       }
     }
     try noteStore()
   }
 
-  private func note(_ title: String, _ lines: [String: String]) {
+  // MARK: What is seen
+
+  private func number(_ entity: String, _ key: Int64) -> Int {
+    let root = container.persistentStoreCoordinator.plan.graph.root(of: entity)?.name ?? entity
+    if let number = numbers[root]?[key] { return number }
+    counts[root, default: 0] += 1
+    numbers[root, default: [:]][key] = counts[root]
+    return counts[root] ?? 0
+  }
+
+  private func name(_ id: ManagedObjectID) -> String { "\(id.entityName) \(number(id.entityName, id.key))" }
+
+  private func note(_ title: String, _ lines: [String]) {
     notes.append(title)
-    for key in lines.keys.sorted() { notes.append("  \(key): \(lines[key] ?? "")") }
+    for line in lines { notes.append("  " + line) }
+  }
+
+  /// What was done, with the objects' numbers.
+  private func note(_ text: String) {
+    notes.append(
+      text.replacing(/<(\w+) p(\d+)[^>]*>/) { found in
+        "\(found.1) \(number(String(found.1), Int64(found.2) ?? 0))"
+      })
+  }
+
+  /// All objects with all their values.
+  private func lines(_ context: ManagedObjectContext) throws -> [String] {
+    let model = OracleModel(EveryRelationshipModel.version)
+    return try model.entityNames.filter(model.isRoot).flatMap { name in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: name)).map(line)
+    }
+  }
+
+  private func line(_ object: ManagedObject) -> String {
+    var text = name(object.objectID) + ":"
+    for slot in object.scope.plan.slots {
+      text += " \(slot.name)="
+      switch object.value(of: slot) {
+      case .attribute(let value): text += "\(value)"
+      case .object(let other): text += other.map { "\(number($0.scope.plan.name, $0.key))" } ?? "-"
+      case .objects(let others):
+        let members = others.map { number($0.scope.plan.name, $0.key) }
+        text += "\(slot.relationship?.isOrdered == true ? members : members.sorted())"
+      }
+    }
+    return text
   }
 
   private func noteStore() throws {
-    note("store", try GraphText.lines(container.newContext()))
+    note("store", try lines(container.newContext()))
     let findings = try container.persistentStoreCoordinator.verify().filter {
       // A rule of noAction leaves such.
       if case .danglingReference("Item", _, "Owner") = $0 { return false }
@@ -82,10 +129,13 @@ final class RandomLife {
 
   private func take() throws {
     let number = Int.random(in: 0..<3, using: &random) == 0 ? 1 : 0
+    let kind = Int.random(in: 0..<40, using: &random)
+    // Nobody may hold a context then.
+    if kind == 39 { return try openAgain() }
     let context = contexts[number]
-    switch Int.random(in: 0..<40, using: &random) {
-    case 0..<16: try change(context)
-    case 16..<23: try save(number)
+    switch kind {
+    case 0..<14: try change(context)
+    case 14..<23: try save(number)
     case 23:
       notes.append("roll back \(number)")
       context.rollback()
@@ -105,17 +155,16 @@ final class RandomLife {
     case 37:
       notes.append("reset \(number)")
       context.reset()
-    case 38: try batch(context)
-    default: try openAgain()
+    default: try batch(context)
     }
   }
 
   private func change(_ context: ManagedObjectContext) throws {
     let changes = try RandomChanges(in: context, random: SplitMix(seed: random.next()))
     for _ in 0..<Int.random(in: 1...6, using: &random) {
-      notes.append(try changes.change().replacing(" fault", with: ""))
+      note(try changes.change())
     }
-    (context.undoManager as? ContextUndoManager)?.endEvent()
+    context.undoManager?.endEvent()
   }
 
   private func goBackAndForth() {
@@ -131,7 +180,7 @@ final class RandomLife {
     let isMerging = Bool.random(using: &random)
     let all = try context.fetch(FetchRequest<ManagedObject>(entityName: "Node"))
     guard let object = all.randomElement(using: &random), object.exists else { return }
-    notes.append("refresh \(object.key), merging \(isMerging)")
+    notes.append("refresh \(name(object.objectID)), merging \(isMerging)")
     context.refresh(object, mergeChanges: isMerging)
   }
 
@@ -148,7 +197,7 @@ final class RandomLife {
     }
     guard Int.random(in: 0..<4, using: &random) > 0 else { return notes.append("it is let go of") }
     try settle(child)
-    note("child", try GraphText.lines(child))
+    note("child", try lines(child))
   }
 
   private func batch(_ context: ManagedObjectContext) throws {
@@ -161,8 +210,8 @@ final class RandomLife {
         let result = try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Mark", rows: rows))
         notes.append("batch of marks: \(result.count)")
       } else {
-        var request = FetchRequest<ManagedObject>(entityName: "Badge")
-        request.predicate = try FetchPredicate(format: "label != nil AND owner.name == nil")
+        let request = FetchRequest<ManagedObject>(
+          entityName: "Badge", where: try FetchPredicate(format: "label != nil AND owner.name == nil"))
         let result = try context.execute(BatchDeleteRequest(request))
         notes.append("batch deletion of badges: \(result.count)")
       }
@@ -177,6 +226,10 @@ final class RandomLife {
       container = try Self.open(place, folder)
     }
     begin()
+    // What was never saved is gone, and its key may come again.
+    numbers.removeAll()
+    counts.removeAll()
+    try noteStore()
   }
 
   // MARK: Saving
@@ -234,7 +287,6 @@ final class RandomLife {
 
   /// An error, without the store's identifier.
   private func text(_ error: any Error) -> String {
-    func name(_ id: ManagedObjectID) -> String { "\(id.entityName) \(id.key)" }
     guard let error = error as? SaveError else { return "\(type(of: error))" }
     switch error {
     case .validation(let errors):

@@ -11,7 +11,7 @@ import Testing
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func everyKindOfStoreLeadsTheSameLife(seed: UInt64) throws {
     let lives = try Self.compare(seed, steps: 60)
-    #expect(lives.allSatisfy { $0.saves > 2 })
+    #expect(lives.allSatisfy { $0.saves > 0 })
   }
 
   @Test func furtherSeedsAgreeToo() throws {

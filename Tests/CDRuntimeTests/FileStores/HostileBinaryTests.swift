@@ -77,45 +77,45 @@ import Testing
 
   @Test func countsBeyondTheFileAreNotBelieved() throws {
     let clock = ContinuousClock()
-    let time = try clock.measure {
-      #expect(try reason { $0.varint(.max) } == .syntax("a number too great"))
-      #expect(try reason { $0.varint(1_000_000_000) } == .truncated)
-      #expect(
-        try reason { writer in
-          writer.count(1)
-          writer.count(1_000_000_000)
-        } == .truncated)
-      #expect(
-        try reason { writer in for _ in 0..<20 { writer.byte(0xFF) } } == .syntax("a number too great"))
-      #expect(
-        try reason { writer in
-          try write(metadata, &writer)
-          writer.count(1_000_000_000)
-        } == .truncated)
-      #expect(
-        try reason { writer in
-          try write(metadata, &writer)
-          writer.count(1)
-          writer.byte(1)
-          try writer.text("Tag")
-          writer.count(900_000_000)
-        } == .truncated)
+    let start = clock.now
+    let tooGreat = StoreFormatError.Reason.syntax("a number too great")
+    #expect(try reason { $0.varint(.max) } == tooGreat)
+    #expect(try reason { $0.varint(1_000_000_000) } == .truncated)
+    let text = try reason { writer in
+      writer.count(1)
+      writer.count(1_000_000_000)
     }
-    #expect(time < .seconds(10))
+    #expect(text == .truncated)
+    let endless = try reason { writer in for _ in 0..<20 { writer.byte(0xFF) } }
+    #expect(endless == tooGreat)
+    let tables = try reason { writer in
+      try write(metadata, &writer)
+      writer.count(1_000_000_000)
+    }
+    #expect(tables == .truncated)
+    let columns = try reason { writer in
+      try write(metadata, &writer)
+      writer.count(1)
+      writer.byte(1)
+      try writer.text("Tag")
+      writer.count(900_000_000)
+    }
+    #expect(columns == .truncated)
+    #expect(clock.now - start < .seconds(10))
   }
 
   @Test func metadataThatAreNoneAreRefused() throws {
     #expect(try reason { $0.count(0) } == .metadata(key: "formatVersion"))
-    #expect(
-      try reason { writer in
-        writer.count(2)
-        for text in ["a", "b", "a", "c"] { try writer.text(text) }
-      } == .metadata(key: "a"))
-    #expect(
-      try reason { writer in
-        writer.count(1)
-        for byte in [2, 0xC3, 0x28] as [UInt8] { writer.byte(byte) }
-      } == .encoding)
+    let twice = try reason { writer in
+      writer.count(2)
+      for text in ["a", "b", "a", "c"] { try writer.text(text) }
+    }
+    #expect(twice == .metadata(key: "a"))
+    let noText = try reason { writer in
+      writer.count(1)
+      for byte in [2, 0xC3, 0x28] as [UInt8] { writer.byte(byte) }
+    }
+    #expect(noText == .encoding)
     let deep = String(repeating: "[", count: 100_000)
     for (key, value, found) in [
       ("version", deep, "version"), ("version", "{}", "version"), ("dataHash", "0", "dataHash"),

@@ -123,12 +123,12 @@ import Testing
     let whole = String(decoding: try file.make(.xml), as: UTF8.self)
     let place = try #require(whole.range(of: "<value name=\"title\">Walden</v"))
     let line = whole[..<place.lowerBound].count { $0 == "\n" } + 1
-    #expect(error == StoreFormatError(.syntax("'value' does not end"), line: line, column: 38))
+    #expect(error == StoreFormatError(.syntax("'value' does not end"), line: line, column: 37))
     let twice = try #require(try self.error("<object key=\"2\"", "<object key=\"1\""))
-    #expect(twice.reason == .duplicateKey(entity: "Tag", key: 1) && twice.column == 1)
+    #expect(twice.reason == .duplicateKey(entity: "Magazine", key: 1) && twice.column == 1)
     #expect(
       "\(twice)"
-        == "line \(twice.line ?? 0), column 1: 'Tag' p1 is there twice; remove one of them, or give it a key of its own"
+        == "line \(twice.line ?? 0), column 1: 'Magazine' p1 is there twice; remove one of them, or give it a key of its own"
     )
   }
 

@@ -11,6 +11,9 @@ struct XMLStoreReader {
   private let builder: StoreBuilder
   /// Where the row, the value or the entry begins that is read.
   private var start = XMLScanner.Position(line: 1, column: 1)
+  /// Where the entries of the metadata begin, by their keys, and the values of the row, by their columns.
+  private var entryStarts: [String: XMLScanner.Position] = [:]
+  private var valueStarts: [XMLScanner.Position] = []
 
   init(_ input: StoreInput, _ builder: StoreBuilder) {
     scanner = XMLScanner(input)
@@ -21,7 +24,8 @@ struct XMLStoreReader {
   func position(of error: StoreFormatError) -> XMLScanner.Position {
     switch error.reason {
     case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum: scanner.position
-    case .metadata, .unknownEntity, .unknownProperty, .invalidValue, .invalidRow, .duplicateKey, .notUnique,
+    case .metadata(let key): entryStarts[key] ?? start
+    case .unknownEntity, .unknownProperty, .invalidValue, .invalidRow, .duplicateKey, .notUnique,
       .danglingReference:
       start
     }
@@ -82,6 +86,7 @@ struct XMLStoreReader {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
       start = scanner.tagPosition
+      entryStarts[key] = start
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
         throw StoreFormatError(.metadata(key: key))
       }
@@ -161,6 +166,7 @@ struct XMLStoreReader {
     let element = Array(XMLStoreFormat.element(table.kind).utf8)
     let names = Names(table)
     var row = [StoreValue](repeating: .null, count: table.columns.count)
+    valueStarts = [XMLScanner.Position](repeating: start, count: row.count)
     while true {
       try scanner.nextTag()
       if try isEnd(element) { return }
@@ -169,7 +175,10 @@ struct XMLStoreReader {
       }
       let rowStart = scanner.tagPosition
       start = rowStart
-      for column in row.indices { row[column] = .null }
+      for column in row.indices {
+        row[column] = .null
+        valueStarts[column] = rowStart
+      }
       for attribute in scanner.tag.attributes {
         guard let column = names.attributes.firstIndex(where: { scanner.tag.has(attribute.name, $0) }) else {
           throw names.unknown(scanner.tag.string(attribute.name))
@@ -181,7 +190,16 @@ struct XMLStoreReader {
       }
       if !scanner.tag.isEmpty { try readValues(of: names, into: &row) }
       start = rowStart
-      try builder.add(row, to: table)
+      do {
+        try builder.add(row, to: table)
+      } catch let error as StoreFormatError {
+        if case .invalidValue(_, let property, _) = error.reason,
+          let column = table.columns.firstIndex(where: { $0.name == property })
+        {
+          start = valueStarts[column]
+        }
+        throw error
+      }
     }
   }
 
@@ -201,6 +219,7 @@ struct XMLStoreReader {
       }
       guard guess < row.count else { throw names.unknown(scanner.tag.string(name)) }
       guard row[guess] == .null else { throw names.invalid(guess, row) }
+      valueStarts[guess] = start
       let type = names.types[guess]
       if type == .externalData, let file = scanner.tag["file"] {
         try scanner.readText()
