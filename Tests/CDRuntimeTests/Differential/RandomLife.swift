@@ -96,8 +96,32 @@ final class RandomLife {
   private func lines(_ context: ManagedObjectContext) throws -> [String] {
     let model = OracleModel(EveryRelationshipModel.version)
     return try model.entityNames.filter(model.isRoot).flatMap { name in
-      try context.fetch(FetchRequest<ManagedObject>(entityName: name)).map(line)
+      try sorted(context.fetch(FetchRequest<ManagedObject>(entityName: name))).map(line)
     }
+  }
+
+  private func sorted(_ objects: [ManagedObject]) -> [ManagedObject] {
+    objects.sorted { order($0.objectID) < order($1.objectID) }
+  }
+
+  private func order(_ id: ManagedObjectID) -> Int { number(id.entityName, id.key) }
+
+  /// The numbers of the objects that are in the store.
+  private func savedNumbers() throws -> [String: [Int64: Int]] {
+    let model = OracleModel(EveryRelationshipModel.version)
+    let context = container.newContext()
+    var result: [String: [Int64: Int]] = [:]
+    for name in model.entityNames where model.isRoot(name) {
+      for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
+        result[name, default: [:]][object.key] = order(object.objectID)
+      }
+    }
+    return result
+  }
+
+  private func makeChanges(in context: ManagedObjectContext) throws -> RandomChanges {
+    let seed = random.next()
+    return try RandomChanges(in: context, random: SplitMix(seed: seed)) { [unowned self] in order($0) }
   }
 
   private func line(_ object: ManagedObject) -> String {
@@ -160,7 +184,7 @@ final class RandomLife {
   }
 
   private func change(_ context: ManagedObjectContext) throws {
-    let changes = try RandomChanges(in: context, random: SplitMix(seed: random.next()))
+    let changes = try makeChanges(in: context)
     for _ in 0..<Int.random(in: 1...6, using: &random) {
       note(try changes.change())
     }
@@ -178,7 +202,7 @@ final class RandomLife {
 
   private func refreshOne(of context: ManagedObjectContext) throws {
     let isMerging = Bool.random(using: &random)
-    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: "Node"))
+    let all = try sorted(context.fetch(FetchRequest<ManagedObject>(entityName: "Node")))
     guard let object = all.randomElement(using: &random), object.exists else { return }
     notes.append("refresh \(name(object.objectID)), merging \(isMerging)")
     context.refresh(object, mergeChanges: isMerging)
@@ -220,15 +244,14 @@ final class RandomLife {
 
   private func openAgain() throws {
     notes.append("open again")
+    // What was never saved is gone, and its key may come again.
+    numbers = try savedNumbers()
     if place != .memory {
       contexts.removeAll()
       container = try Self.open(.memory, folder)
       container = try Self.open(place, folder)
     }
     begin()
-    // What was never saved is gone, and its key may come again.
-    numbers.removeAll()
-    counts.removeAll()
     try noteStore()
   }
 
@@ -269,7 +292,7 @@ final class RandomLife {
         notes.append(text(error))
         switch error {
         case .validation, .notUnique:
-          try RandomChanges(in: context, random: SplitMix(seed: random.next())).repair(error)
+          try makeChanges(in: context).repair(error)
         case .conflict(let found):
           conflicts += 1
           for conflict in found {
@@ -294,7 +317,7 @@ final class RandomLife {
     case .conflict(let conflicts):
       return "conflicts: \(conflicts.map { "\(name($0.objectID)) \($0.reason) \($0.keys.sorted())" }.sorted())"
     case .notUnique(let conflicts):
-      return "not unique: \(conflicts.map { "\($0.objectIDs.map(name)) \($0.properties)" }.sorted())"
+      return "not unique: \(conflicts.map { "\($0.objectIDs.map(name).sorted()) \($0.properties)" }.sorted())"
     case .unsettled(let ids): return "unsettled: \(ids.map(name).sorted())"
     case .danglingReferences(let ids): return "dangling: \(ids.map(name).sorted())"
     case .partlySaved(_, let reason): return "partly saved: \(reason)"

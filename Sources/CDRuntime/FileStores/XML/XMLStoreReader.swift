@@ -126,6 +126,7 @@ struct XMLStoreReader {
     }
     let name = scanner.tag["name"]
     let isNamed = kind == .objects || kind == .pairs
+    if isNamed, name == nil { throw StoreFormatError(.syntax("'\(element)' without a name")) }
     guard let table = tables.first(where: { $0.kind == kind && (!isNamed || $0.name == name) }) else {
       throw StoreFormatError(.unknownEntity(name ?? ""))
     }
