@@ -315,7 +315,8 @@ final class RandomLife {
     case .validation(let errors):
       return "validation: \(errors.map { "\(name($0.objectID)).\($0.property ?? "") \($0.reason)" }.sorted())"
     case .conflict(let conflicts):
-      return "conflicts: \(conflicts.map { "\(name($0.objectID)) \($0.reason) \($0.keys.sorted())" }.sorted())"
+      return
+        "conflicts: \(conflicts.map { "\(name($0.objectID)) \($0.reason) \($0.keys.sorted())" }.sorted())"
     case .notUnique(let conflicts):
       return "not unique: \(conflicts.map { "\($0.objectIDs.map(name).sorted()) \($0.properties)" }.sorted())"
     case .unsettled(let ids): return "unsettled: \(ids.map(name).sorted())"

@@ -253,7 +253,9 @@ import Testing
         tasks.versions.append(version)
         tasks.currentVersionNumber = 2
         tasks.mappings = [
-          MappingRules(source: 1, destination: 2, entities: [EntityRule(destination: "Job", name: "Job", isCustom: true)])
+          MappingRules(
+            source: 1, destination: 2, entities: [EntityRule(destination: "Job", name: "Job", isCustom: true)]
+          )
         ]
       }
       return try ManagedObjectModel(merging: [Self.notes(last == 1 ? 1 : 3), tasks])
@@ -336,7 +338,11 @@ import Testing
       name: "People", id: Self.peopleID,
       versions: (1...2).map {
         MigrationFixture.version(
-          $0, [entity("Person", [attribute("name", .string)] + ($0 > 1 ? [attribute("age", .int32, .int(9))] : []))])
+          $0,
+          [
+            entity(
+              "Person", [attribute("name", .string)] + ($0 > 1 ? [attribute("age", .int32, .int(9))] : []))
+          ])
       }, currentVersionNumber: 2)
     var early = people
     early.versions.removeLast()
@@ -360,7 +366,8 @@ import Testing
     #expect(coordinator.migrations.map { $0.steps.count }.sorted() == [1, 3])
     let context = ManagedObjectContext(coordinator)
     for (name, key, value) in [
-      ("Note", "body", AttributeValue.string("x!")), ("Person", "age", .int(9)), ("Job", "size", .string("1 h")),
+      ("Note", "body", AttributeValue.string("x!")), ("Person", "age", .int(9)),
+      ("Job", "size", .string("1 h")),
     ] {
       let object = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: name)).first)
       #expect(try object.value(forKey: key).attribute == value)

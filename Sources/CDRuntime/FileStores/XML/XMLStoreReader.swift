@@ -23,7 +23,8 @@ struct XMLStoreReader {
   /// Where an error is: where its element begins, or where the text stops being a store's.
   func position(of error: StoreFormatError) -> XMLScanner.Position {
     switch error.reason {
-    case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum: scanner.position
+    case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum:
+      scanner.position
     case .metadata(let key): entryStarts[key] ?? start
     case .unknownEntity, .unknownProperty, .invalidValue, .invalidRow, .duplicateKey, .notUnique,
       .danglingReference:
@@ -86,7 +87,8 @@ struct XMLStoreReader {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
       start = scanner.tagPosition
-      entryStarts[key] = start
+      // A store has a dozen; a file may have millions.
+      if entryStarts.count < 100 { entryStarts[key] = start }
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
         throw StoreFormatError(.metadata(key: key))
       }
