@@ -48,7 +48,8 @@ extension ManagedObjectModel {
   /// The merged model has one version, made of the current versions of its ``parts``, and beside their own
   /// configurations one for each part, with the part's name. A store with the entities of one part alone keeps that
   /// part's identity, so that it can be opened with the part as well, and moves along the part's versions. Any other
-  /// store has the merged model's identity, which follows from those of the parts.
+  /// store has the merged model's identity, which follows from those of the parts; in it each part moves along its own
+  /// versions.
   ///
   /// Enumerations and composites that several models declare alike are one.
   ///

@@ -10,9 +10,19 @@ final class ReadScope {
   /// Whether the store has snapshots.
   var isEnabled = true
   private(set) var isOpen = false
+  /// Whether something has been read in a block or turn for which the store has no snapshot. Each statement sees the
+  /// newest state, but what others have saved is told at the end, as with a snapshot: those who read are followed then.
+  private(set) var isInTurn = false
 
   @inline(__always) func willRead(_ connection: SQLiteConnection) throws {
-    if !isOpen, isEnabled, depth > 0 || willBegin != nil { try begin(connection) }
+    if !isOpen, depth > 0 || willBegin != nil { try beginTurn(connection) }
+  }
+
+  private func beginTurn(_ connection: SQLiteConnection) throws {
+    if isEnabled { return try begin(connection) }
+    if isInTurn { return }
+    isInTurn = true
+    willBegin?()
   }
 
   private func begin(_ connection: SQLiteConnection) throws {
@@ -23,6 +33,7 @@ final class ReadScope {
   }
 
   func end(_ connection: SQLiteConnection) {
+    isInTurn = false
     guard isOpen else { return }
     isOpen = false
     // Nothing was written, so there is nothing to lose should it fail.

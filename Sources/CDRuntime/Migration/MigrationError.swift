@@ -24,9 +24,19 @@ public struct MigrationError: Error, Hashable, Sendable {
     public let source: Int
     /// The number of the version that it leads to.
     public let destination: Int
+    /// The merged model whose versions these are, in a store of several; nil where they are those of the store's model.
+    public let model: String?
 
-    /// `version 3 to version 4`.
-    public var description: String { "version \(source) to version \(destination)" }
+    init(source: Int, destination: Int, model: String? = nil) {
+      self.source = source
+      self.destination = destination
+      self.model = model
+    }
+
+    /// `version 3 to version 4`, and for one of several merged models `of 'Notes'`.
+    public var description: String {
+      "version \(source) to version \(destination)" + (model.map { " of '\($0)'" } ?? "")
+    }
   }
 
   /// What went wrong.
@@ -35,6 +45,8 @@ public struct MigrationError: Error, Hashable, Sendable {
     case newerStore(current: Int)
     /// The model has no way from the store's version to its current one.
     case noPath
+    /// In a store of several merged models, these have an entity of one name on the way, whichever moves first.
+    case collidingModels([String])
     /// The step has no mapping file, and nothing may be inferred.
     case noMappingModel
     /// These changes have no rule, or their loss was not confirmed.
@@ -108,6 +120,9 @@ extension MigrationError.Reason: CustomStringConvertible {
       "it is of a later version than \(current), which is the model's; update the app"
     case .noPath:
       "the model has no way to its current version; base a version on the store's, or add a mapping"
+    case .collidingModels(let models):
+      "the merged models \(models.map { "'\($0)'" }.joined(separator: ", ")) have an entity of one name on the way; "
+        + "let one of them give it up in a release of its own, before another takes it"
     case .noMappingModel: "the step has no mapping, and `infersMappingModelAutomatically` is off"
     case .notProven(let changes): "there is no rule for: \(changes.joined(separator: "; "))"
     case .losesData(let changes):

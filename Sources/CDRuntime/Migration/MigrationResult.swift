@@ -26,8 +26,8 @@ public struct MigrationResult: Hashable, Sendable {
   /// How long it took.
   public let duration: Duration
 
-  /// The number of the version that the store was of.
+  /// The number of the version that the store was of; in a store of several merged models, that of the first to move.
   public var source: Int { steps.first?.source ?? 0 }
-  /// The number of the version that it is of now.
+  /// The number of the version that it is of now; in a store of several merged models, that of the last to move.
   public var destination: Int { steps.last?.destination ?? 0 }
 }

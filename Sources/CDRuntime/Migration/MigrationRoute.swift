@@ -11,9 +11,18 @@ struct MigrationRoute {
     let step: MigrationStep
     let source: ModelVersion
     let destination: ModelVersion
+    /// The merged model that moves, in a store of several; nil where the store's model does.
+    var part: ManagedObjectModel?
 
     var name: MigrationError.Step {
-      MigrationError.Step(source: step.source, destination: step.destination)
+      MigrationError.Step(source: step.source, destination: step.destination, model: part?.name)
+    }
+
+    /// By what the app's own code for an entity mapping is known.
+    func policy(of mapping: String) -> MigrationPolicies.Key {
+      var key = MigrationPolicies.Key(mapping, from: step.source, to: step.destination)
+      key.model = part?.id
+      return key
     }
   }
 
@@ -27,23 +36,31 @@ struct MigrationRoute {
     legs.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
   }
 
-  private let found: StoreMetadata
-  private let model: ManagedObjectModel
-  private let url: URL
+  let found: StoreMetadata
+  let url: URL
+  /// The model whose versions are gone through; in a store of several merged ones, the line of the one that moves.
+  private(set) var model: ManagedObjectModel
+  /// That one.
+  private var part: ManagedObjectModel?
 
   /// Finds the way.
   ///
   /// - Parameters:
   ///   - carried: The version that the store was written with, as it says itself.
   ///   - hash: The data hash that a version gives for the store.
+  ///   - holds: The entities of a version whose objects the store holds.
   /// - Throws: ``MigrationError`` where there is no way.
   init(
     _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
-    hash: (ModelVersion) -> String?
+    hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {
     self.found = found
     self.model = model
     self.url = url
+    if !model.parts.isEmpty {
+      try addParts(of: model, carrying: carried, infers: infers, hash: hash, holds: holds)
+      return
+    }
     let line = VersionLine(model)
     let current = model.currentVersionNumber
     // A version's number says most: two versions may store the same.
@@ -51,11 +68,7 @@ struct MigrationRoute {
       ([model.version(found.versionNumber)].compactMap(\.self) + model.versions.reversed())
       .first { hash($0) == found.dataHash }
     if let known {
-      guard let steps = line.steps(from: known.number, to: current) else {
-        try addReturn(from: known, to: current, line)
-        return
-      }
-      try add(steps, infers: infers)
+      try addWay(from: known, infers: infers)
       return
     }
     // A draft of a version becomes that version first, so that no mapping is left out.
@@ -66,6 +79,30 @@ struct MigrationRoute {
     if own == nil, found.versionNumber > (model.versions.map(\.number).max() ?? 0) {
       throw MigrationError(url, .newerStore(current: current))
     }
+    addDraft(carried, to: target)
+    if refusal != nil { return }
+    try add(line.steps(from: target.number, to: current) ?? [], infers: infers)
+  }
+
+  /// Adds the steps of the line that a part of a merged model goes.
+  mutating func addWay(
+    of part: ManagedObjectModel, along line: ManagedObjectModel, from number: Int, infers: Bool
+  ) throws(MigrationError) {
+    guard let start = line.version(number) else { throw MigrationError(url, .noPath) }
+    (self.part, model) = (part, line)
+    try addWay(from: start, infers: infers)
+  }
+
+  private mutating func addWay(from known: ModelVersion, infers: Bool) throws(MigrationError) {
+    let line = VersionLine(model)
+    guard let steps = line.steps(from: known.number, to: model.currentVersionNumber) else {
+      return try addReturn(from: known, to: model.currentVersionNumber, line)
+    }
+    try add(steps, infers: infers)
+  }
+
+  /// Adds the step from a draft of a version to that version.
+  mutating func addDraft(_ carried: ModelVersion, to target: ModelVersion) {
     let draft = MigrationStep(fromDraft: carried, to: target)
     let leg = Leg(step: draft, source: carried, destination: target)
     guard draft.isLossless else {
@@ -74,7 +111,6 @@ struct MigrationRoute {
       return
     }
     legs.append(leg)
-    try add(line.steps(from: target.number, to: current) ?? [], infers: infers)
   }
 
   private mutating func add(_ steps: [MigrationStep], infers: Bool) throws(MigrationError) {
@@ -88,7 +124,7 @@ struct MigrationRoute {
     guard let source = model.version(step.source), let destination = model.version(step.destination) else {
       throw MigrationError(url, .noPath)
     }
-    let leg = Leg(step: step, source: source, destination: destination)
+    let leg = Leg(step: step, source: source, destination: destination, part: part)
     guard step.isProven else {
       let open =
         step.openChanges.map { "\($0)" }
@@ -110,7 +146,7 @@ struct MigrationRoute {
     guard line.path(from: current, to: known.number) != nil else { throw MigrationError(url, .noPath) }
     guard let destination = model.version(current), let step = line.step(from: known.number, to: current)
     else { throw MigrationError(url, .newerStore(current: current)) }
-    let leg = Leg(step: step, source: known, destination: destination)
+    let leg = Leg(step: step, source: known, destination: destination, part: part)
     if step.isLossless {
       legs.append(leg)
     } else {

@@ -100,6 +100,8 @@ struct StoreMigration {
       found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
+    } holds: { version in
+      Set((try? plan(version))?.entities.filter { $0.home == 0 }.map(\.name) ?? [])
     }
   }
 
@@ -140,7 +142,7 @@ struct StoreMigration {
   }
 
   /// The app's own code, made for one migration.
-  func makePolicies() -> Policies { description.migrationPolicies.make(for: model.id) }
+  func makePolicies() -> Policies { description.migrationPolicies.make(for: model) }
 
   func makePlans(_ legs: [MigrationRoute.Leg], _ policies: Policies) throws -> [StepPlan] {
     let now = Date()
@@ -148,9 +150,7 @@ struct StoreMigration {
     for leg in legs {
       let plan = try makePlan(leg, now: now)
       for mapping in plan.mapping.entityMappings
-      where mapping.kind == .custom
-        && policies[.init(mapping.name, from: leg.step.source, to: leg.step.destination)] == nil
-      {
+      where mapping.kind == .custom && policies[leg.policy(of: mapping.name)] == nil {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
       }
       plans.append(plan)
@@ -165,12 +165,19 @@ struct StoreMigration {
     if sizes.free < needed { throw MigrationError(url, .diskFull(needed: needed)) }
   }
 
-  func metadata(_ plan: StepPlan, _ found: StoreMetadata) -> StoreMetadata {
-    metadata(of: plan.destination, found)
+  func metadata(_ plan: StepPlan, _ found: StoreMetadata) throws -> StoreMetadata {
+    try metadata(of: plan.destination, found)
   }
 
-  func metadata(of plan: ModelPlan, _ found: StoreMetadata) -> StoreMetadata {
+  func metadata(of plan: ModelPlan, _ found: StoreMetadata) throws -> StoreMetadata {
     var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
+    if !model.parts.isEmpty, let version = model.currentVersion {
+      // The line of a part ends in the merged version, which has its own name and number.
+      let whole = try ModelPlan(model, stores: stores(version))
+      if whole.dataHash(ofStore: 0).description == result.dataHash {
+        result = StoreMetadata(whole, storeID: found.storeID, store: 0)
+      }
+    }
     result.createdBy = found.createdBy
     return result
   }
@@ -295,7 +302,7 @@ struct StoreMigration {
     try session.execute("PRAGMA \(StepCopy.schema).synchronous = OFF")
     try session.execute("BEGIN")
     let copy = StepCopy(
-      plan: plan, session: session, metadata: metadata(plan, found), policies: policies,
+      plan: plan, session: session, metadata: try metadata(plan, found), policies: policies,
       target: target, files: files)
     try copy.run {
       var own = description

@@ -36,8 +36,8 @@ extension ManagedObjectContext {
     if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { tellObservers() }
   }
 
-  /// Whether a state of the store is held: a child reads by its parent.
-  var isReading: Bool { parent?.isReading ?? reading.isOpen }
+  /// Whether a state of the store is held, or would be if the store had such: a child reads by its parent.
+  var isReading: Bool { parent?.isReading ?? (reading.isOpen || reading.isInTurn) }
 
   /// Has it told at the end of the state that is read from.
   func noteLater(_ change: @escaping () -> Void) {

@@ -21,6 +21,12 @@ public import Observation
 /// }
 /// ```
 ///
+/// What others have saved is told when the `perform` block, or the main actor's turn, ends in which the context has learnt
+/// of it, whatever the kind of the store. Elsewhere nothing marks an end, and it is told as soon as a fetch learns of it:
+/// who reads a property there and then fetches, in one tracked body, is not yet followed at that moment, and has the
+/// property's old value until the next change. ``ManagedObjectContext/perform(_:)`` around the body keeps that from
+/// happening.
+///
 /// An object is followed as long as somebody holds it: a context lets go of objects that nobody uses, and makes new ones
 /// of their rows later.
 public protocol ObservableEntityClass: EntityClass, Observable {}

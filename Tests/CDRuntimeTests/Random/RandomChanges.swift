@@ -9,14 +9,30 @@ final class RandomChanges {
   /// The objects that are changed.
   private(set) var objects: [ManagedObject] = []
   private(set) var count = 0
+  /// What the objects are taken in the order of, where their keys say less; nil for the keys.
+  private let order: ((ManagedObjectID) -> Int)?
   private let model = OracleModel(EveryRelationshipModel.version)
 
-  init(in context: ManagedObjectContext, random: SplitMix) throws {
+  init(
+    in context: ManagedObjectContext, random: SplitMix, order: ((ManagedObjectID) -> Int)? = nil
+  ) throws {
     self.context = context
     self.random = random
+    self.order = order
     for name in model.entityNames where model.isRoot(name) {
-      objects += try context.fetch(FetchRequest<ManagedObject>(entityName: name))
+      objects += sorted(try context.fetch(FetchRequest<ManagedObject>(entityName: name)))
     }
+  }
+
+  private func sorted(_ objects: [ManagedObject]) -> [ManagedObject] {
+    guard let order else { return objects }
+    return objects.sorted { order($0.objectID) < order($1.objectID) }
+  }
+
+  /// The objects of a relationship, in its order where it has one.
+  private func members(_ object: ManagedObject, _ plan: RelationshipPlan) -> [ManagedObject] {
+    let members = object.relatedObjects(plan)
+    return plan.description.isOrdered ? members : sorted(members)
   }
 
   /// - Returns: What has been done.
@@ -81,13 +97,13 @@ final class RandomChanges {
     switch Int.random(in: 0..<6, using: &random) {
     case 0:
       let some = (0..<3).compactMap { _ in pick(plan.description.destination) }
-      object.setRelatedObjects(Array(Set(some)).sorted { $0.key < $1.key }, plan)
+      object.setRelatedObjects(sorted(Array(Set(some)).sorted { $0.key < $1.key }), plan)
       what = "set to \(some)"
     case 1:
-      object.setRelatedObjects(object.relatedObjects(plan).shuffled(using: &random), plan)
+      object.setRelatedObjects(members(object, plan).shuffled(using: &random), plan)
       what = "shuffle"
     case 2:
-      let first = object.relatedObjects(plan).randomElement(using: &random)
+      let first = members(object, plan).randomElement(using: &random)
       if let first { object.removeRelated(first, plan) }
       what = "remove \(first.map { "\($0)" } ?? "-")"
     case 3:
@@ -116,7 +132,8 @@ final class RandomChanges {
       }
     case .notUnique(let conflicts):
       for conflict in conflicts {
-        for object in conflict.objectIDs.dropFirst().compactMap(context.registeredObject) {
+        let ids = order.map { order in conflict.objectIDs.sorted { order($0) < order($1) } }
+        for object in (ids ?? conflict.objectIDs).dropFirst().compactMap(context.registeredObject) {
           for property in conflict.properties { try object.setValue(.attribute(.null), forKey: property) }
         }
       }

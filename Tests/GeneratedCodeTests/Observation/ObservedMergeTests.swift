@@ -104,8 +104,9 @@ import Testing
   }
 
   /// What is read by one observer may be learnt to be old by the last of its reads: it is told of it all the same.
-  @Test @MainActor func nothingIsMissedThatIsLearntInTheMiddleOfBeingRead() async throws {
-    let room = try MusicRoom(.file)
+  @Test(arguments: StorePlace.allCases)
+  @MainActor func nothingIsMissedThatIsLearntInTheMiddleOfBeingRead(place: StorePlace) async throws {
+    let room = try MusicRoom(place)
     defer { room.store.remove() }
     let context = room.store.container.viewContext
     let piece = try #require(try context.existingObject(with: room.piece.objectID) as? Piece)
@@ -126,6 +127,24 @@ import Testing
     for _ in 0..<1000 where !shown.isTold { await Task.yield() }
     #expect(shown.isTold && piece.heading == "Suite")
     #expect(count == 0 && listed.isTold)
+  }
+
+  /// The same without the main actor: the block around the body is what it waits for.
+  @Test(arguments: StorePlace.allCases)
+  func whatIsLearntInABlockIsToldAtItsEnd(place: StorePlace) throws {
+    let room = try MusicRoom(place)
+    defer { room.store.remove() }
+    _ = try Shelf.objects(in: room.context)
+    try room.changeElsewhere { $0.heading = "Suite" }
+    let shown = room.context.perform {
+      let reads = FollowedReads {
+        #expect(room.piece.heading == "Prelude")
+        _ = try? Shelf.objects(in: room.context)
+      }
+      #expect(!reads.isTold)
+      return reads
+    }
+    #expect(shown.isTold && room.piece.heading == "Suite")
   }
 
   @Test @MainActor func theViewContextTellsWhatItMergesByItself() async throws {

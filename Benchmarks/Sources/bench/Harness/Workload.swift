@@ -14,7 +14,8 @@ enum Workloads {
     return GraphTask.allCases.map { GraphWorkload(task: $0, bench: maker) }
       + [
         MemoryWorkload(), OpenWorkload(), MillionWorkload(), WritersWorkload(), ParseWorkload(),
-        RequestWorkload(), MigrateWorkload(kind: .rewrite), MigrateWorkload(kind: .custom),
+        RequestWorkload(), ObservedGetWorkload(), MigrateWorkload(kind: .rewrite),
+        MigrateWorkload(kind: .custom),
         AddColumnWorkload(),
         GenerateWorkload(), CompileWorkload(), TypeCheckWorkload(),
       ]

@@ -53,6 +53,7 @@ public final class StoreBuilder {
     let table: StoreTable
     let kind: StoreTable.Kind
     let types: [StoreColumn.ValueType]
+    let cells: [CellType?]
   }
 
   /// - Parameters:
@@ -148,9 +149,18 @@ public final class StoreBuilder {
   }
 
   private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
+    // A model that was changed without its hash is not the one that the rows are of.
+    func checkHash(_ plan: ModelPlan, _ place: Int) throws {
+      guard plan.dataHash(ofStore: place).description == found.dataHash else {
+        throw StoreFormatError(.metadata(key: "dataHash"))
+      }
+    }
     if let current, found.version == current.plan.source(ofStore: current.place).version.canonicalJSON {
       let own = current.plan.entities.filter { $0.root == $0.index && $0.home == current.place }
-      if Set(own.map(\.name)) == roots { return (current.plan, current.place) }
+      if Set(own.map(\.name)) == roots {
+        try checkHash(current.plan, current.place)
+        return (current.plan, current.place)
+      }
     }
     let version: ModelVersion
     do {
@@ -159,7 +169,9 @@ public final class StoreBuilder {
     let model = ManagedObjectModel(
       name: found.modelName, id: found.modelID, versions: [version], currentVersionNumber: version.number)
     do {
-      return (try ModelPlan(model, assignment: StoreAssignment(roots: roots)), 0)
+      let plan = try ModelPlan(model, assignment: StoreAssignment(roots: roots))
+      try checkHash(plan, 0)
+      return (plan, 0)
     } catch is ModelError { throw StoreFormatError(.metadata(key: "version")) }
   }
 
@@ -173,7 +185,9 @@ public final class StoreBuilder {
     }
     if try part.kind == .keys && isNextSave(row) { return }
     for place in row.indices {
-      guard let fitted = Self.fitted(row[place], part.types[place]) else {
+      guard let fitted = Self.fitted(row[place], part.types[place]),
+        part.cells[place].map({ Self.isInRange(fitted, $0) }) ?? true
+      else {
         throw StoreFormatError(
           .invalidValue(
             entity: table.name, property: part.table.columns[place].name, key: Self.key(row, part.kind)))
@@ -200,7 +214,7 @@ public final class StoreBuilder {
     let part = rows.parts[table.place]
     let new = Prepared(
       statement: try connection.makeStatement(part.insert), table: part.table, kind: part.table.kind,
-      types: part.table.columns.map(\.type))
+      types: part.table.columns.map(\.type), cells: part.cells)
     prepared[table.place] = new
     return new
   }
@@ -240,6 +254,16 @@ public final class StoreBuilder {
     case (.uuid, .bytes(let data)): return data.count == 16 ? value : nil
     case (.externalData, .text(let name)): return UUID(uuidString: name) == nil ? nil : value
     default: return nil
+    }
+  }
+
+  /// Whether a number is one that a narrower type has.
+  private static func isInRange(_ value: StoreValue, _ cell: CellType) -> Bool {
+    switch (cell, value) {
+    case (.int16, .integer(let number)): Int16(exactly: number) != nil
+    case (.int32, .integer(let number)): Int32(exactly: number) != nil
+    case (.float, .real(let number)): Float(number).isFinite || number.isInfinite
+    default: true
     }
   }
 
@@ -306,9 +330,21 @@ public final class StoreBuilder {
   private func checkReferences(_ model: ModelPlan) throws {
     let statement = try connection.makeStatement("PRAGMA foreign_key_check")
     guard try statement.step() else { return }
-    throw StoreFormatError(
-      .danglingReference(
-        entity: statement.string(0) ?? "", key: statement.isNull(1) ? nil : statement.int64(1),
-        destination: statement.string(2) ?? ""))
+    let (table, destination) = (statement.string(0) ?? "", statement.string(2) ?? "")
+    let key = try statement.isNull(1) ? pairKey(table, statement.int64(3)) : statement.int64(1)
+    throw StoreFormatError(.danglingReference(entity: table, key: key, destination: destination))
+  }
+
+  /// The source of a pair that one of its sides is missing of: such rows have no number.
+  private func pairKey(_ table: String, _ foreignKey: Int64) throws -> Int64? {
+    let name = SQLite.quoted(table)
+    for row in try connection.rows("PRAGMA foreign_key_list(\(name))") where row[0] == "\(foreignKey)" {
+      guard let destination = row[2], let column = row[3] else { return nil }
+      let found = try connection.scalar(
+        "SELECT min(\"_source\") FROM \(name) WHERE \(SQLite.quoted(column)) NOT IN "
+          + "(SELECT \"_pk\" FROM \(SQLite.quoted(destination)))")
+      return found.flatMap { Int64($0) }
+    }
+    return nil
   }
 }

@@ -45,13 +45,16 @@ public struct StoreFormatError: Error, Hashable, Sendable {
   public var reason: Reason
   /// The line where it was noticed, from 1, in a format of lines.
   public var line: Int?
+  /// The byte of the line, from 1, in a format of lines.
+  public var column: Int?
   /// The byte where it was noticed, from 0.
   public var offset: Int?
 
   /// An error, with the place where it was noticed as far as that is known.
-  public init(_ reason: Reason, line: Int? = nil, offset: Int? = nil) {
+  public init(_ reason: Reason, line: Int? = nil, column: Int? = nil, offset: Int? = nil) {
     self.reason = reason
     self.line = line
+    self.column = column
     self.offset = offset
   }
 }
@@ -60,26 +63,33 @@ extension StoreFormatError: CustomStringConvertible {
   public var description: String {
     let text =
       switch reason {
-      case .otherFormat: "it is a file of another kind"
+      case .otherFormat: "it is a file of another kind; open it as what it is, or choose another file"
       case .newerFormat(let found, let supported):
         "it has format \(found), and this release reads up to \(supported); update cdgen"
-      case .truncated: "it ends before it should"
-      case .checksum: "its bytes are not those that were written"
-      case .encoding: "its text is not UTF-8"
-      case .documentType: "it has a document type or an entity, which a store has not"
+      case .truncated: "it ends before it should; put a backup in its place"
+      case .checksum: "its bytes are not those that were written; put a backup in its place"
+      case .encoding: "its text is not UTF-8; save it as UTF-8, or put a backup in its place"
+      case .documentType:
+        "it has a document type or an entity, which a store has not; write the text itself instead"
       case .syntax(let text): text
-      case .metadata(let key): "its metadata have no readable '\(key)'"
-      case .unknownEntity(let name): "it has objects of '\(name)', which the model that it carries has not"
-      case .unknownProperty(let entity, let property): "'\(entity)' has no '\(property)'"
+      case .metadata(let key): "its metadata have no readable '\(key)'; take that from a backup"
+      case .unknownEntity(let name):
+        "it has objects of '\(name)', which the model that it carries has not; correct the name or remove them"
+      case .unknownProperty(let entity, let property):
+        "'\(entity)' has no '\(property)'; correct the name or remove the value"
       case .invalidValue(let entity, let property, let key):
-        "'\(entity)'\(Self.text(key)) has no value that '\(property)' can have"
-      case .invalidRow(let entity, let key): "a row of '\(entity)'\(Self.text(key)) is not as it should be"
-      case .duplicateKey(let entity, let key): "'\(entity)'\(Self.text(key)) is there twice"
-      case .notUnique(let index): "its objects break the rule of the index '\(index)'"
+        "'\(entity)'\(Self.text(key)) has no value that '\(property)' can have; give it one"
+      case .invalidRow(let entity, let key):
+        "a row of '\(entity)'\(Self.text(key)) is not as it should be; correct or remove it"
+      case .duplicateKey(let entity, let key):
+        "'\(entity)'\(Self.text(key)) is there twice; remove one of them, or give it a key of its own"
+      case .notUnique(let index):
+        "its objects break the rule of the index '\(index)'; give all but one of them other values"
       case .danglingReference(let entity, let key, let destination):
-        "'\(entity)'\(Self.text(key)) refers to an object of '\(destination)' that is not there"
+        "'\(entity)'\(Self.text(key)) refers to an object of '\(destination)' that is not there; "
+          + "add the object or remove the reference"
       }
-    if let line { return "line \(line): \(text)" }
+    if let line { return "line \(line)\(column.map { ", column \($0)" } ?? ""): \(text)" }
     if let offset { return "byte \(offset): \(text)" }
     return text
   }

@@ -2,6 +2,8 @@
 struct StoreRows {
   struct Part {
     let table: StoreTable
+    /// What is narrower than a column's values: an integer of 16 or 32 bits, a Float.
+    let cells: [CellType?]
     /// `SELECT` for all rows, by the name of the database on the connection.
     let select: @Sendable (String) -> String
     let insert: String
@@ -31,11 +33,12 @@ struct StoreRows {
   }
 
   private mutating func add(
-    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], insert: String,
-    select: @escaping @Sendable (String) -> String
+    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], cells: [CellType?] = [],
+    insert: String, select: @escaping @Sendable (String) -> String
   ) {
     let table = StoreTable(kind: kind, name: name, columns: columns, place: parts.count)
-    parts.append(Part(table: table, select: select, insert: insert))
+    let rest = [CellType?](repeating: nil, count: columns.count - cells.count)
+    parts.append(Part(table: table, cells: cells + rest, select: select, insert: insert))
   }
 
   private mutating func addKeys() {
@@ -55,8 +58,10 @@ struct StoreRows {
 
   private mutating func add(_ entity: EntityPlan, columnsOfTable: Set<String>) {
     var columns = [StoreColumn("_key", .key), StoreColumn("_version", .count)]
+    var cells: [CellType?] = [nil, nil]
     var names = ["\"_pk\"", "\"_version\""]
     for column in entity.columns {
+      cells.append(Self.narrowCell(of: column))
       columns.append(StoreColumn(column.name, Self.type(of: column, in: entity)))
       names.append(SQLite.quoted(column.name))
     }
@@ -74,8 +79,16 @@ struct StoreRows {
       entity.hasEntityColumn
       ? "INSERT INTO main.\(table) (\(list), \"_entity\") VALUES (\(marks), \(SQLite.literal(entity.name)))"
       : "INSERT INTO main.\(table) (\(list)) VALUES (\(marks))"
-    add(.objects, entity.name, columns, insert: insert) { schema in
+    add(.objects, entity.name, columns, cells: cells, insert: insert) { schema in
       "SELECT \(list) FROM \(schema).\(table)\(condition) ORDER BY \"_pk\""
+    }
+  }
+
+  private static func narrowCell(of column: ColumnPlan) -> CellType? {
+    if column.isReference { return nil }
+    return switch column.cell {
+    case .int16, .int32, .float: column.cell
+    default: nil
     }
   }
 

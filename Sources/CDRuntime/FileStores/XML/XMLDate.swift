@@ -25,7 +25,7 @@ enum XMLDate {
   /// The seconds of a text's bytes.
   static func seconds(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T") else {
-      return Double(String(decoding: bytes, as: UTF8.self))
+      return XMLValue.real(bytes)
     }
     func number(_ range: Range<Int>) -> Int64? {
       var result: Int64 = 0

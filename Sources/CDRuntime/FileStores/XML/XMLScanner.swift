@@ -63,9 +63,23 @@ struct XMLScanner {
   /// All bytes of the tag, one upon another: where none has the highest bit, the tag is ASCII.
   private var bits: UInt8 = 0
   /// The line that is being read, from 1.
-  private(set) var line = 1
+  private var line = 1
+  /// How many bytes came before those in the buffer, and before the line.
+  private var bytesBefore = 0
+  private var lineStart = 0
+  /// Where the tag that was read last begins.
+  private(set) var tagPosition = Position(line: 1, column: 1)
 
   init(_ input: StoreInput) { self.input = input }
+
+  /// A place in the file: the line, and the byte in it, both from 1.
+  struct Position {
+    let line: Int
+    let column: Int
+  }
+
+  /// Where the reading is.
+  var position: Position { Position(line: line, column: bytesBefore + place - lineStart + 1) }
 
   // MARK: Bytes
 
@@ -76,6 +90,7 @@ struct XMLScanner {
   }
 
   @inline(never) private mutating func refill() throws -> Bool {
+    bytesBefore += buffer.count
     try input.read(upToCount: Self.chunk, into: &buffer)
     place = 0
     return !buffer.isEmpty
@@ -89,7 +104,10 @@ struct XMLScanner {
   @inline(__always) private mutating func next() throws -> UInt8 {
     let byte = try peek()
     place += 1
-    if byte == UInt8(ascii: "\n") { line += 1 }
+    if byte == UInt8(ascii: "\n") {
+      line += 1
+      lineStart = bytesBefore + place
+    }
     return byte
   }
 
@@ -172,12 +190,18 @@ struct XMLScanner {
     }
   }
 
+  /// Reads up to the end of a comment, `-->`, or of a processing instruction, `?>`.
   private mutating func skip(past end: StaticString) throws {
-    let end = Array(UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
-    var last: [UInt8] = []
-    while last != end {
-      last.append(try next())
-      if last.count > end.count { last.removeFirst() }
+    let end = UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
+    var matched = 0
+    while matched < end.count {
+      let byte = try next()
+      if byte == end[matched] {
+        matched += 1
+      } else {
+        // A third hyphen may be the second of an end.
+        matched = byte == end[0] ? max(1, matched) : 0
+      }
     }
   }
 
@@ -190,6 +214,8 @@ struct XMLScanner {
 
   /// Reads a tag whose `<` has been read.
   private mutating func readTag() throws {
+    let here = position
+    tagPosition = Position(line: here.line, column: here.column - 1)
     startTag()
     tag.isEnd = try peek() == UInt8(ascii: "/")
     if tag.isEnd { place += 1 }
@@ -377,12 +403,18 @@ struct XMLScanner {
     while try fill() {
       let start = place
       var lines = 0
+      var lineStart = lineStart
       let end = buffer.withUnsafeBufferPointer { bytes in
         var end = start
         while end < bytes.count {
           let byte = bytes[end]
           if byte < 0x20 {
-            if byte == 0x0A { lines += 1 } else if byte != 0x09 { break }
+            if byte == 0x0A {
+              lines += 1
+              lineStart = bytesBefore + end + 1
+            } else if byte != 0x09 {
+              break
+            }
           } else if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") {
             break
           }
@@ -392,6 +424,7 @@ struct XMLScanner {
       }
       scratch.append(contentsOf: buffer[start..<end])
       line += lines
+      self.lineStart = lineStart
       place = end
       if end < buffer.count { return }
     }

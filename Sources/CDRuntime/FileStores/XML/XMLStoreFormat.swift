@@ -23,7 +23,10 @@ struct XMLStoreFormat: StoreFormat {
     do {
       try reader.read()
     } catch var error as StoreFormatError {
-      if error.line == nil { error.line = reader.line }
+      if error.line == nil {
+        let position = reader.position(of: error)
+        (error.line, error.column) = (position.line, position.column)
+      }
       throw error
     }
   }

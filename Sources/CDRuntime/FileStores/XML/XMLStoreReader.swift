@@ -9,14 +9,28 @@
 struct XMLStoreReader {
   private var scanner: XMLScanner
   private let builder: StoreBuilder
+  /// Where the row, the value or the entry begins that is read.
+  private var start = XMLScanner.Position(line: 1, column: 1)
+  /// Where the entries of the metadata begin, by their keys, and the values of the row, by their columns.
+  private var entryStarts: [String: XMLScanner.Position] = [:]
+  private var valueStarts: [XMLScanner.Position] = []
 
   init(_ input: StoreInput, _ builder: StoreBuilder) {
     scanner = XMLScanner(input)
     self.builder = builder
   }
 
-  /// The line that is being read, from 1.
-  var line: Int { scanner.line }
+  /// Where an error is: where its element begins, or where the text stops being a store's.
+  func position(of error: StoreFormatError) -> XMLScanner.Position {
+    switch error.reason {
+    case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum:
+      scanner.position
+    case .metadata(let key): entryStarts[key] ?? start
+    case .unknownEntity, .unknownProperty, .invalidValue, .invalidRow, .duplicateKey, .notUnique,
+      .danglingReference:
+      start
+    }
+  }
 
   mutating func read() throws {
     try scanner.begin()
@@ -27,14 +41,17 @@ struct XMLStoreReader {
     guard let version = scanner.tag["format"].flatMap({ Int($0) }) else {
       throw StoreFormatError(.syntax("'cdgen' without a format"))
     }
+    guard version > 0 else { throw StoreFormatError(.syntax("'cdgen' of an unknown format")) }
     guard version <= XMLStoreFormat.version else {
       throw StoreFormatError(.newerFormat(found: version, supported: XMLStoreFormat.version))
     }
     try scanner.nextTag()
+    start = scanner.tagPosition
     let tables = try builder.begin(metadata: readMetadata())
     while true {
       try scanner.nextTag()
       if try isEnd("cdgen") { return try scanner.finish() }
+      start = scanner.tagPosition
       let table = try table(among: tables)
       if !scanner.tag.isEmpty { try readRows(of: table) }
     }
@@ -69,6 +86,9 @@ struct XMLStoreReader {
       guard scanner.tag.isNamed("entry"), let key else {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
+      start = scanner.tagPosition
+      // A store has a dozen; a file may have millions.
+      if entryStarts.count < 100 { entryStarts[key] = start }
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
         throw StoreFormatError(.metadata(key: key))
       }
@@ -108,6 +128,7 @@ struct XMLStoreReader {
     }
     let name = scanner.tag["name"]
     let isNamed = kind == .objects || kind == .pairs
+    if isNamed, name == nil { throw StoreFormatError(.syntax("'\(element)' without a name")) }
     guard let table = tables.first(where: { $0.kind == kind && (!isNamed || $0.name == name) }) else {
       throw StoreFormatError(.unknownEntity(name ?? ""))
     }
@@ -148,13 +169,19 @@ struct XMLStoreReader {
     let element = Array(XMLStoreFormat.element(table.kind).utf8)
     let names = Names(table)
     var row = [StoreValue](repeating: .null, count: table.columns.count)
+    valueStarts = [XMLScanner.Position](repeating: start, count: row.count)
     while true {
       try scanner.nextTag()
       if try isEnd(element) { return }
       guard scanner.tag.isNamed(names.row) else {
         throw StoreFormatError(.syntax("'\(String(decoding: names.row, as: UTF8.self))' was expected"))
       }
-      for column in row.indices { row[column] = .null }
+      let rowStart = scanner.tagPosition
+      start = rowStart
+      for column in row.indices {
+        row[column] = .null
+        valueStarts[column] = rowStart
+      }
       for attribute in scanner.tag.attributes {
         guard let column = names.attributes.firstIndex(where: { scanner.tag.has(attribute.name, $0) }) else {
           throw names.unknown(scanner.tag.string(attribute.name))
@@ -165,7 +192,17 @@ struct XMLStoreReader {
         row[column] = value
       }
       if !scanner.tag.isEmpty { try readValues(of: names, into: &row) }
-      try builder.add(row, to: table)
+      start = rowStart
+      do {
+        try builder.add(row, to: table)
+      } catch let error as StoreFormatError {
+        if case .invalidValue(_, let property, _) = error.reason,
+          let column = table.columns.firstIndex(where: { $0.name == property })
+        {
+          start = valueStarts[column]
+        }
+        throw error
+      }
     }
   }
 
@@ -178,12 +215,14 @@ struct XMLStoreReader {
       guard scanner.tag.isNamed("value"), let name = scanner.tag.value("name") else {
         throw StoreFormatError(.syntax("'value' was expected"))
       }
+      start = scanner.tagPosition
       while guess < row.count, !scanner.tag.has(name, names.columns[guess]) { guess += 1 }
       if guess == row.count {
         guess = names.columns.firstIndex { scanner.tag.has(name, $0) } ?? row.count
       }
       guard guess < row.count else { throw names.unknown(scanner.tag.string(name)) }
       guard row[guess] == .null else { throw names.invalid(guess, row) }
+      valueStarts[guess] = start
       let type = names.types[guess]
       if type == .externalData, let file = scanner.tag["file"] {
         try scanner.readText()

@@ -12,7 +12,7 @@ enum XMLValue {
     case .string, .decimal, .url, .json: text(bytes).map(StoreValue.text)
     case .key, .count, .integer: integer(bytes).map(StoreValue.integer)
     case .bool: bool(bytes).map { .integer($0 ? 1 : 0) }
-    case .real: Double(String(decoding: bytes, as: UTF8.self)).map(StoreValue.real)
+    case .real: real(bytes).map(StoreValue.real)
     case .date: XMLDate.seconds(bytes).map(StoreValue.real)
     case .data, .externalData: text(bytes).flatMap { Data(base64Encoded: $0) }.map(StoreValue.bytes)
     case .uuid: uuid(bytes).map(StoreValue.bytes)
@@ -27,6 +27,13 @@ enum XMLValue {
       found.count == bytes.count && found.elementsEqual(bytes)
     }
     return isExact ? text : nil
+  }
+
+  /// A number; nil also for digits that are beyond all numbers, which would be read as infinity.
+  static func real(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    guard let number = Double(String(decoding: bytes, as: UTF8.self)) else { return nil }
+    let endsInDigit = bytes.last.map { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") } ?? false
+    return number.isInfinite && endsInDigit ? nil : number
   }
 
   private static func bool(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {

@@ -66,8 +66,7 @@ final class CustomWork {
       guard let entity = mapping.destination.flatMap(plan.destination.entity), entity.home == 0 else {
         continue
       }
-      let key = MigrationPolicies.Key(mapping.name, from: plan.step.source, to: plan.step.destination)
-      guard let policy = policies[key] else {
+      guard let policy = policies[plan.leg.policy(of: mapping.name)] else {
         throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
       }
       let maker = MappingMaker(mapping, number: number, entity, of: plan)

@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -27,6 +29,8 @@ public struct MigrationPolicies: Hashable, Sendable {
     let source: Int
     let destination: Int
     let mapping: String
+    /// The merged model that moves, in a store of several.
+    var model: UUID?
 
     /// - Parameters:
     ///   - mapping: The name of the entity mapping.
@@ -96,7 +100,18 @@ public struct MigrationPolicies: Hashable, Sendable {
   }
 
   /// Makes all policies for one migration of a model's store.
-  func make(for model: UUID) -> [Key: any EntityMigrationPolicy] {
+  func make(for model: ManagedObjectModel) -> [Key: any EntityMigrationPolicy] {
+    if model.parts.isEmpty { return make(for: model.id) }
+    return model.parts.reduce(into: [:]) { result, part in
+      for (key, policy) in make(for: part.id) {
+        var key = key
+        key.model = part.id
+        result[key] = policy
+      }
+    }
+  }
+
+  private func make(for model: UUID) -> [Key: any EntityMigrationPolicy] {
     var result: [Key: any EntityMigrationPolicy] = factories.mapValues { $0.value() }
     for suite in suites where suite.model == nil || suite.model == model {
       result.merge(suite.make.value()) { own, _ in own }

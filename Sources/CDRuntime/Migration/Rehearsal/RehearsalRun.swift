@@ -119,7 +119,8 @@ struct RehearsalRun {
     }
     report.steps[last].duration = clock.now - start - log.ownTime
     report.steps[last].isDone = isDone
-    if isDone { report.reached = plan.leg.destination.number }
+    // Those of a merged model's parts are none of its own.
+    if isDone, plan.leg.part == nil { report.reached = plan.leg.destination.number }
     if let error = log.firstError { throw error }
   }
 
