@@ -5,7 +5,9 @@ import Foundation
 /// Random objects of a random model in a store, and random changes of them.
 struct RandomGraph: RandomMaker {
   var random: SplitMix
-  let container: PersistentContainer
+  private let store = ScratchStore()
+  private var containers: [PersistentContainer]
+  var container: PersistentContainer { containers[0] }
   let version: ModelVersion
   let graph: EntityGraph
   private let concrete: [String]
@@ -16,9 +18,9 @@ struct RandomGraph: RandomMaker {
     self.random = maker.random
     graph = EntityGraph(version)
     concrete = version.entities.filter { !$0.isAbstract }.map(\.name)
-    container = try PersistentContainer(
-      inMemoryModel: ManagedObjectModel(
-        name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1))
+    let model = ManagedObjectModel(
+      name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
+    containers = [try PersistentContainer(scratchModel: model, store)]
     let context = container.newContext()
     try withExtendedLifetime(context) {
       for name in concrete {
@@ -37,6 +39,10 @@ struct RandomGraph: RandomMaker {
         context.rollback()
       }
     }
+    guard store.kind != .memory else { return }
+    // What is asked for is what the file holds. It has one owner, who goes first.
+    containers.removeAll()
+    containers = [try PersistentContainer(scratchModel: model, store)]
   }
 
   func objects(in context: ManagedObjectContext) throws -> [ManagedObject] {
