@@ -21,6 +21,14 @@ struct RandomGraph: RandomMaker {
     let model = ManagedObjectModel(
       name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
     containers = [try PersistentContainer(scratchModel: model, store)]
+    try fill()
+    guard store.kind != .memory else { return }
+    // What is asked for is what the file holds. It has one owner, who goes first.
+    containers.removeAll()
+    containers = [try PersistentContainer(scratchModel: model, store)]
+  }
+
+  private mutating func fill() throws {
     let context = container.newContext()
     try withExtendedLifetime(context) {
       for name in concrete {
@@ -39,10 +47,6 @@ struct RandomGraph: RandomMaker {
         context.rollback()
       }
     }
-    guard store.kind != .memory else { return }
-    // What is asked for is what the file holds. It has one owner, who goes first.
-    containers.removeAll()
-    containers = [try PersistentContainer(scratchModel: model, store)]
   }
 
   func objects(in context: ManagedObjectContext) throws -> [ManagedObject] {

@@ -65,8 +65,16 @@ final class MigrationFixture {
 
   /// What a query finds in the file; where it is none of SQLite's, in tables that are made of it.
   func rows(_ sql: String) throws -> [[String?]] {
-    try PlainSQL.connection(to: url).rows(sql)
+    guard StoreKind.ofEnvironment != .sqlite else { return try PlainSQL.connection(to: url).rows(sql) }
+    let bytes = try bytes()
+    if let tables, tables.bytes == bytes { return try tables.connection.rows(sql) }
+    let connection = try PlainSQL.connection(to: url)
+    tables = (bytes, connection)
+    return try connection.rows(sql)
   }
+
+  /// The tables of the file as it was then.
+  private var tables: (bytes: Data, connection: SQLiteConnection)?
 
   /// The first column of all rows.
   func column(_ sql: String) throws -> [String?] { try rows(sql).map { $0[0] } }

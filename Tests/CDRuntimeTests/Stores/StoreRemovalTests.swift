@@ -105,7 +105,8 @@ import Testing
     #expect(try context.objects(forEntityNamed: "Person", format: "name == 'Grace M.'") == [grace])
   }
 
-  @Test func aStateThatIsReadStaysWholeToItsEnd() throws {
+  @Test(.onlyOnSQLite("stores in memory have one state for all"))
+  func aStateThatIsReadStaysWholeToItsEnd() throws {
     let coordinator = try stores.container().persistentStoreCoordinator
     let context = PersistentContainer(coordinator).newContext()
     let (_, note) = try DiaryStores.fill(context)

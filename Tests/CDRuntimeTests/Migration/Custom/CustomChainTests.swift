@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func memoryDoesNotGrowWithTheStore() throws {
+  @Test(.onlyOnSQLite("a file that is read whole is in memory")) func memoryDoesNotGrowWithTheStore() throws {
     let fixture = try MigrationFixture()
     let count = 20_000
     let most = Mutex((source: 0, destination: 0))
