@@ -119,7 +119,7 @@ struct FileStoreOpening {
     do {
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
       try copy.execute("PRAGMA synchronous = OFF")
-      try copy.replaceContents(by: old)
+      try old.copy(to: copy)
     }
     // What a step writes there is to find the folder behind the link; one that stays empty goes again.
     let large = ExternalFiles(store: url).folder
@@ -151,7 +151,7 @@ struct FileStoreOpening {
     do {
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
       _ = try copy.scalar("PRAGMA journal_mode = DELETE")
-      try connection.replaceContents(by: copy)
+      try copy.copy(to: connection)
     }
     // The rows were on a disk meanwhile: what it did not give back as it was is to be found before it is the store.
     let check = try connection.scalar("PRAGMA quick_check(1)")
@@ -192,23 +192,6 @@ extension SQLiteConnection {
     var limit: Int64 = 1 << 40
     sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
     return connection
-  }
-
-  /// Makes the main database a copy of another connection's.
-  ///
-  /// - Throws: ``StoreError``, where another connection is at work too.
-  func replaceContents(by other: SQLiteConnection) throws {
-    guard let backup = sqlite3_backup_init(handle, "main", other.handle, "main") else {
-      throw StoreError(handle, of: stores, during: "copying a store")
-    }
-    // All pages in one go: others who write in between would make it begin anew. The end does not tell of a step that
-    // had to wait, so that its own code counts.
-    let code = sqlite3_backup_step(backup, -1)
-    sqlite3_backup_finish(backup)
-    guard code == SQLITE_DONE else {
-      throw StoreError(
-        code: code, message: String(cString: sqlite3_errstr(code)), of: stores, during: "copying a store")
-    }
   }
 }
 

@@ -53,7 +53,9 @@ final class RehearsalCopy {
     {
       throw MigrationError(original, .diskFull(needed: needed))
     }
-    try SQLiteConnection(path: path, of: [original]).replaceContents(by: source)
+    let copy = try SQLiteConnection(path: path, of: [original])
+    // All pages in one go: others who write in between would make it begin anew.
+    try source.copy(to: copy)
   }
 
   private func linkLargeValues(of original: URL) throws {
