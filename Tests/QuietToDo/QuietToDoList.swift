@@ -1,6 +1,5 @@
-public import Foundation
-
 import CDRuntime
+public import Foundation
 
 /// The list as other programs of this package open it.
 public enum QuietToDoList {
