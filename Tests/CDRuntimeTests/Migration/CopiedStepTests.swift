@@ -211,7 +211,10 @@ struct CopiedStepTests {
     let last = MigrationFixture.model([Self.scanned(1, []), second, third], mappings: [copy, drop])
     try fixture.open(last)
     try fixture.verify(last)
-    #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    // Other kinds find what no row refers to when they are opened.
+    if StoreKind.ofEnvironment == .sqlite {
+      #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    }
   }
 
   private static func pageRule(_ source: Int, _ values: [String: String]) throws -> MappingRules {
