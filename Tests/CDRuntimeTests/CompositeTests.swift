@@ -17,7 +17,7 @@ import Testing
   }()
 
   @Test func aCompositeOfNothingIsNil() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let note = try context.insert(entityNamed: "Note")
     try note.setValue(.attribute(.composite(["street": .null, "city": .null])), forKey: "place")

@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func objectsWithoutClassesHaveTheirValuesByKey() throws {
-    let container = try PersistentContainer(inMemoryModel: LibraryDescription.model)
+    let container = try PersistentContainer(scratchModel: LibraryDescription.model)
     let context = container.newContext()
     let author = try context.insert(entityNamed: "Author")
     try author.setValue("A", forKey: "name")

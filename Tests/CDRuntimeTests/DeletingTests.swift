@@ -93,7 +93,7 @@ import Testing
             EntityDescription(name: "Place"),
           ])
       ], currentVersionNumber: 1)
-    let container = try PersistentContainer(inMemoryModel: model)
+    let container = try PersistentContainer(scratchModel: model)
     let context = container.newContext()
     let (pin, place) = (try context.insert(entityNamed: "Pin"), try context.insert(entityNamed: "Place"))
     try pin.setValue(place, forKey: "place")

@@ -38,7 +38,7 @@ import Testing
   }()
 
   @Test func aChangeReachesAllThatReadIt() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let shop = try context.insert(entityNamed: "Shop")
     try shop.setValue("A", forKey: "name")
@@ -84,7 +84,7 @@ import Testing
 
   // Settled 4: unsaved changes count in every fetch.
   @Test func settled4FetchesReadWhatTheSaveWillDerive() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let shop = try context.insert(entityNamed: "Shop")
     try shop.setValue("A", forKey: "name")

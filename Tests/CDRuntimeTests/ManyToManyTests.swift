@@ -38,8 +38,8 @@ import Testing
   }
 
   private func versions() throws -> [String] {
-    try PlainSQL.rows(
-      "SELECT group_concat(_version) FROM Tag UNION ALL SELECT _version FROM Publication", at: store.url)
+    try store.rows(
+      "SELECT group_concat(_version) FROM Tag UNION ALL SELECT _version FROM Publication")
   }
 
   @Test func pairsOfBothAreKeptAndNoVersionCountsThem() throws {

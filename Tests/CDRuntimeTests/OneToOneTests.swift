@@ -88,7 +88,7 @@ import Testing
     #expect(read.map { $0.spouse?.name } == read.map { ["A": "C", "B": "D", "C": "A", "D": "B"][$0.name] })
   }
 
-  @Test func aStoreWithoutTheIndexGetsItWhenItIsOpened() throws {
+  @Test(.onlyOnSQLite("its indexes")) func aStoreWithoutTheIndexGetsItWhenItIsOpened() throws {
     try context.save()
     let query = "SELECT sql FROM sqlite_master WHERE name = 'Publication.prequel'"
     try PlainSQL.run(

@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func aStoreInMemoryTellsItsOtherContextsToo() throws {
-    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
     let first = container.newContext()
     let second = container.newContext()
     let tag = Tag(name: "a", in: first)

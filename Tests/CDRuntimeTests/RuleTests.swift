@@ -20,7 +20,7 @@ import Testing
   private typealias Reason = ValidationError.Reason
 
   private func reasons(_ key: String, _ text: String, pattern: String? = nil) throws -> [Reason] {
-    let context = try PersistentContainer(inMemoryModel: Self.model(pattern: pattern)).newContext()
+    let context = try PersistentContainer(scratchModel: Self.model(pattern: pattern)).newContext()
     let note = try context.insert(entityNamed: "Note")
     try note.setValue(text, forKey: key)
     return context.validationErrors(of: note).map(\.reason)

@@ -9,14 +9,14 @@ import Testing
   init() throws { store = try TemporaryStore() }
 
   private func sql(_ query: String) throws -> [String] {
-    try SQLiteConnection(path: store.url.path(percentEncoded: false), of: []).rows(query).map { $0[0] ?? "" }
+    try PlainSQL.connection(to: store.url).rows(query).map { $0[0] ?? "" }
   }
 
   private func execute(_ sql: String) throws {
     try SQLiteConnection(path: store.url.path(percentEncoded: false), of: []).execute(sql)
   }
 
-  @Test func theSchemaIsAsDocumented() throws {
+  @Test(.onlyOnSQLite("its schema")) func theSchemaIsAsDocumented() throws {
     _ = try store.container()
     let found = try sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name")
     #expect(found == LibrarySchema.statements)
@@ -27,55 +27,58 @@ import Testing
     #expect(try store.container().persistentStoreCoordinator.storeIDs == first)
   }
 
-  @Test func whatIsNoDatabaseIsRefusedAndLeftAlone() throws {
+  @Test(.onlyOnSQLite("StoreFileDamageTests has the other kinds"))
+  func whatIsNoDatabaseIsRefusedAndLeftAlone() throws {
     let bytes = Data("this is no database at all".utf8)
     try bytes.write(to: store.url)
     #expect(throws: StoreError.notADatabase(store.url)) { try store.container() }
     #expect(try Data(contentsOf: store.url) == bytes)
   }
 
-  @Test func anotherDatabaseIsRefusedAndLeftAlone() throws {
+  @Test(.onlyOnSQLite("its tables")) func anotherDatabaseIsRefusedAndLeftAlone() throws {
     try execute("CREATE TABLE theirs (x)")
     let bytes = try Data(contentsOf: store.url)
     #expect(throws: StoreError.foreignDatabase(store.url)) { try store.container() }
     #expect(try Data(contentsOf: store.url) == bytes)
   }
 
-  @Test func aNewerFormatIsRefused() throws {
+  @Test(.onlyOnSQLite("its metadata; StoreFileDamageTests has the other kinds")) func aNewerFormatIsRefused()
+    throws
+  {
     _ = try store.container()
     try execute("UPDATE _cdgen_metadata SET value = '2' WHERE key = 'formatVersion'")
     #expect(throws: StoreError.newerFormat(store.url, found: 2, supported: 1)) { try store.container() }
   }
 
-  @Test func anotherModelIsRefused() throws {
+  @Test(.needsFile) func anotherModelIsRefused() throws {
     _ = try store.container()
     var other = LibraryDescription.model
     other.id = UUID()
     other.name = "Other"
     #expect(throws: StoreError.otherModel(store.url, found: "Library", expected: "Other")) {
-      try PersistentContainer(model: other, at: store.url)
+      try PersistentStoreCoordinator(model: other, at: store.location)
     }
   }
 
-  @Test func otherDataNeedAMigration() throws {
+  @Test(.needsFile) func otherDataNeedAMigration() throws {
     _ = try store.container()
     var other = LibraryDescription.model
     other.versions[0].number = 2
     other.currentVersionNumber = 2
     other.versions[0].entities[6].attributes[0].name = "sign"
-    var description = PersistentStoreDescription(.sqlite(store.url))
+    var description = PersistentStoreDescription(store.location)
     description.migratesStoreAutomatically = false
     #expect(throws: StoreError.needsMigration(store.url, model: "Library", from: 1, to: 2)) {
       try PersistentStoreCoordinator(model: other, stores: [description])
     }
   }
 
-  @Test func indexesAreBroughtUpToDate() throws {
+  @Test(.needsFile) func indexesAreBroughtUpToDate() throws {
     _ = try store.container()
     var other = LibraryDescription.model
     other.versions[0].entities[6].indexes = [IndexDescription(elements: [SortKey("label")])]
     other.versions[0].entities[0].indexes = []
-    _ = try PersistentContainer(model: other, at: store.url)
+    _ = try PersistentStoreCoordinator(model: other, at: store.location)
     #expect(
       try sql("SELECT name FROM sqlite_master WHERE name LIKE '%.index.%' ORDER BY name") == [
         "Book.index.priority.-salesRank", "Shelf.index.label",

@@ -22,7 +22,7 @@ import Testing
   }()
 
   private func swap(_ key: String, _ one: AttributeValue, _ other: AttributeValue) throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let seats = try [one, other].map { value in
       let seat = try context.insert(entityNamed: "Seat")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func conflictsAreReportedBesideAValueThatIsTaken() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let seats = try (1...3).map { number in
       let seat = try context.insert(entityNamed: "Seat")
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func everyListThatARowBreaksIsReported() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     func seat(_ number: Int, _ weight: Double?, row: Int64) throws -> ManagedObject {
       let seat = try context.insert(entityNamed: "Seat")

@@ -102,6 +102,12 @@ struct FileStoreOpening {
     }
   }
 
+  /// The large values in a folder.
+  private static func names(in folder: URL) -> Set<String> {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+    return Set((names ?? []).filter { UUID(uuidString: $0) != nil })
+  }
+
   // MARK: Migration
 
   /// Migrates the rows as those of a SQLite file, and puts a file with the result in the place of the old one, which
@@ -111,14 +117,22 @@ struct FileStoreOpening {
     let scratch = URL(filePath: own.scratch)
     defer { own.removeAllLeftovers() }
     do {
-      let copy = try SQLiteConnection(path: own.scratch, of: [scratch])
+      let copy = try SQLiteConnection(path: own.scratch, of: [url])
       try copy.execute("PRAGMA synchronous = OFF")
-      try copy.replaceContents(by: old)
+      try old.copy(to: copy)
     }
     // What a step writes there is to find the folder behind the link; one that stays empty goes again.
     let large = ExternalFiles(store: url).folder
     try? FileManager.default.createDirectory(at: large, withIntermediateDirectories: true)
     defer { rmdir(large.path(percentEncoded: false)) }
+    let former = Self.names(in: large)
+    var isDone = false
+    // The result's own values go with a result that does not take the store's place.
+    defer {
+      if !isDone {
+        for name in Self.names(in: large).subtracting(former) { ExternalFiles(store: url).remove(name) }
+      }
+    }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
     description.location = .sqlite(scratch)
@@ -135,10 +149,13 @@ struct FileStoreOpening {
     let memory = "file:/cdgen-\(UUID().uuidString)?vfs=memdb"
     let connection = try SQLiteConnection.inMemory(memory, of: url)
     do {
-      let copy = try SQLiteConnection(path: own.scratch, of: [scratch])
+      let copy = try SQLiteConnection(path: own.scratch, of: [url])
       _ = try copy.scalar("PRAGMA journal_mode = DELETE")
-      try connection.replaceContents(by: copy)
+      try copy.copy(to: connection)
     }
+    // The rows were on a disk meanwhile: what it did not give back as it was is to be found before it is the store.
+    let check = try connection.scalar("PRAGMA quick_check(1)")
+    guard check == "ok" else { throw MigrationError(url, .verificationFailed(check ?? "")) }
     let version = try StoreMetadata(old, url: url).versionNumber
     let backup = own.backupName(version)
     try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
@@ -158,6 +175,7 @@ struct FileStoreOpening {
       file.discard(prepared)
       throw error
     }
+    isDone = true
     file.adopt(prepared)
     result = MigrationResult(
       storeURL: url, steps: result.steps, isInPlace: false,
@@ -174,17 +192,6 @@ extension SQLiteConnection {
     var limit: Int64 = 1 << 40
     sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
     return connection
-  }
-
-  /// Makes the main database a copy of another connection's.
-  func replaceContents(by other: SQLiteConnection) throws {
-    guard let backup = sqlite3_backup_init(handle, "main", other.handle, "main") else {
-      throw StoreError(handle, of: stores, during: "copying a store")
-    }
-    sqlite3_backup_step(backup, -1)
-    guard sqlite3_backup_finish(backup) == SQLITE_OK else {
-      throw StoreError(handle, of: stores, during: "copying a store")
-    }
   }
 }
 

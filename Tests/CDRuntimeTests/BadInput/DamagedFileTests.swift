@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 /// Files that are no stores any more, or never were. Nothing may trap, and what is thrown names the store.
-@Suite struct DamagedFileTests {
+@Suite(.onlyOnSQLite("its pages and tables; StoreFileDamageTests has the other kinds"))
+struct DamagedFileTests {
   private let store: TemporaryStore
   /// More rounds of damage on request: `CDGEN_DAMAGE_TIMES=20 swift test --filter DamagedFileTests`.
   private static let times =

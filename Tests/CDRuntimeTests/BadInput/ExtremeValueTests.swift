@@ -48,21 +48,29 @@ import Testing
   ]
 
   // By their places, since Foundation traps where it is to describe the dates.
-  @Test(arguments: cases.indices)
+  @Test(.onceForAllKinds, arguments: cases.indices)
   func theyComeBack(index: Int) throws {
     let (key, value) = Self.cases[index]
     let store = try TemporaryStore()
-    for location in [PersistentStoreCoordinator.StoreLocation.sqlite(store.url), .inMemory] {
-      let coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
-      let container = PersistentContainer(coordinator)
-      let context = container.newContext()
-      let thing = try context.insert(entityNamed: "Thing")
-      try thing.setValue(.attribute(value), forKey: key)
-      try context.save()
-      let other = container.newContext()
-      let read = try other.existingObject(with: thing.objectID)
+    for kind in StoreKind.allCases {
+      let location = kind.location(store.folder.appending(path: "\(kind)"))
+      var coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      let id = try {
+        let context = PersistentContainer(coordinator).newContext()
+        let thing = try context.insert(entityNamed: "Thing")
+        try thing.setValue(.attribute(value), forKey: key)
+        try context.save()
+        return thing.objectID
+      }()
+      if kind != .memory {
+        // Something else in between, for a file has one owner.
+        coordinator = try PersistentStoreCoordinator(model: Self.model, at: .inMemory)
+        coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)
+      }
+      let other = PersistentContainer(coordinator).newContext()
+      let read = try other.existingObject(with: id)
       let found = try read.value(forKey: key)
-      #expect(found == .attribute(value), "\(key) \(index)")
+      #expect(found == .attribute(value), "\(kind) \(key) \(index)")
       if case .attribute(.string(let found)) = found, case .string(let given) = value {
         #expect(Array(found.utf8) == Array(given.utf8))
       }
@@ -72,7 +80,7 @@ import Testing
   }
 
   @Test func minusZeroIsZero() throws {
-    let container = try PersistentContainer(inMemoryModel: Self.model)
+    let container = try PersistentContainer(scratchModel: Self.model)
     let context = container.newContext()
     let thing = try context.insert(entityNamed: "Thing")
     try thing.setValue(.attribute(.double(-0.0)), forKey: "double")
@@ -94,7 +102,7 @@ import Testing
   @Test(arguments: noNumbers.indices)
   func whatIsNoNumberIsRefused(index: Int) throws {
     let (key, value) = Self.noNumbers[index]
-    let context = try PersistentContainer(inMemoryModel: Self.model).newContext()
+    let context = try PersistentContainer(scratchModel: Self.model).newContext()
     let thing = try context.insert(entityNamed: "Thing")
     try thing.setValue(.attribute(value), forKey: key)
     #expect(
@@ -109,7 +117,7 @@ import Testing
     ("int64", .double(1)), ("string", .int(1)), ("date", .double(0)), ("data", .string("x")),
   ])
   func whatDoesNotFitIsRefusedAtOnce(key: String, value: AttributeValue) throws {
-    let context = try PersistentContainer(inMemoryModel: Self.model).newContext()
+    let context = try PersistentContainer(scratchModel: Self.model).newContext()
     let thing = try context.insert(entityNamed: "Thing")
     #expect(throws: PropertyError.self) { try thing.setValue(.attribute(value), forKey: key) }
     #expect(try thing.value(forKey: key) == .attribute(.null))

@@ -62,7 +62,7 @@ import Testing
     } catch is FormatError {
     } catch is FetchError {
     }
-    #expect(try PlainSQL.rows("SELECT count(*) FROM Tag", at: store.url) == ["\(Self.texts.count + 1)"])
+    #expect(try store.rows("SELECT count(*) FROM Tag") == ["\(Self.texts.count + 1)"])
     #expect(try store.container().persistentStoreCoordinator.verify() == [])
   }
 
@@ -76,7 +76,7 @@ import Testing
     _ = Tag(name: "another", in: context)
     try context.save()
     #expect(
-      try PlainSQL.rows("SELECT author FROM _cdgen_history ORDER BY id DESC LIMIT 1", at: store.url)
+      try store.rows("SELECT author FROM _cdgen_history ORDER BY id DESC LIMIT 1")
         == [Self.texts[0]])
   }
 }

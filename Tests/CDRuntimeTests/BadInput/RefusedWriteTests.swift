@@ -6,7 +6,7 @@ import Testing
 
 /// Writes that the system refuses. The error says what to do, the old data are there, the context's changes too,
 /// and the next attempt succeeds once the cause is gone.
-@Suite struct RefusedWriteTests {
+@Suite(.onlyOnSQLite("its locks and pages; StoreKindTests has the other kinds")) struct RefusedWriteTests {
   private let store: TemporaryStore
 
   init() throws { store = try TemporaryStore() }

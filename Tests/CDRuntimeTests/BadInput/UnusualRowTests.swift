@@ -5,7 +5,7 @@ import Testing
 
 /// Rows that another program has written by its own idea of them: each is read, what cannot be is reported, and
 /// what nobody touched stays as it was.
-@Suite struct UnusualRowTests {
+@Suite(.onlyOnSQLite("a file that is read whole is refused with such a row")) struct UnusualRowTests {
   private let store: TemporaryStore
   private let book: ManagedObjectID
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Where one statement does all of a batch, its rows are told all the same.
-@Suite struct BatchStatementTests {
+@Suite(.onceForAllKinds) struct BatchStatementTests {
   private static let model: ManagedObjectModel = {
     let note = EntityDescription(
       name: "Note",

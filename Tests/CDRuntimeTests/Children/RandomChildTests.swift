@@ -26,7 +26,7 @@ private struct RandomFamily {
 
   init(seed: UInt64) throws {
     self.seed = seed
-    container = try PersistentContainer(inMemoryModel: EveryRelationshipModel.model)
+    container = try PersistentContainer(scratchModel: EveryRelationshipModel.model)
     parent = container.newContext()
     parent.undoManager = undoManager
   }

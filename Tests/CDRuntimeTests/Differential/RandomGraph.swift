@@ -5,7 +5,9 @@ import Foundation
 /// Random objects of a random model in a store, and random changes of them.
 struct RandomGraph: RandomMaker {
   var random: SplitMix
-  let container: PersistentContainer
+  private let store = ScratchStore()
+  private var containers: [PersistentContainer]
+  var container: PersistentContainer { containers[0] }
   let version: ModelVersion
   let graph: EntityGraph
   private let concrete: [String]
@@ -16,9 +18,17 @@ struct RandomGraph: RandomMaker {
     self.random = maker.random
     graph = EntityGraph(version)
     concrete = version.entities.filter { !$0.isAbstract }.map(\.name)
-    container = try PersistentContainer(
-      inMemoryModel: ManagedObjectModel(
-        name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1))
+    let model = ManagedObjectModel(
+      name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
+    containers = [try PersistentContainer(scratchModel: model, store)]
+    try fill()
+    guard store.kind != .memory else { return }
+    // What is asked for is what the file holds. It has one owner, who goes first.
+    containers.removeAll()
+    containers = [try PersistentContainer(scratchModel: model, store)]
+  }
+
+  private mutating func fill() throws {
     let context = container.newContext()
     try withExtendedLifetime(context) {
       for name in concrete {

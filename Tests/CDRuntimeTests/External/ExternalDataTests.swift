@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 /// Values of `external:` attributes: small ones stand in the row, large ones in files beside the store.
-@Suite struct ExternalDataTests {
+@Suite(.onlyOnSQLite("readers of older states; FileStoreExternalDataTests has the other kinds"))
+struct ExternalDataTests {
   private let folder: URL
   private let url: URL
   private let files: URL

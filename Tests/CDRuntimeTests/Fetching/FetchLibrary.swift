@@ -1,6 +1,6 @@
 import CDRuntime
 
-/// A library to fetch from, in memory or in a file.
+/// A library to fetch from: in memory, or in whatever kind of store is asked for; or in a file.
 struct FetchLibrary {
   enum Kind: CaseIterable, Sendable { case inMemory, file }
 
@@ -11,7 +11,7 @@ struct FetchLibrary {
     switch kind {
     case .inMemory:
       file = nil
-      container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+      container = try PersistentContainer(scratchFor: LibraryModel.self)
     case .file:
       let file = try TemporaryStore()
       self.file = file

@@ -8,7 +8,7 @@ import Testing
   private let container: PersistentContainer
 
   init() throws {
-    container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    container = try PersistentContainer(scratchFor: LibraryModel.self)
     let context = container.newContext()
     let authors = ["Thoreau", "Melville", "Ångström"].map { Author(name: $0, in: context) }
     for number in 0..<60 {

@@ -30,7 +30,7 @@ import Testing
   @Test func fetchSourceIsTheObject() throws {
     let model = ManagedObjectModel(
       name: "People", id: UUID(), versions: [Self.version], currentVersionNumber: 1)
-    let container = try PersistentContainer(inMemoryModel: model)
+    let container = try PersistentContainer(scratchModel: model)
     let context = container.newContext()
     let people = try [("Bo", "Rome", 5), ("al", "Rome", 7), ("Cy", "Rome", 6), ("Di", nil, 9)].map {
       try context.insert(entityNamed: "Person", values: ["name": $0.0, "city": $0.1, "age": $0.2])

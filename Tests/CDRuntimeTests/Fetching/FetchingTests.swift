@@ -6,7 +6,7 @@ import Testing
   private let context: ManagedObjectContext
 
   init() throws {
-    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
     context = container.newContext()
     let thoreau = Author(name: "Thoreau", in: context)
     let melville = Author(name: "Melville", in: context)

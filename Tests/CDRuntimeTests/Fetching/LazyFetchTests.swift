@@ -8,7 +8,7 @@ import Testing
   private static let count = 5000
 
   init() throws {
-    container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    container = try PersistentContainer(scratchFor: LibraryModel.self)
     let context = container.newContext()
     for number in 0..<Self.count { _ = Tag(name: "tag \(number)", in: context) }
     try context.save()

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Large values of stores that are no SQLite files are files beside them, too.
-@Suite struct FileStoreExternalDataTests {
+@Suite(.onceForAllKinds) struct FileStoreExternalDataTests {
   private static let model = ManagedObjectModel(
     name: "Albums", id: UUID(uuidString: "0D5B1C0E-2B7A-4C58-9E7B-1E2D3C4B5A69") ?? UUID(),
     versions: [

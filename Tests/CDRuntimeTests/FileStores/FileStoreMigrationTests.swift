@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Stores that are no SQLite files are migrated by the same steps.
-@Suite struct FileStoreMigrationTests {
+@Suite(.onceForAllKinds) struct FileStoreMigrationTests {
   private static let first = MigrationFixture.version(
     1,
     [

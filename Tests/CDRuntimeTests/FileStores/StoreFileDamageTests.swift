@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Files that are not as they were written: each is refused with a typed error and left as it is.
-@Suite struct StoreFileDamageTests {
+@Suite(.onceForAllKinds) struct StoreFileDamageTests {
   private let folder: URL
   private let url: URL
 

@@ -2,25 +2,38 @@ import Foundation
 
 @testable import CDRuntime
 
-/// The kinds of stores that a file can be, an app's own among them.
+/// The kinds of stores, an app's own among them.
 enum StoreKind: String, CaseIterable, Sendable {
-  case sqlite, xml, binary, json
+  case sqlite, xml, binary, json, memory
 
+  /// Those that are files.
+  static let files: [StoreKind] = [.sqlite, .xml, .binary, .json]
+  /// Those whose file is read and written whole.
   static let whole: [StoreKind] = [.xml, .binary, .json]
 
+  /// - Parameter url: The file, where the kind has one.
   func location(_ url: URL) -> PersistentStoreCoordinator.StoreLocation {
     switch self {
     case .sqlite: .sqlite(url)
     case .xml: .xml(url)
     case .binary: .binary(url)
     case .json: .custom(url, JSONStoreFormat())
+    case .memory: .inMemory
     }
   }
 
   /// What the environment variable `CDGEN_STORE_TYPE` asks suites to run on that know no kind of their own.
-  static let ofEnvironment =
-    StoreKind(
-      rawValue: ProcessInfo.processInfo.environment["CDGEN_STORE_TYPE"] ?? "sqlite") ?? .sqlite
+  private static let asked: StoreKind? = ProcessInfo.processInfo.environment["CDGEN_STORE_TYPE"].map { name in
+    guard let kind = StoreKind(rawValue: name) else {
+      fatalError("CDGEN_STORE_TYPE is '\(name)', and there are \(allCases.map(\.rawValue))")
+    }
+    return kind
+  }
+
+  /// The kind of stores that tests open by a file's name.
+  static let ofEnvironment = asked ?? .sqlite
+  /// The kind of stores of whose file tests know nothing: in memory, unless a kind is asked for.
+  static let ofScratch = asked ?? .memory
 }
 
 extension PersistentStoreCoordinator {

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What all kinds of stores do alike.
-@Suite struct StoreKindTests {
+@Suite(.onceForAllKinds) struct StoreKindTests {
   private let folder: URL
   private let url: URL
 
@@ -67,7 +67,7 @@ import Testing
     shelf.favourite = books[1]
   }
 
-  @Test(arguments: StoreKind.allCases) func everythingComesBackAsItWas(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func everythingComesBackAsItWas(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let before = try {
       let coordinator = try open(kind)
@@ -91,7 +91,7 @@ import Testing
     if kind != .sqlite { #expect(files == ["library.store"]) }
   }
 
-  @Test(arguments: StoreKind.allCases) func changesOfManySavesStay(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func changesOfManySavesStay(_ kind: StoreKind) throws {
     defer { removeFiles() }
     var ids: [ManagedObjectID] = []
     for round in 0..<4 {
@@ -117,7 +117,7 @@ import Testing
     withExtendedLifetime(context) {}
   }
 
-  @Test(arguments: StoreKind.allCases) func metadataAreReadWithoutOpening(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func metadataAreReadWithoutOpening(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let id = try {
       let coordinator = try open(kind)
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test(arguments: StoreKind.allCases) func aStoreReadAloneIsNotChanged(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aStoreReadAloneIsNotChanged(_ kind: StoreKind) throws {
     defer { removeFiles() }
     let first = try open(kind)
     let writer = ManagedObjectContext(first)
@@ -168,7 +168,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test(arguments: StoreKind.allCases) func aStoreIsDestroyed(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aStoreIsDestroyed(_ kind: StoreKind) throws {
     defer { removeFiles() }
     _ = try open(kind)
     try PersistentStoreCoordinator.destroyPersistentStore(at: url, formats: [JSONStoreFormat()])
@@ -237,7 +237,7 @@ import Testing
     #expect(try Tag.objects(in: ManagedObjectContext(coordinator)).map(\.name) == ["good"])
   }
 
-  @Test(arguments: StoreKind.allCases, StoreKind.allCases)
+  @Test(arguments: StoreKind.files, StoreKind.files)
   func aStoreIsCopiedIntoOneOfAnyKind(_ kind: StoreKind, _ other: StoreKind) throws {
     defer { removeFiles() }
     let before = try {

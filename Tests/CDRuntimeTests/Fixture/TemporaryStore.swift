@@ -1,15 +1,20 @@
-import CDRuntime
 import Foundation
+
+@testable import CDRuntime
 
 /// A container over a file of its own, which goes with the test.
 ///
-/// The environment variable `CDGEN_STORE_TYPE` (`sqlite`, `xml`, `binary` or `json`) says of which kind the file is.
-/// Those that are read whole have one owner: what asks for another coordinator gets the one that is there.
+/// The environment variable `CDGEN_STORE_TYPE` says of which kind the file is: see ``StoreKind``. Stores that are in
+/// memory have one owner: what asks for another coordinator gets the one that is there.
 final class TemporaryStore {
   let folder: URL
   let url: URL
+  let kind = StoreKind.ofEnvironment
   /// Objects do not keep their context alive: the store does, for the length of the test.
   private var contexts: [ManagedObjectContext] = []
+  private weak var coordinator: PersistentStoreCoordinator?
+  /// The same, where it has what is in no file.
+  private var keptCoordinator: PersistentStoreCoordinator?
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
@@ -19,17 +24,19 @@ final class TemporaryStore {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  private weak var coordinator: PersistentStoreCoordinator?
+  var location: PersistentStoreCoordinator.StoreLocation { kind.location(url) }
 
-  func container() throws -> PersistentContainer {
-    guard StoreKind.ofEnvironment != .sqlite else {
-      return try PersistentContainer(for: LibraryModel.self, at: url)
-    }
-    let shared =
-      try coordinator
-      ?? PersistentStoreCoordinator(for: LibraryModel.self, at: StoreKind.ofEnvironment.location(url))
-    coordinator = shared
-    return PersistentContainer(shared)
+  /// Whether all who have the store open have it by one coordinator.
+  var hasOneOwner: Bool { kind != .sqlite }
+
+  func container() throws -> PersistentContainer { PersistentContainer(try openCoordinator()) }
+
+  private func openCoordinator() throws -> PersistentStoreCoordinator {
+    if hasOneOwner, let coordinator { return coordinator }
+    let new = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
+    coordinator = new
+    if kind == .memory { keptCoordinator = new }
+    return new
   }
 
   /// A context over a coordinator of its own, which has seen nothing of what others hold in memory.
@@ -37,5 +44,24 @@ final class TemporaryStore {
     let context = try container().newContext()
     contexts.append(context)
     return context
+  }
+
+  /// Changes tables behind the runtime's back: the file's, or those that were made of a file that is read whole. These
+  /// stay open from then on.
+  func run(_ sql: String) throws {
+    if kind == .sqlite { return try PlainSQL.run(sql, at: url) }
+    keptCoordinator = try openCoordinator()
+    try tables().execute(sql)
+  }
+
+  /// The first column of a query's rows, from the file where there is one.
+  func rows(_ sql: String) throws -> [String] {
+    guard kind == .memory else { return try PlainSQL.rows(sql, at: url) }
+    return try tables().rows(sql).map { $0[0] ?? "NULL" }
+  }
+
+  /// The tables in memory, as another connection sees them.
+  private func tables() throws -> SQLiteConnection {
+    try SQLiteConnection(path: openCoordinator().database.stores.all[0].path, of: [])
   }
 }

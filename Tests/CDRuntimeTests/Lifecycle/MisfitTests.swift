@@ -29,7 +29,7 @@ import Testing
       name: "Other", id: UUID(),
       versions: [ModelVersion(number: 1, entities: [EntityDescription(name: "Thing")])],
       currentVersionNumber: 1)
-    try use(PersistentContainer(inMemoryModel: model).newContext())
+    try use(PersistentContainer(scratchModel: model).newContext())
   }
 
   @Test func anEntityOfTheSameNameAndAnotherShape() throws {
@@ -37,10 +37,10 @@ import Testing
     let model = ManagedObjectModel(
       name: "Other", id: UUID(), versions: [ModelVersion(number: 1, entities: entities)],
       currentVersionNumber: 1)
-    try use(PersistentContainer(inMemoryModel: model).newContext())
+    try use(PersistentContainer(scratchModel: model).newContext())
   }
 
   @Test func theSameModelWithoutItsClasses() throws {
-    try use(PersistentContainer(inMemoryModel: LibraryDescription.model).newContext())
+    try use(PersistentContainer(scratchModel: LibraryDescription.model).newContext())
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Steps that give rows other values where they are, in a copy of the file.
-@Suite(.enabled(if: StoreKind.ofEnvironment == .sqlite, "other stores have no tables of their own"))
+@Suite(.needsFile)
 struct CopiedStepTests {
   private static func task(_ attributes: [AttributeDescription], notes: Bool = true) -> EntityDescription {
     var result = entity(
@@ -57,7 +57,7 @@ struct CopiedStepTests {
 
   private static func statements(_ fixture: MigrationFixture, _ model: ManagedObjectModel) throws -> [String]
   {
-    try MigrationRehearsal(PersistentStoreDescription(.sqlite(fixture.url)), model: model).run()
+    try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
       .steps.flatMap(\.statements).map(\.sql)
   }
 
@@ -211,7 +211,10 @@ struct CopiedStepTests {
     let last = MigrationFixture.model([Self.scanned(1, []), second, third], mappings: [copy, drop])
     try fixture.open(last)
     try fixture.verify(last)
-    #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    // Other kinds find what no row refers to when they are opened.
+    if StoreKind.ofEnvironment == .sqlite {
+      #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+    }
   }
 
   private static func pageRule(_ source: Int, _ values: [String: String]) throws -> MappingRules {

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Rules and filters that calculate: set by set, and with the row where one has no result.
-@Suite struct MigrationCalculationTests {
+@Suite(.needsFile) struct MigrationCalculationTests {
   private static let edges: [Int64] = [
     .min, .min + 1, -70_000, -3, -1, 0, 1, 2, 9, 32_767, 1 << 40, .max - 1, .max,
   ]
@@ -57,7 +57,7 @@ import Testing
     let fixture = try Self.fixture()
     let statements = StatementLog()
     let model = try Self.model(rule)
-    let report = try MigrationRehearsal(PersistentStoreDescription(.sqlite(fixture.url)), model: model).run()
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
     statements.add(report)
     #expect(report.succeeds)
     #expect(!statements.usesEvaluator)
@@ -94,7 +94,7 @@ import Testing
     #expect(try fixture.rows("SELECT * FROM Number") == before)
     #expect(fixture.files == ["store.cdstore"])
     // A rehearsal names all such rows, and none twice.
-    let report = try MigrationRehearsal(PersistentStoreDescription(.sqlite(fixture.url)), model: model).run()
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
     #expect(report.steps.map { $0.problems.map(\.count) } == [[2]])
     #expect(report.steps[0].problems[0].objects.map(\.lastPathComponent) == ["p3", "p5"])
   }
@@ -128,7 +128,7 @@ import Testing
   @Test func aFilterChoosesBySQL() throws {
     let fixture = try Self.fixture()
     let model = try Self.model("value", where: "value / 2 > 3 OR value == nil")
-    let report = try MigrationRehearsal(PersistentStoreDescription(.sqlite(fixture.url)), model: model).run()
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
     let statements = StatementLog()
     statements.add(report)
     #expect(

@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// What goes wrong at any point, and what a process that ends there leaves behind.
-@Suite struct MigrationFaultTests {
+@Suite(.needsFile) struct MigrationFaultTests {
   private struct Fault: Error {}
 
   private func check(_ fixture: MigrationFixture, end: Int) throws {
@@ -101,7 +101,7 @@ import Testing
     try check(fixture, end: 6)
   }
 
-  @Test func aJournalOfTheOldStoreIsReadFirst() throws {
+  @Test(.onlyOnSQLite("its journal")) func aJournalOfTheOldStoreIsReadFirst() throws {
     let old = try MigrationChainTests.model(MigrationChainTests.line[..<1])
     let fixture = try MigrationFixture()
     let coordinator = try PersistentStoreCoordinator(model: old, at: .sqlite(fixture.url))

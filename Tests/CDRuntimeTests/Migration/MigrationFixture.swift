@@ -10,6 +10,8 @@ final class MigrationFixture {
 
   let folder: URL
   let url: URL
+  /// The file as a store of the kind that the environment asks for.
+  var location: PersistentStoreCoordinator.StoreLocation { StoreKind.ofEnvironment.location(url) }
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
@@ -46,7 +48,7 @@ final class MigrationFixture {
     _ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in },
     body: (ManagedObjectContext) throws -> R
   ) throws -> R {
-    var description = PersistentStoreDescription(StoreKind.ofEnvironment.location(url))
+    var description = PersistentStoreDescription(location)
     change(&description)
     let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
     let context = ManagedObjectContext(coordinator)
@@ -61,9 +63,18 @@ final class MigrationFixture {
     try using(model, change, body: { (_: ManagedObjectContext) in })
   }
 
+  /// What a query finds in the file; where it is none of SQLite's, in tables that are made of it.
   func rows(_ sql: String) throws -> [[String?]] {
-    try PlainSQL.connection(to: url).rows(sql)
+    guard StoreKind.ofEnvironment != .sqlite else { return try PlainSQL.connection(to: url).rows(sql) }
+    let bytes = try bytes()
+    if let tables, tables.bytes == bytes { return try tables.connection.rows(sql) }
+    let connection = try PlainSQL.connection(to: url)
+    tables = (bytes, connection)
+    return try connection.rows(sql)
   }
+
+  /// The tables of the file as it was then.
+  private var tables: (bytes: Data, connection: SQLiteConnection)?
 
   /// The first column of all rows.
   func column(_ sql: String) throws -> [String?] { try rows(sql).map { $0[0] } }
@@ -77,7 +88,7 @@ final class MigrationFixture {
   func verify(_ model: ManagedObjectModel) throws {
     #expect(try rows("PRAGMA integrity_check") == [["ok"]])
     #expect(try rows("PRAGMA foreign_key_check").isEmpty)
-    let coordinator = try PersistentStoreCoordinator(model: model, at: StoreKind.ofEnvironment.location(url))
+    let coordinator = try PersistentStoreCoordinator(model: model, at: location)
     #expect(try coordinator.verify().isEmpty)
   }
 }

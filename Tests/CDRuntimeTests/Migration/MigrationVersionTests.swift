@@ -5,7 +5,7 @@ import Testing
 @testable import CDRuntime
 
 /// Which versions a store comes through: long lines, branches, drafts, ways back, and merged models.
-@Suite struct MigrationVersionTests {
+@Suite(.needsFile) struct MigrationVersionTests {
   // MARK: A long line
 
   /// Twenty versions: attributes that come, go, take another name or type, and a rename of the entity.
@@ -42,7 +42,7 @@ import Testing
         }
       })
     let model = MigrationFixture.model(Self.line)
-    var description = PersistentStoreDescription(.sqlite(fixture.url))
+    var description = PersistentStoreDescription(fixture.location)
     description.keepsBackup = false
     do {
       let coordinator = try PersistentStoreCoordinator(model: model, stores: [description])
@@ -228,7 +228,7 @@ import Testing
       IndexDescription(elements: [SortKey("text")])
     ]
     let coordinator = try PersistentStoreCoordinator(
-      model: MigrationFixture.model([edited]), at: .sqlite(fixture.url))
+      model: MigrationFixture.model([edited]), at: fixture.location)
     #expect(coordinator.migrations.isEmpty)
     #expect(
       try fixture.column("SELECT count(*) FROM sqlite_master WHERE type = 'index' AND tbl_name = 'Item'")
@@ -278,7 +278,8 @@ import Testing
   @Test func eachPartOfAMergedModelMovesAlongItsOwnLine() throws {
     let fixture = try MigrationFixture()
     let stores = ["Notes", "Tasks"].map {
-      PersistentStoreDescription(.sqlite(fixture.folder.appending(path: $0)), configuration: $0)
+      PersistentStoreDescription(
+        StoreKind.ofEnvironment.location(fixture.folder.appending(path: $0)), configuration: $0)
     }
     func coordinator(_ notes: Int, _ tasks: Int) throws -> PersistentStoreCoordinator {
       try PersistentStoreCoordinator(
@@ -307,7 +308,7 @@ import Testing
     }
     // A part's store is the part's: it opens with that alone, and goes on with it.
     let alone = try PersistentStoreCoordinator(
-      model: Self.notes(4), at: .sqlite(fixture.folder.appending(path: "Notes")))
+      model: Self.notes(4), at: stores[0].location)
     #expect(alone.migrations.map { [$0.source, $0.destination] } == [[3, 4]])
   }
 

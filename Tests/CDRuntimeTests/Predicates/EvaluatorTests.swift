@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the evaluator does at the edges of the language.
-struct EvaluatorTests {
+@Suite(.onceForAllKinds) struct EvaluatorTests {
   private let evaluator = PredicateEvaluator(now: Date(timeIntervalSinceReferenceDate: 100))
 
   private func holds(

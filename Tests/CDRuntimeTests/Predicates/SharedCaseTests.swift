@@ -4,7 +4,9 @@ import Testing
 
 /// The collected cases, evaluated in memory. The answers of disputed ones are ours to choose; those that the
 /// material holds are the ones that we chose (see the article on the semantics of predicates).
-@Suite(.enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"))
+@Suite(
+  .enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"),
+  .onceForAllKinds)
 struct SharedCaseTests {
   private func predicate(_ item: SharedPredicates.Case) throws -> FetchPredicate {
     if item.mode == "compound" { return .or([]) }

@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func objectsInClosures() throws {
-    let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
+    let container = try PersistentContainer(scratchFor: LibraryModel.self)
     let context = container.newContext()
     let author = Author(name: "Thoreau", in: context)
     let tag = Tag(name: "new", in: context)

@@ -22,8 +22,8 @@ import Testing
   private static func run(_ seed: UInt64) {
     var random = SplitMix(seed: seed)
     var steps = RandomStep.list(&random, count: stepCount)
-    let isInMemory = seed % 4 > 0
-    guard var failure = failure(of: steps, isInMemory) else { return }
+    let kind = seed % 4 > 0 ? StoreKind.ofScratch : .ofEnvironment
+    guard var failure = failure(of: steps, kind) else { return }
     steps = Array(steps.prefix(failure.step + 1))
     // Larger parts first, then smaller ones, as long as it still fails.
     var size = steps.count / 2
@@ -33,7 +33,7 @@ import Testing
       while start < steps.count {
         var fewer = steps
         fewer.removeSubrange(start..<min(start + size, steps.count))
-        if let other = Self.failure(of: fewer, isInMemory) {
+        if let other = Self.failure(of: fewer, kind) {
           failure = other
           steps = Array(fewer.prefix(other.step + 1))
         } else {
@@ -45,13 +45,13 @@ import Testing
     }
     let list = steps.map { "  \($0.side)\($0.isInOneState ? ", in one state" : ""): \($0.operation)" }.joined(
       separator: "\n")
-    Issue.record("seed \(seed)\(isInMemory ? ", in memory" : ""): \(failure.text)\n\(list)")
+    Issue.record("seed \(seed), \(kind): \(failure.text)\n\(list)")
   }
 
-  private static func failure(of steps: [RandomStep], _ isInMemory: Bool) -> (step: Int, text: String)? {
+  private static func failure(of steps: [RandomStep], _ kind: StoreKind) -> (step: Int, text: String)? {
     var place = 0
     do {
-      let world = try RandomWorld(isInMemory: isInMemory)
+      let world = try RandomWorld(kind)
       for (step, operation) in steps.enumerated() {
         place = step
         try world.take(operation)

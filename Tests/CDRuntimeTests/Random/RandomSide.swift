@@ -51,7 +51,6 @@ final class RandomSide {
 /// A store with two contexts, and the oracle beside it.
 final class RandomWorld {
   let container: PersistentContainer
-  private let folder: URL?
   var sides: [RandomSide] = []
   /// What has been saved.
   var stored: OracleGraph
@@ -63,22 +62,11 @@ final class RandomWorld {
   /// Verifying and reading everything again after each save takes most of the time.
   var savesUntilCheck = 0
 
-  init(isInMemory: Bool) throws {
-    if isInMemory {
-      folder = nil
-      container = try PersistentContainer(inMemoryModel: EveryRelationshipModel.model)
-    } else {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      self.folder = folder
-      container = try PersistentContainer(
-        model: EveryRelationshipModel.model, at: folder.appending(path: "random.cdstore"))
-    }
+  init(_ kind: StoreKind) throws {
+    container = try PersistentContainer(scratchModel: EveryRelationshipModel.model, ScratchStore(kind))
     stored = OracleGraph(OracleModel(EveryRelationshipModel.version))
     sides = (0..<2).map { _ in RandomSide(container.newContext(), stored) }
   }
-
-  deinit { if let folder { try? FileManager.default.removeItem(at: folder) } }
 
   func number(of id: ManagedObjectID) throws -> Int {
     guard let number = numbers[id] else { throw Difference(description: "unknown object \(id)") }

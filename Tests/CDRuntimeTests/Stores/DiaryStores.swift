@@ -1,12 +1,16 @@
-import CDRuntime
 import Foundation
+
+@testable import CDRuntime
 
 /// One model in two stores: people in one, their notes in the other.
 final class DiaryStores {
   let folder: URL
   let people: URL
   let notes: URL
+  let kind = StoreKind.ofEnvironment
   private var contexts: [ManagedObjectContext] = []
+  /// Where stores in memory have one owner: who asks for both of them gets the one that is there.
+  private weak var coordinator: PersistentStoreCoordinator?
 
   static let model = ManagedObjectModel(
     name: "Diary", id: UUID(uuidString: "5A0C9C0E-6E5C-4E63-9D0F-2D8C8E0B4F21") ?? UUID(),
@@ -55,13 +59,16 @@ final class DiaryStores {
 
   var descriptions: [PersistentStoreDescription] {
     [
-      PersistentStoreDescription(.sqlite(people), configuration: "People"),
-      PersistentStoreDescription(.sqlite(notes), configuration: "Notes"),
+      PersistentStoreDescription(kind.location(people), configuration: "People"),
+      PersistentStoreDescription(kind.location(notes), configuration: "Notes"),
     ]
   }
 
   func container(_ stores: [PersistentStoreDescription]? = nil) throws -> PersistentContainer {
-    PersistentContainer(try PersistentStoreCoordinator(model: Self.model, stores: stores ?? descriptions))
+    if stores == nil, kind != .sqlite, let coordinator { return PersistentContainer(coordinator) }
+    let new = try PersistentStoreCoordinator(model: Self.model, stores: stores ?? descriptions)
+    if stores == nil { coordinator = new }
+    return PersistentContainer(new)
   }
 
   /// A context over a coordinator of its own.
@@ -69,6 +76,13 @@ final class DiaryStores {
     let context = try container(stores).newContext()
     contexts.append(context)
     return context
+  }
+
+  /// Changes a store behind the runtime's back: its file, or the tables that a coordinator has in memory.
+  func run(_ sql: String, at url: URL) throws {
+    let place = url == people ? 0 : 1
+    let path = kind == .sqlite ? nil : coordinator?.database.stores.all[place].path
+    try SQLiteConnection(path: path ?? url.path(percentEncoded: false), of: [url]).execute(sql)
   }
 
   /// Grace, a note of hers with a large value, and a note of nobody's.

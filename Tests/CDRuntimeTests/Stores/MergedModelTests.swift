@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// One coordinator for the objects of several models.
-@Suite struct MergedModelTests {
+@Suite(.needsFile) struct MergedModelTests {
   private let store: TemporaryStore
 
   init() throws { store = try TemporaryStore() }
@@ -19,11 +19,12 @@ import Testing
     ], currentVersionNumber: 3)
 
   private var notesURL: URL { store.folder.appending(path: "notes.cdstore") }
+  private var notesLocation: PersistentStoreCoordinator.StoreLocation { store.kind.location(notesURL) }
 
   private func stores() -> [PersistentStoreDescription] {
     [
-      PersistentStoreDescription(.sqlite(store.url), configuration: "Library"),
-      PersistentStoreDescription(.sqlite(notesURL), configuration: "Notes"),
+      PersistentStoreDescription(store.location, configuration: "Library"),
+      PersistentStoreDescription(notesLocation, configuration: "Notes"),
     ]
   }
 
@@ -40,12 +41,19 @@ import Testing
       #expect(try coordinator.verify() == [])
     }
     // Each by its own model.
-    #expect(try Tag.objects(in: store.freshContext()).map(\.name) == ["t"])
-    let alone = try PersistentContainer(model: Self.notes, at: notesURL)
-    let context = alone.newContext()
-    let request = FetchRequest<ManagedObject>(entityName: "Note")
-    #expect(try context.fetch(request).map { try $0.value(forKey: "text") } == [.attribute(.string("n"))])
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: notesURL)
+    do {
+      let context = try store.container().newContext()
+      #expect(try Tag.objects(in: context).map(\.name) == ["t"])
+    }
+    do {
+      let context = PersistentContainer(
+        try PersistentStoreCoordinator(model: Self.notes, at: notesLocation)
+      ).newContext()
+      let request = FetchRequest<ManagedObject>(entityName: "Note")
+      #expect(try context.fetch(request).map { try $0.value(forKey: "text") } == [.attribute(.string("n"))])
+    }
+    let metadata = try PersistentStoreCoordinator.metadata(
+      forStoreAt: notesURL, formats: [JSONStoreFormat()])
     #expect(metadata.modelName == "Notes" && metadata.modelVersion == Self.notes.currentVersion)
     // And together again.
     _ = try PersistentStoreCoordinator(model: merged, stores: stores())
@@ -53,39 +61,41 @@ import Testing
 
   @Test func storesOfOnePartAloneAreServed() throws {
     _ = try store.container()
-    _ = try PersistentContainer(model: Self.notes, at: notesURL)
+    _ = try PersistentStoreCoordinator(model: Self.notes, at: notesLocation)
     let merged = try ManagedObjectModel(merging: [Self.notes, LibraryDescription.model])
-    let coordinator = try PersistentStoreCoordinator(model: merged, stores: stores())
-    #expect(coordinator.storeIDs.count == 2)
+    #expect(try PersistentStoreCoordinator(model: merged, stores: stores()).storeIDs.count == 2)
     #expect(throws: StoreError.otherModel(notesURL, found: "Notes", expected: "Library")) {
       try PersistentStoreCoordinator(
         model: merged,
         stores: [
-          PersistentStoreDescription(.sqlite(notesURL), configuration: "Library"),
-          PersistentStoreDescription(.sqlite(store.url), configuration: "Notes"),
+          PersistentStoreDescription(notesLocation, configuration: "Library"),
+          PersistentStoreDescription(store.location, configuration: "Notes"),
         ])
     }
   }
 
   @Test func aStoreOfAllIsTheMergedModels() throws {
     let merged = try ManagedObjectModel(merging: [LibraryDescription.model, Self.notes])
-    _ = try PersistentStoreCoordinator(model: merged, at: .sqlite(store.url))
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: store.url)
+    _ = try PersistentStoreCoordinator(model: merged, at: store.location)
+    let metadata = try PersistentStoreCoordinator.metadata(
+      forStoreAt: store.url, formats: [JSONStoreFormat()])
     #expect(metadata.modelName == "Library+Notes" && metadata.modelID == merged.id)
     // In another order it is the same model; one part alone is another.
     let turned = try ManagedObjectModel(merging: [Self.notes, LibraryDescription.model])
-    _ = try PersistentStoreCoordinator(model: turned, at: .sqlite(store.url))
+    _ = try PersistentStoreCoordinator(model: turned, at: store.location)
     #expect(throws: StoreError.otherModel(store.url, found: "Library+Notes", expected: "Library")) {
       try store.container()
     }
   }
 
   @Test func generatedClassesOfSeveralModelsAreServed() throws {
-    let container = try PersistentContainer(
-      for: [LibraryModel.self], stores: [PersistentStoreDescription(.sqlite(store.url))])
-    let context = container.newContext()
-    _ = Tag(name: "t", in: context)
-    try context.save()
+    do {
+      let container = try PersistentContainer(
+        for: [LibraryModel.self], stores: [PersistentStoreDescription(store.location)])
+      let context = container.newContext()
+      _ = Tag(name: "t", in: context)
+      try context.save()
+    }
     #expect(try Tag.objects(in: store.freshContext()).count == 1)
     #expect(throws: ModelMergeError.sameIdentity(models: ["Library", "Library"])) {
       try PersistentContainer(

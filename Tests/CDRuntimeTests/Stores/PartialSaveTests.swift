@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 /// Saves to several files that reach some of them: SQLite commits one after the other.
-@Suite(.serialized) struct PartialSaveTests {
+@Suite(.serialized, .onlyOnSQLite("its commits; StoreKindTests has the other kinds"))
+struct PartialSaveTests {
   private let stores: DiaryStores
 
   init() throws { stores = try DiaryStores() }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What is done to a store's file as a whole.
-@Suite struct StoreFileTests {
+@Suite(.needsFile) struct StoreFileTests {
   private let store: TemporaryStore
 
   init() throws { store = try TemporaryStore() }
@@ -18,7 +18,8 @@ import Testing
   @Test func metadataAreReadWithoutOpening() throws {
     let id = try fill()
     let before = try Data(contentsOf: store.url)
-    let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: store.url)
+    let metadata = try PersistentStoreCoordinator.metadata(
+      forStoreAt: store.url, formats: [JSONStoreFormat()])
     #expect(metadata.storeID == id.storeID)
     #expect(metadata.modelID == LibraryDescription.model.id && metadata.modelName == "Library")
     #expect(metadata.modelVersion == LibraryDescription.version)
@@ -31,15 +32,15 @@ import Testing
   @Test func metadataOfWhatIsNoStoreAreAnError() throws {
     #expect(
       throws: StoreError.cannotCreate(store.url, reason: "it is to be read, and is not there")
-    ) { try PersistentStoreCoordinator.metadata(forStoreAt: store.url) }
+    ) { try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()]) }
     try Data("no database".utf8).write(to: store.url)
     #expect(throws: StoreError.notADatabase(store.url)) {
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url)
+      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()])
     }
     try FileManager.default.removeItem(at: store.url)
     try PlainSQL.run("CREATE TABLE theirs (x)", at: store.url)
     #expect(throws: StoreError.foreignDatabase(store.url)) {
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url)
+      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()])
     }
   }
 
@@ -50,14 +51,16 @@ import Testing
     try coordinator.setMetadata(["lastSync": "2031-01-01"], forStore: id)
     #expect(try coordinator.metadata(forStore: id)?.values == ["lastSync": "2031-01-01"])
     #expect(
-      try PersistentStoreCoordinator.metadata(forStoreAt: store.url).values == ["lastSync": "2031-01-01"])
+      try PersistentStoreCoordinator.metadata(forStoreAt: store.url, formats: [JSONStoreFormat()]).values == [
+        "lastSync": "2031-01-01"
+      ])
     #expect(try coordinator.metadata(forStore: UUID()) == nil)
   }
 
   @Test func aStoreCanBeReadAlone() throws {
     let id = try fill()
     let coordinator = try PersistentStoreCoordinator(
-      for: LibraryModel.self, stores: [PersistentStoreDescription(.sqlite(store.url), isReadOnly: true)])
+      for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])
     let context = PersistentContainer(coordinator).newContext()
     let tag = try #require(try context.existingObject(with: id) as? Tag)
     #expect(tag.name == "a")
@@ -75,7 +78,7 @@ import Testing
       throws: StoreError.cannotCreate(store.url, reason: "it is to be read, and is not there")
     ) {
       try PersistentStoreCoordinator(
-        for: LibraryModel.self, stores: [PersistentStoreDescription(.sqlite(store.url), isReadOnly: true)])
+        for: LibraryModel.self, stores: [PersistentStoreDescription(store.location, isReadOnly: true)])
     }
     #expect(!FileManager.default.fileExists(atPath: store.url.path))
   }
@@ -87,19 +90,19 @@ import Testing
       _ = Tag(name: "a", in: context)
       try context.save()
       #expect(throws: StoreError.inUse(store.url)) {
-        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
       }
       #expect(try Tag.objects(in: context).count == 1)
     }()
-    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
     #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).isEmpty)
-    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+    try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
   }
 
   @Test func whatIsNoStoreIsNotDestroyed() throws {
     try Data("a letter".utf8).write(to: store.url)
     #expect(throws: StoreError.notADatabase(store.url)) {
-      try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+      try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
     }
     #expect(try Data(contentsOf: store.url) == Data("a letter".utf8))
   }
@@ -123,7 +126,7 @@ import Testing
 }
 
 /// Models from files.
-@Suite struct ModelFileTests {
+@Suite(.onceForAllKinds) struct ModelFileTests {
   @Test func aCompiledModelIsReadFromItsFile() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: url) }

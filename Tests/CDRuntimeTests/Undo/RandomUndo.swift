@@ -27,7 +27,7 @@ final class RandomUndo {
   init(seed: UInt64, stride: Int = 1) throws {
     self.seed = seed
     self.stride = stride
-    container = try PersistentContainer(inMemoryModel: EveryRelationshipModel.model)
+    container = try PersistentContainer(scratchModel: EveryRelationshipModel.model)
     context = container.newContext()
     changes = try RandomChanges(in: context, random: SplitMix(seed: seed))
     context.undoManager = undoManager

@@ -5,7 +5,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// Custom steps among others, what is left of them wherever they end, and what they hold in memory.
-@Suite struct CustomChainTests {
+@Suite(.needsFile) struct CustomChainTests {
   private struct Fault: Error {}
 
   private static let body = AttributeDescription(
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func memoryDoesNotGrowWithTheStore() throws {
+  @Test(.onlyOnSQLite("a file that is read whole is in memory")) func memoryDoesNotGrowWithTheStore() throws {
     let fixture = try MigrationFixture()
     let count = 20_000
     let most = Mutex((source: 0, destination: 0))

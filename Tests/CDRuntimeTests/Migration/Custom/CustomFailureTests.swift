@@ -5,7 +5,7 @@ import Testing
 @_spi(Generated) @testable import CDRuntime
 
 /// What the app's own code does wrong, and what is left then.
-@Suite struct CustomFailureTests {
+@Suite(.needsFile) struct CustomFailureTests {
   private static let custom = Notes.rules([EntityRule(destination: "Note", name: "Keep", isCustom: true)])
   private struct Mishap: Error {}
 
@@ -228,8 +228,9 @@ import Testing
         ], in: fixture)
     }
     #expect(log.entries == ["6"])
-    let left = try FileManager.default.contentsOfDirectory(
+    // Where the folder was made for them it may be gone too.
+    let left = try? FileManager.default.contentsOfDirectory(
       atPath: folder.appending(path: "store.cdstore-external").path)
-    #expect(left.isEmpty)
+    #expect(left?.isEmpty ?? true)
   }
 }

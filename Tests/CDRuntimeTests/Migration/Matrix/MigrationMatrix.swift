@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Every kind of change, with an empty store, a small one and one of many batches, value by value.
-@Suite struct MigrationMatrix {
+@Suite(.needsFile) struct MigrationMatrix {
   @Test(arguments: MatrixCase.all, [0, 12, 1200]) func changesAreMade(_ each: MatrixCase, _ count: Int) throws
   {
     let step = MigrationStep(from: each.old, to: each.new, rules: each.rules)
@@ -16,7 +16,7 @@ import Testing
     try fixture.create([each.old]) { try each.fill($0, count) }
     let history = try fixture.rows("SELECT * FROM _cdgen_history")
     let model = MigrationFixture.model([each.old, each.new], mappings: each.rules.map { [$0] } ?? [])
-    let report = try MigrationRehearsal(PersistentStoreDescription(.sqlite(fixture.url)), model: model).run()
+    let report = try MigrationRehearsal(PersistentStoreDescription(fixture.location), model: model).run()
     try fixture.open(model)
     #expect(try fixture.rows("SELECT * FROM _cdgen_history") == history)
     let rows = try fixture.rows(each.sql)

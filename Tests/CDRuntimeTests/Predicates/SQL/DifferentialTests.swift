@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Random predicates over random rows: SQL and the evaluator choose the same.
-struct DifferentialTests {
+@Suite(.onceForAllKinds) struct DifferentialTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func sqlAgreesWithMemory(seed: UInt64) throws {
     var random = SplitMix(seed: seed)

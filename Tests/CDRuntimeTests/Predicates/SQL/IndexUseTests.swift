@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Which comparisons SQLite answers by an index: its plans for the statements that fetches run.
-@Suite struct IndexUseTests {
+@Suite(.onceForAllKinds) struct IndexUseTests {
   private static let version = ModelVersion(
     number: 1,
     entities: [

@@ -5,7 +5,7 @@ import Testing
 
 /// What SQL has no exact form of, one construct at a time: it is left to the evaluator, is named in the log without
 /// the values, and keeps the same answer.
-@Suite struct InexactConstructTests {
+@Suite(.onceForAllKinds) struct InexactConstructTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let format: String
     let reason: String

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What SQL calculates with integers is what the evaluator does, at all edges: a result, nil, or none.
-struct IntegerCalculationTests {
+@Suite(.onceForAllKinds) struct IntegerCalculationTests {
   private static let version = ModelVersion(
     number: 1,
     entities: [

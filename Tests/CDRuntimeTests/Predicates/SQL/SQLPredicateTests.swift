@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// The texts and parameters that predicates are compiled to.
-struct SQLPredicateTests {
+@Suite(.onceForAllKinds) struct SQLPredicateTests {
   private let rows: StoredRows
 
   init() throws { rows = try StoredRows(PredicateModel.version) }

@@ -4,7 +4,9 @@ import Testing
 @testable import CDRuntime
 
 /// The collected cases that a store has to answer, through SQL and, where that is not exact, the evaluator.
-@Suite(.enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"))
+@Suite(
+  .enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"),
+  .onceForAllKinds)
 struct SharedCaseSQLTests {
   @Test func storesAnswerAsMemoryDoes() throws {
     var stores: [String: SharedStore] = [:]

@@ -1,0 +1,18 @@
+import Testing
+
+extension Trait where Self == ConditionTrait {
+  /// For what is about SQLite's files, or about rows that can come from there alone.
+  static func onlyOnSQLite(_ reason: String) -> Self {
+    .enabled(if: StoreKind.ofEnvironment == .sqlite, "only on SQLite: \(reason)")
+  }
+
+  /// For what opens a store again, or looks at its file.
+  static var needsFile: Self {
+    .enabled(if: StoreKind.ofEnvironment != .memory, "a store in memory has no file")
+  }
+
+  /// For what is the same whatever kind is asked for, and what goes through all of them by itself.
+  static var onceForAllKinds: Self {
+    .enabled(if: StoreKind.ofEnvironment == .sqlite, "runs once for all kinds")
+  }
+}

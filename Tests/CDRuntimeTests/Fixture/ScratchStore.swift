@@ -1,0 +1,39 @@
+import CDRuntime
+import Foundation
+
+/// A store of whose file a test knows nothing: in memory, or of the kind that the environment asks for.
+struct ScratchStore {
+  /// Files, which go when the tests end: objects may use them as long as they live.
+  private static let folder: URL = {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-scratch-\(UUID().uuidString)")
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    } catch { fatalError("no folder for stores: \(error)") }
+    atexit { try? FileManager.default.removeItem(at: ScratchStore.folder) }
+    return folder
+  }()
+
+  let kind: StoreKind
+  private let url: URL?
+
+  init(_ kind: StoreKind = .ofScratch) {
+    self.kind = kind
+    url = kind == .memory ? nil : Self.folder.appending(path: "\(UUID().uuidString).cdstore")
+  }
+
+  var location: PersistentStoreCoordinator.StoreLocation { url.map(kind.location) ?? .inMemory }
+}
+
+extension PersistentContainer {
+  /// Opens a store of whose file the test knows nothing.
+  convenience init(scratchModel model: ManagedObjectModel, _ store: ScratchStore = ScratchStore()) throws {
+    self.init(try PersistentStoreCoordinator(model: model, at: store.location))
+  }
+
+  /// Opens a store of whose file the test knows nothing.
+  convenience init(
+    scratchFor model: any GeneratedModel.Type, _ store: ScratchStore = ScratchStore()
+  ) throws {
+    self.init(try PersistentStoreCoordinator(for: model, at: store.location))
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import CDRuntime
+
+/// The collected cases, asked of stores of every kind as an app asks: the objects are saved, read from the file where
+/// there is one, and fetched.
+@Suite(
+  .enabled(if: SharedPredicates.folder != nil, "needs the shared/ folder beside the checkout"),
+  .onceForAllKinds)
+struct SharedCaseStoreTests {
+  @Test(arguments: StoreKind.allCases) func fetchesAnswerAsMemoryDoes(_ kind: StoreKind) throws {
+    var stores: [String: DatasetStore] = [:]
+    for (name, dataset) in try SharedDataset.all() { stores[name] = try DatasetStore(dataset, kind) }
+    var count = 0
+    for item in try SharedPredicates.cases() where item.mode == "dataset" {
+      count += 1
+      let store = try #require(stores[item.dataset])
+      let found: SharedPredicates.Expectation
+      do {
+        let ids = try store.ids(item)
+        found = ids.isEmpty ? .indices([]) : .rows(ids)
+      } catch {
+        #expect(item.expected == .error, "\(item.id): \(item.format.prefix(90)): \(error)")
+        continue
+      }
+      #expect(found == item.expected, "\(item.id): \(item.format.prefix(90)) \(item.arguments)")
+    }
+    #expect(count == 339)
+  }
+}
+
+/// A dataset that an app has saved, and opened again.
+private struct DatasetStore {
+  private let context: ManagedObjectContext
+  /// The rows' own identifiers.
+  private let names: [ManagedObjectID: String]
+  private let uris: [String: String]
+
+  init(_ dataset: SharedDataset, _ kind: StoreKind) throws {
+    let store = ScratchStore(kind)
+    let model = ManagedObjectModel(
+      name: "Dataset", id: UUID(), versions: [dataset.version], currentVersionNumber: 1)
+    var names: [ManagedObjectID: String] = [:]
+    var uris: [String: String] = [:]
+    func filled() throws -> ManagedObjectContext {
+      let context = ManagedObjectContext(try PersistentStoreCoordinator(model: model, at: store.location))
+      var objects: [ObjectIdentifier: ManagedObject] = [:]
+      let rows = dataset.rows.sorted { $0.key < $1.key }.flatMap(\.value)
+      for row in rows {
+        let object = try context.insert(entityNamed: row.entity.name)
+        for (key, value) in row.attributes { try object.setValue(.attribute(value), forKey: key) }
+        objects[ObjectIdentifier(row)] = object
+        names[object.objectID] = row.id
+        uris["\(row.entity.name)/\(row.id)"] = object.objectID.uriRepresentation.absoluteString
+      }
+      for row in rows {
+        let object = objects[ObjectIdentifier(row)]
+        for (key, other) in row.toOne {
+          try object?.setValue(.object(objects[ObjectIdentifier(other)]), forKey: key)
+        }
+        for (key, others) in row.toMany {
+          try object?.setValue(.objects(others.compactMap { objects[ObjectIdentifier($0)] }), forKey: key)
+        }
+      }
+      try context.save()
+      return context
+    }
+    if kind == .memory {
+      context = try filled()
+    } else {
+      _ = try filled()
+      context = ManagedObjectContext(try PersistentStoreCoordinator(model: model, at: store.location))
+    }
+    self.names = names
+    self.uris = uris
+  }
+
+  /// What a fetch gives.
+  func ids(_ item: SharedPredicates.Case) throws -> Set<String> {
+    let arguments: [(any FormatArgument)?] = item.arguments.map { argument in
+      (argument as? ExpressionConstant).map { located($0) } ?? argument
+    }
+    var request = FetchRequest<ManagedObject>(
+      entityName: item.entity, where: try FetchPredicate(format: item.format, arguments: arguments))
+    request.variables = item.variables.mapValues(located)
+    return Set(try context.fetch(request).compactMap { names[$0.objectID] })
+  }
+
+  /// A constant whose references are those of the store.
+  private func located(_ constant: ExpressionConstant) -> ExpressionConstant {
+    switch constant {
+    case .object(let object):
+      .object(ObjectReference(entity: object.entity, uri: uris[object.uri] ?? object.uri))
+    case .array(let elements): .array(elements.map(located))
+    case .set(let elements): .set(Set(elements.map(located)))
+    case .dictionary(let pairs): .dictionary(pairs.mapValues(located))
+    default: constant
+    }
+  }
+}
