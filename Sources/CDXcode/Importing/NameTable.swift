@@ -1,11 +1,12 @@
 import CDSchema
 
-/// The names that entities and properties get: their own, where they can keep them.
+/// The names that entities, composites and properties get: their own, where they can keep them.
 struct NameTable {
   private(set) var entities: [String: String] = [:]
+  private(set) var composites: [String: String] = [:]
   private var properties: [String: [String: String]] = [:]
 
-  init(_ root: MarkupElement) {
+  init(_ root: MarkupElement, modelName: String = "") {
     var folded: Set<String> = []
     let all = root.children("entity")
     for element in all {
@@ -13,6 +14,7 @@ struct NameTable {
       let new = Self.unique(Self.valid(name), among: &folded)
       entities[name] = new
     }
+    readComposites(root, all, modelName)
     // Entities of one tree share a table, whose columns may not differ in case alone.
     let parents = Dictionary(
       all.compactMap { element in element["name"].map { ($0, element["parentEntity"]) } },
@@ -31,6 +33,23 @@ struct NameTable {
         columns[root, default: [:]][new.lowercased()] = new
         properties[entity]?[name] = new
       }
+    }
+  }
+
+  /// In Xcode a composite can be called as an entity is; here both are types of Swift.
+  private mutating func readComposites(
+    _ root: MarkupElement, _ entities: [MarkupElement], _ modelName: String
+  ) {
+    var taken = Set(self.entities.values)
+    for element in entities {
+      if let name = element["representedClassName"]?.split(separator: ".").last { taken.insert(String(name)) }
+    }
+    for element in root.children("composite") {
+      guard let name = element["name"], composites[name] == nil else { continue }
+      var new = Self.valid(name)
+      while taken.contains(new) || !NameRules.isClassName(new, ofModel: modelName) { new += "Value" }
+      taken.insert(new)
+      composites[name] = new
     }
   }
 

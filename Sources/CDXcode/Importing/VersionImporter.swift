@@ -26,7 +26,7 @@ struct VersionImporter {
     self.options = options
     self.modelName = modelName
     self.codables = codables
-    names = NameTable(root)
+    names = NameTable(root, modelName: modelName)
     version = ModelVersion(number: number)
     origins[.model] = root
   }
@@ -130,6 +130,11 @@ struct VersionImporter {
         return keep(element, of: .entity(place))
       }
       relationship.propertyName = swiftName
+      for (name, count) in [("minCount", relationship.minimumCount), ("maxCount", relationship.maximumCount)] {
+        // 0 says that there is no bound.
+        guard relationship.isToMany, count == nil, let text = element[name], text != "0" else { continue }
+        remark(subject, "'\(name)' of '\(text)' is no count that can be met; it is kept under 'info'", at: element)
+      }
       let key = ElementKey.relationship(place, version.entities[place].relationships.count)
       version.entities[place].relationships.append(relationship)
       origins[key] = element
@@ -177,7 +182,7 @@ struct VersionImporter {
     var others = MarkupElement("userInfo")
     for entry in element.children {
       guard entry.name == "entry", let name = entry["key"], let value = entry["value"],
-        !name.hasPrefix(XcodeInfo.prefix), !name.isEmpty
+        !name.hasPrefix(XcodeInfo.prefix), !name.isEmpty, version.info(of: key).info[name] == nil
       else {
         others.children.append(entry)
         continue
