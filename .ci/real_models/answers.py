@@ -91,12 +91,32 @@ class Answers:
             self.note("value", step, f"{entity}.{name}")
             return True
         if kind in ("relationshipAdded", "relationshipBecameMandatory"):
+            to = next(each for each in new.relationships(entity) if each["name"] == name)["to"]
+            if not any(each["kind"] == "add" and each["to"] == to for each in step["entityMappings"]) and \
+                    to not in rules.get("entities", {}):
+                return False
+            # What is new is made of what needs it: an object of each.
             for each in new.concrete(entity):
+                all = rules.setdefault("entities", {}).setdefault(to, [])
+                if isinstance(all, dict):
+                    all = rules["entities"][to] = [all]
+                all.append({"from": each})
                 for rule in self.rules(rules, each):
-                    rule["where"] = "FALSEPREDICATE"
-                self.note("objects left behind", step, each)
+                    rule.setdefault("relationships", {})[name] = "SELF"
+                self.note("object to lead to", step, f"{each}.{name}")
+            return True
+        if kind == "uniqueConstraintAdded":
+            key = change["message"].split(" of '")[0]
+            rules.setdefault("onDuplicate", {}).setdefault(entity or name, {})[key] = "keepFirst"
+            self.note("equal ones", step, change["message"].split(":")[0])
             return True
         if kind == "inverseChanged":
+            # One side tells the other.
+            each = next(each for each in new.relationships(entity) if each["name"] == name)
+            inverse = new.inverse(each)
+            if each.get("toMany") and not inverse.get("toMany") or \
+                    each.get("toMany") == inverse.get("toMany") and (entity, name) > (each["to"], inverse["name"]):
+                return True
             for rule in self.rules(rules, entity):
                 rule.setdefault("relationships", {})[name] = name
             self.note("side of a pair", step, f"{entity}.{name}")

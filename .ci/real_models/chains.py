@@ -10,8 +10,8 @@ objects   that were made for the first version: of each entity some, with a valu
 stopped   what ends the migration as the import left it, with its step; 'no' where nothing does
 answers   what was then answered, as an author might by hand, a count each:
             loss    confirmed by 'cdgen diff --accept'
-            value   a rule for an attribute; side of a pair: a rule for a relationship
-            objects left behind  'where: FALSEPREDICATE', for what cannot have what is mandatory now
+            value   a rule for an attribute; side of a pair: a rule for a relationship; equal ones: 'onDuplicate'
+            object to lead to  a second mapping, which makes objects that a new relationship must lead to
             no code what is inferred in place of the app's own code, which does not run here
 verified  ok: 'cdstore migrate --verify' has brought the store to the last version and found it whole; with a count of
           objects that have fewer related ones than a newer version wants, which no migration can give them
@@ -43,6 +43,8 @@ class Chain:
         filtered = {each["to"] for all in mappings.values() for each in all if "where" in each}
         for entity, now in list(self.entities.items()):
             found = [each for each in mappings.get(now, []) if each["to"] not in filtered and each["kind"] != "custom"]
+            # Of several it is the one by name, where further ones make something else beside it.
+            found = [each for each in found if each["to"] == now] or found
             if len(found) != 1:
                 if mappings.get(now):
                     self.unclear.add(entity)
@@ -110,7 +112,9 @@ def compared(before, after, chain):
             wanted = followed(value, chain)
             if wanted is None and value is not None:
                 continue
-            if wanted == followed(other[target], plain):
+            found = followed(other[target], plain)
+            # What led to one object may lead to several now.
+            if wanted == found or isinstance(found, list) and [wanted] == found:
                 same += 1
             else:
                 different.append(f"{entity}/p{number}.{name}: {str(value)[:60]} -> {str(other[target])[:60]}")
@@ -165,7 +169,7 @@ def prove(setting, bundle, model, table, counts):
             return False, [len(filled.rows), stopped, f"NO ANSWER: {'; '.join(left)[:400]}"]
     steps = answers.steps(first, last)
     given = collections.Counter(text.split(" (")[0] for text in answers.given)
-    given["loss"] = confirmed(steps) - losses
+    given["loss"] = max(confirmed(steps) - losses, 0)
     shown = ", ".join(f"{count} {name}" for name, count in given.items() if count) or "none"
     before = rows(setting, store, [name for name in versions[0].entities if not versions[0].entities[name].get("abstract")])
     done = run(setting.cdstore, "migrate", store, "--model", model, "--verify", "--format", "json")

@@ -12,7 +12,8 @@ import Testing
     let before = try store.contents()
     defer { #expect((try? store.contents())?.filter { $0.key != "copy.sqlite" } == before) }
     do {
-      try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model(), acceptsLosses: true)
+      try CoreDataStore(at: store.url).copy(
+        to: .sqlite(store.copy), model: ShelfModel.model(), acceptsLosses: true)
       return nil
     } catch let error as CoreDataStoreError {
       #expect(!FileManager.default.fileExists(atPath: store.copy.path()))
@@ -122,7 +123,9 @@ private struct PagedFile {
     }
     bytes += leaf
     let count = bytes.count / pageSize
-    for (place, shift) in zip(28..<32, [24, 16, 8, 0]) { bytes[place] = UInt8(truncatingIfNeeded: count >> shift) }
+    for (place, shift) in zip(28..<32, [24, 16, 8, 0]) {
+      bytes[place] = UInt8(truncatingIfNeeded: count >> shift)
+    }
     // What is valid for the count of pages is valid for this change.
     bytes.replaceSubrange(92..<96, with: bytes[24..<28])
   }
@@ -135,7 +138,9 @@ private struct PagedFile {
     }
     let cells = (page.count - 12) / 7 - 1
     let content = page.count - 5 * cells
-    page.replaceSubrange(0..<12, with: [5] + number(0, 2) + number(cells, 2) + number(content + header, 2) + [0] + number(child, 4))
+    page.replaceSubrange(
+      0..<12,
+      with: [5] + number(0, 2) + number(cells, 2) + number(content + header, 2) + [0] + number(child, 4))
     for cell in 0..<cells {
       let place = content + 5 * cell
       page.replaceSubrange((12 + 2 * cell)..<(14 + 2 * cell), with: number(place + header, 2))

@@ -9,7 +9,9 @@ import Testing
 @Suite("Damaged and hostile models", .timeLimit(.minutes(3))) struct HostileModelTests {
   /// A model with all that a model can have, some ten thousand bytes of it.
   private static let contents: [UInt8] = {
-    var text = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"# + "\n<model userDefinedModelVersionIdentifier=\"1\">\n"
+    var text =
+      #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#
+      + "\n<model userDefinedModelVersionIdentifier=\"1\">\n"
     for number in 0..<12 {
       let next = (number + 1) % 12
       text += """
@@ -103,8 +105,13 @@ import Testing
     #expect(!read(repeated("<model>", "<e/>", MarkupLimits.elements, "</model>")))
     #expect(!read(repeated("", "<e>", 100_000)))
     #expect(!read(repeated("", "<e>", 100_000, String(repeating: "</e>", count: 100_000))))
-    #expect(!read(Array("<model \((0...MarkupLimits.attributes).map { "a\($0)='1'" }.joined(separator: " "))/>".utf8)))
-    #expect(!read(Array("<model>\((0...ModelLimits.entities).map { "<entity name='E\($0)'/>" }.joined())</model>".utf8)))
+    #expect(
+      !read(
+        Array("<model \((0...MarkupLimits.attributes).map { "a\($0)='1'" }.joined(separator: " "))/>".utf8)))
+    #expect(
+      !read(
+        Array("<model>\((0...ModelLimits.entities).map { "<entity name='E\($0)'/>" }.joined())</model>".utf8))
+    )
   }
 
   /// What is only large is read, in time that goes with its size.
@@ -152,7 +159,9 @@ import Testing
   @Test func aDamagedCurrentVersionNamesNone() {
     let whole = Array(CurrentVersionFile.text(name: "Shop 2").utf8)
     #expect(CurrentVersionFile.name(in: whole) == "Shop 2")
-    for length in 0..<(whole.count - 1) { #expect(CurrentVersionFile.name(in: Array(whole[..<length])) == nil) }
+    for length in 0..<(whole.count - 1) {
+      #expect(CurrentVersionFile.name(in: Array(whole[..<length])) == nil)
+    }
     for place in whole.indices {
       for byte in [UInt8(0), 0x3C, 0x26, 0xFF] {
         var bytes = whole
@@ -165,7 +174,9 @@ import Testing
 
   // MARK: On disk
 
-  private func bundle(_ make: (_ file: String) throws -> some Any) throws -> Result<XcodeBundle, XcodeBundleError> {
+  private func bundle(_ make: (_ file: String) throws -> some Any) throws -> Result<
+    XcodeBundle, XcodeBundleError
+  > {
     let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let version = folder.appending(path: "Shop.xcdatamodeld/Shop.xcdatamodel")

@@ -169,7 +169,8 @@ struct MappingTests {
     let result = mapped(
       Self.book(""),
       Self.book(
-        #"<attribute name="place" attributeType="String"/><attribute name="count" attributeType="Integer 16"/>"#),
+        #"<attribute name="place" attributeType="String"/><attribute name="count" attributeType="Integer 16"/>"#
+      ),
       parts: [("place", Self.path), ("count", Self.seven)], policy: policy)
     let loaded = ModelLoader.load(name: "Shop", files: result.files.mapValues { Array($0.utf8) })
     #expect(!loaded.hasErrors, "\(loaded.diagnostics)")
@@ -184,7 +185,8 @@ struct MappingTests {
     let result = mapped(
       Self.book(""),
       Self.book(
-        #"<attribute name="day" optional="YES" attributeType="Binary"/><attribute name="gone" optional="YES" transient="YES" attributeType="String"/>"#),
+        #"<attribute name="day" optional="YES" attributeType="Binary"/><attribute name="gone" optional="YES" transient="YES" attributeType="String"/>"#
+      ),
       parts: [("day", Self.seven), ("gone", Self.path), ("nobody", Self.path)])
     let loaded = ModelLoader.load(name: "Shop", files: result.files.mapValues { Array($0.utf8) })
     #expect(!loaded.hasErrors, "\(loaded.diagnostics)")

@@ -1,3 +1,4 @@
+import CDSchema
 import CDXcode
 import Foundation
 import Testing
@@ -5,7 +6,8 @@ import Testing
 @Suite("Versions in a doubtful order") struct OrderDoubtTests {
   private func entity(_ name: String) -> String {
     "<entity name='\(name)'>"
-      + ["one", "two", "three"].map { "<attribute name='\($0)' optional='YES' attributeType='String'/>" }.joined()
+      + ["one", "two", "three"].map { "<attribute name='\($0)' optional='YES' attributeType='String'/>" }
+      .joined()
       + "</entity>"
   }
 

@@ -44,9 +44,10 @@ final class SourceDatabase {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw Self.error(handle, url) }
   }
 
-  func statement(_ sql: String) throws(CoreDataStoreError) -> SourceStatement {
+  /// - Parameter values: How many values of each row it asks for.
+  func statement(_ sql: String, values: Int = 8) throws(CoreDataStoreError) -> SourceStatement {
     var statement: OpaquePointer?
-    budget.renew()
+    budget.renew(values: values)
     guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
       throw Self.error(handle, url)
     }
@@ -75,7 +76,8 @@ final class SourceDatabase {
     case SQLITE_NOTADB: .notADatabase(url)
     case SQLITE_CORRUPT: .damaged(url, reason: message)
     case SQLITE_INTERRUPT:
-      .damaged(url, reason: "it takes more to read than a file of its size can hold; its pages lead in circles")
+      .damaged(
+        url, reason: "it takes more to read than a file of its size can hold; its pages lead in circles")
     case SQLITE_BUSY, SQLITE_LOCKED: .changing(url)
     case SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_PERM, SQLITE_FULL: .unreadable(url, reason: message)
     default: .sqlite(url, code: code, message: message)

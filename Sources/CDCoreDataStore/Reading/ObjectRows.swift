@@ -81,7 +81,7 @@ struct ObjectRows {
     url = reading.database.url
     statement = try reading.database.statement(
       "SELECT \(list.joined(separator: ", ")) FROM \(SourceDatabase.quoted(source)) t "
-        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK")
+        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 
   /// A to-one relationship, with what is asked of the destination's row: its entity, and where it leads back.

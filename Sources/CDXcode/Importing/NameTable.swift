@@ -7,7 +7,7 @@ struct NameTable {
   private var properties: [String: [String: String]] = [:]
 
   init(_ root: MarkupElement, modelName: String = "") {
-    var folded: Set<String> = []
+    var folded: [String: Int] = [:]
     let all = root.children("entity")
     for element in all {
       guard let name = element["name"], entities[name] == nil else { continue }
@@ -20,6 +20,7 @@ struct NameTable {
       all.compactMap { element in element["name"].map { ($0, element["parentEntity"]) } },
       uniquingKeysWith: { first, _ in first })
     var columns: [String: [String: String]] = [:]
+    var counts: [String: [String: Int]] = [:]
     for element in all {
       guard let entity = element["name"], properties[entity] == nil else { continue }
       properties[entity] = [:]
@@ -27,9 +28,15 @@ struct NameTable {
       for property in element.children
       where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
         guard let name = property["name"] else { continue }
-        var new = Self.valid(name)
-        if property.name == "relationship", new == "none" { new = "none_" }
-        while let other = columns[root]?[new.lowercased()], other != new { new += "_" }
+        let valid = Self.valid(name)
+        let base = property.name == "relationship" && valid == "none" ? "none_" : valid
+        var new = base
+        var count = counts[root]?[base.lowercased()] ?? 0
+        while let other = columns[root]?[new.lowercased()], other != new {
+          count += 1
+          new = Self.numbered(base, count)
+        }
+        counts[root, default: [:]][base.lowercased()] = count
         columns[root, default: [:]][new.lowercased()] = new
         properties[entity]?[name] = new
       }
@@ -66,10 +73,22 @@ struct NameTable {
     return name
   }
 
-  private static func unique(_ name: String, among folded: inout Set<String>) -> String {
-    var name = name
-    while !folded.insert(name.lowercased()).inserted { name += "_" }
-    return name
+  /// A name that differs from all others not only in case.
+  ///
+  /// - Parameter folded: How often each name came, in small letters.
+  private static func unique(_ name: String, among folded: inout [String: Int]) -> String {
+    var new = name
+    while let count = folded[new.lowercased()] {
+      folded[name.lowercased(), default: count] += 1
+      new = numbered(name, folded[name.lowercased()] ?? count)
+    }
+    folded[new.lowercased()] = 0
+    return new
+  }
+
+  /// `name_`, and then `name_2`, `name_3`.
+  private static func numbered(_ name: String, _ count: Int) -> String {
+    name + (count == 1 ? "_" : "_\(count)")
   }
 
   /// A name with what no name can have replaced.

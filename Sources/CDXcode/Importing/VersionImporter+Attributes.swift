@@ -85,7 +85,8 @@ extension VersionImporter {
       version.composites.append(CompositeDescription(name: name, fields: []))
       origins[.composite(place)] = element
       if name != original {
-        remark("composite '\(name)'", "'\(original)' can be no type here, so it is called '\(name)'", at: element)
+        remark(
+          "composite '\(name)'", "'\(original)' can be no type here, so it is called '\(name)'", at: element)
       }
       for field in fields {
         let original = field["name"] ?? ""
@@ -107,9 +108,11 @@ extension VersionImporter {
         attribute.hashModifier = nil
         if !NameRules.isFieldName(fieldName) {
           attribute.propertyName =
-            name.prefix(1).lowercased() + name.dropFirst() + fieldName.prefix(1).uppercased() + fieldName.dropFirst()
+            name.prefix(1).lowercased() + name.dropFirst() + fieldName.prefix(1).uppercased()
+            + fieldName.dropFirst()
           remark(
-            subject, "'\(fieldName)' is taken in every generated type, so that it is '\(attribute.swiftName)' in Swift",
+            subject,
+            "'\(fieldName)' is taken in every generated type, so that it is '\(attribute.swiftName)' in Swift",
             at: field)
         }
         origins[.field(place, version.composites[place].fields.count)] = field

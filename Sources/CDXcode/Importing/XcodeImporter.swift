@@ -186,7 +186,8 @@ public struct XcodeImporter: Sendable {
   private func orderDoubts(_ versions: [ModelVersion]) -> [Diagnostic] {
     OrderDoubt.all(in: versions).map { doubt in
       Diagnostic(
-        .warning, at: SourceLocation(path: order == nil ? bundle.path : orderPath, line: 1, column: 1), doubt.message)
+        .warning, at: SourceLocation(path: order == nil ? bundle.path : orderPath, line: 1, column: 1),
+        doubt.message)
     }
   }
 

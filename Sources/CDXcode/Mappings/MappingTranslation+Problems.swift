@@ -54,7 +54,9 @@ extension MappingTranslation {
 /// A part of an entity's rule that can be taken out.
 private struct RulePart: Hashable {
   enum Kind: Hashable {
-    case attribute(Int), relationship(Int), filter, name, entity
+    case attribute(Int)
+    case relationship(Int)
+    case filter, name, entity
   }
 
   var entity: Int
@@ -68,7 +70,8 @@ private struct RulePart: Hashable {
       (self.entity, kind) = (entity, .relationship(number))
     case .filter(let entity): (self.entity, kind) = (entity, .filter)
     case .name(let entity): (self.entity, kind) = (entity, .name)
-    case .entity(let entity), .source(let entity), .policy(let entity): (self.entity, kind) = (entity, .entity)
+    case .entity(let entity), .source(let entity), .policy(let entity):
+      (self.entity, kind) = (entity, .entity)
     // Nothing that is translated has these wrong.
     case .rules, .drop, .duplicate, .entityDrop: return nil
     }
