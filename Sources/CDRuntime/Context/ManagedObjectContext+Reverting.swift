@@ -52,8 +52,8 @@ extension ManagedObjectContext {
 
   func forgetChanges(of extras: ObjectExtras) {
     extras.changed = SlotSet()
-    extras.old.removeAll()
-    extras.faults.removeAll()
+    if !extras.old.isEmpty { extras.old.removeAll() }
+    if !extras.faults.isEmpty { extras.faults.removeAll() }
   }
 
   /// Forgets all objects and all changes. Objects that somebody still holds are inaccessible from now on.

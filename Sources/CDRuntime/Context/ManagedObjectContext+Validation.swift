@@ -23,7 +23,7 @@ extension ManagedObjectContext {
         checkDenials(of: object, &errors)
         errors += refusals(of: object)
       } else if object.isPending {
-        errors += mistakes(of: object)
+        addMistakes(of: object, to: &errors)
         errors += refusals(of: object)
       }
     }
@@ -32,7 +32,10 @@ extension ManagedObjectContext {
 
   /// The rules that an object breaks; none where it could be saved.
   public func validationErrors(of object: ManagedObject) -> [ValidationError] {
-    object.scope.context === self ? mistakes(of: object) + refusals(of: object) : []
+    guard object.scope.context === self else { return [] }
+    var errors: [ValidationError] = []
+    addMistakes(of: object, to: &errors)
+    return errors + refusals(of: object)
   }
 
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {
@@ -52,12 +55,18 @@ extension ManagedObjectContext {
   }
 
   /// All rules that an object breaks, changed or not.
-  func ruleErrors(of object: ManagedObject) -> [ValidationError] { mistakes(of: object, isWhole: true) }
+  func ruleErrors(of object: ManagedObject) -> [ValidationError] {
+    var errors: [ValidationError] = []
+    addMistakes(of: object, isWhole: true, to: &errors)
+    return errors
+  }
 
-  private func mistakes(of object: ManagedObject, isWhole: Bool = false) -> [ValidationError] {
+  private func addMistakes(
+    of object: ManagedObject, isWhole: Bool = false, to errors: inout [ValidationError]
+  ) {
     object._willRead()
     let plan = object.scope.plan
-    var errors = object.extras?.faults ?? []
+    if let faults = object.extras?.faults, !faults.isEmpty { errors += faults }
     func add(_ reason: ValidationError.Reason, _ property: String?) {
       errors.append(
         ValidationError(
@@ -65,7 +74,7 @@ extension ManagedObjectContext {
     }
     if object.isInaccessible {
       if object.needsRow { add(.inaccessible, nil) }
-      return errors
+      return
     }
     let isNew = object.flags.contains(.inserted)
     let unassigned =
@@ -106,7 +115,6 @@ extension ManagedObjectContext {
         if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
       }
     }
-    return errors
   }
 
   private func mistake(of object: ManagedObject, _ relationship: RelationshipPlan) -> ValidationError.Reason?

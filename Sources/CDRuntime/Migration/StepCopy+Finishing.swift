@@ -113,6 +113,9 @@ extension MigrationError {
     if case .store(let error) = reason { error.isOfStatement } else { false }
   }
 
+  /// Whether a statement or a rule does not suit some row.
+  var isOfRows: Bool { isOfStatement || isConstraintViolation }
+
   var isConstraintViolation: Bool {
     if case .store(.sqlite(_, let code, _, _)) = reason { code & 0xFF == 19 } else { false }
   }

@@ -48,7 +48,7 @@ struct StoreMigration {
     if let refusal = route.refusal { throw refusal.error }
     let policies = makePolicies()
     let plans = try makePlans(route.legs, policies)
-    let inPlace = plans.compactMap(InPlaceStep.init)
+    let inPlace = plans.compactMap { InPlaceStep($0) }
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(legs: plans.count) }
 
@@ -230,6 +230,17 @@ struct StoreMigration {
     _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
+    if let step = InPlaceStep(plan, onCopy: true) {
+      do {
+        return try change(step, of: plan, from: source, at: target, place: place, found)
+      } catch let error
+        where error is InPlaceStep.ValueMissing || (error as? MigrationError)?.isOfRows == true
+      {
+        // Written anew, the rows can be told apart.
+        try FileManager.default.removeItem(atPath: target)
+        log?.startAgain()
+      }
+    }
     do {
       try copy(plan, from: source, at: target, place: place, found, policies, files)
     } catch let error as MigrationError where plan.mayFail && !plan.evaluatesAll && error.isOfStatement {
@@ -240,6 +251,35 @@ struct StoreMigration {
       plan.evaluateAll()
       try copy(plan, from: source, at: target, place: place, found, policies, files)
     }
+  }
+
+  /// Makes a step within a copy of the file.
+  private func change(
+    _ step: InPlaceStep, of plan: StepPlan, from source: URL, at target: String,
+    place: (step: Int, of: Int), _ found: StoreMetadata
+  ) throws {
+    try MigrationFaults.reach("make \(target)")
+    let session = try session(target, leg: plan.leg, place: place)
+    // No journal: what is not finished is thrown away.
+    _ = try session.rows("PRAGMA journal_mode = OFF")
+    try session.execute("PRAGMA synchronous = OFF")
+    try session.execute("PRAGMA foreign_keys = OFF")
+    session.report(0)
+    do {
+      let original = try SQLiteConnection(
+        path: source.absoluteURL.absoluteString + "?mode=ro", of: [url], busyTimeout: description.busyTimeout)
+      try original.copy(to: session.connection, pages: 4096) { try session.checkCancelled() }
+    } catch { throw session.wrapped(error) }
+    session.report(0.1)
+    try session.execute("BEGIN")
+    try step.run(session)
+    try session.execute(
+      "DELETE FROM _cdgen_metadata WHERE substr(key, 1, 4) <> 'app.' AND key <> "
+        + SQLite.literal(MovedKeys.metadataKey))
+    session.report(0.95)
+    try MigrationFaults.reach("metadata")
+    do { try metadata(plan, found).write(to: session.connection) } catch { throw session.wrapped(error) }
+    try session.execute("COMMIT")
   }
 
   private func copy(
@@ -295,12 +335,9 @@ struct StoreMigration {
     let found: StoreMetadata
     do { found = try StoreMetadata(session.connection, url: url) } catch { throw session.wrapped(error) }
     let schema = SQLiteSchema(plan.destination, store: 0)
-    let wanted = Set(SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql))
-    let present = Set(
-      try session.rows(
-        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite|_%' ESCAPE '|'"
-      ).compactMap { $0[0] })
-    guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, present == wanted else {
+    let isRight: Bool
+    do { isRight = try schema.isSame(as: session.connection) } catch { throw session.wrapped(error) }
+    guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, isRight else {
       throw session.error(.verificationFailed("its tables are not those of the model"))
     }
     try MigrationFaults.reach("quick_check")

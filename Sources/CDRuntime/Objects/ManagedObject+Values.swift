@@ -100,9 +100,16 @@ extension ManagedObject {
     }
     // Written once, each in its place, in an array that nobody else has to be kept from meanwhile.
     var values: [AttributeValue] = []
-    values.reserveCapacity(plan.slots.count)
-    for slot in plan.slots {
-      values.append(slot.isStored ? Self.storedValue(of: row, slot) : plan.initialValues[slot.number])
+    values.reserveCapacity(plan.readings.count)
+    for (slot, reading) in plan.readings.enumerated() {
+      switch reading {
+      case .cell(let cell, let column): values.append(row.value(column, cell))
+      case .reference(let column):
+        let key = row.key(column)
+        values.append(key == 0 ? .null : .int(key))
+      case .fields: values.append(Self.storedValue(of: row, plan.slots[slot]))
+      case .none: values.append(plan.initialValues[slot])
+      }
     }
     extras.values = values
   }

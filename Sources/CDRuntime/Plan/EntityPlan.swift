@@ -29,6 +29,8 @@ final class EntityPlan: Sendable {
   let isObservable: Bool
   /// What an object without a generated class starts with, by slot.
   let initialValues: [AttributeValue]
+  /// How each slot is read from a row. To ask the slots themselves for each row would count references to them.
+  let readings: [SlotPlan.Reading]
   /// Slots whose default is made at each insertion.
   let insertionDefaults: [(slot: Int, value: DefaultValue)]
   /// Slots that have columns, in order.
@@ -79,6 +81,7 @@ final class EntityPlan: Sendable {
       if case .value(let value)? = slot.attribute?.defaultValue { return value }
       return .null
     }
+    readings = slots.map(\.reading)
     insertionDefaults = slots.compactMap { slot in
       switch slot.attribute?.defaultValue {
       case .now?: (slot.number, .now)

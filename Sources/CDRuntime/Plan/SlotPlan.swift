@@ -42,6 +42,23 @@ final class SlotPlan: Sendable {
 
   var isStored: Bool { !columns.isEmpty }
 
+  /// How the value is read from a row.
+  enum Reading {
+    case cell(CellType, column: Int)
+    case reference(column: Int)
+    /// Of several columns.
+    case fields
+    /// There is no column.
+    case none
+  }
+
+  var reading: Reading {
+    guard let column = columns.first else { return .none }
+    if let cell { return .cell(cell, column: column) }
+    if case .relationship = kind { return .reference(column: column) }
+    return .fields
+  }
+
   var attribute: AttributeDescription? {
     switch kind {
     case .attribute(let attribute, _), .composite(let attribute, _): attribute

@@ -31,21 +31,24 @@ final class CustomWork {
   private var items: [Item] = []
   private(set) var makers: [String: MappingMaker] = [:]
 
+  // What is asked for each object is not what the runtime checks for overlapping accesses: each ends before any code of
+  // the app's runs.
+
   /// Set by the policy that is running.
-  var isCancelled = false
+  @exclusivity(unchecked) var isCancelled = false
   var leavesRelationships = false
   private(set) var progress = 0.0
   /// What could not be thrown where it was found.
-  private var mistake: MigrationError?
+  @exclusivity(unchecked) private var mistake: MigrationError?
 
   /// The source object whose turn it is, its mapping, and what has been made of it.
-  private(set) var current: ManagedObject?
-  private(set) var currentNumber = -1
-  private var currentMaker: MappingMaker?
-  private var made: [ManagedObject] = []
+  @exclusivity(unchecked) private(set) var current: ManagedObject?
+  @exclusivity(unchecked) private(set) var currentNumber = -1
+  @exclusivity(unchecked) private var currentMaker: MappingMaker?
+  @exclusivity(unchecked) private var made: [ManagedObject] = []
   /// Keys that were taken before the turn of their source objects, by mapping.
   private var early: [Int: Set<ObjectKey>] = [:]
-  private var bytes = 0
+  @exclusivity(unchecked) private var bytes = 0
 
   init(
     _ plan: StepPlan, _ session: MigrationSession,
@@ -83,7 +86,7 @@ final class CustomWork {
 
   // MARK: The order of things
 
-  private var shared: MigrationManager?
+  @exclusivity(unchecked) private var shared: MigrationManager?
 
   private var manager: MigrationManager {
     if let shared { return shared }
@@ -249,6 +252,7 @@ final class CustomWork {
       "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(taker)) ORDER BY t0._pk"
     )
     let kind = source.rowKind(of: entity, statement.handle)
+    let mapping = item.maker.mapping
     currentNumber = item.maker.number
     currentMaker = item.maker
     defer {
@@ -263,7 +267,7 @@ final class CustomWork {
         if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
       }
       source.sweepIfDue(map)
-      let key = try makeInstances(kind, statement, map, item)
+      let key = try makeInstances(kind, statement, map, item, mapping)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
         made.removeAll(keepingCapacity: true)
         try save()
@@ -278,7 +282,8 @@ final class CustomWork {
   ///
   /// - Returns: The object's key; the object itself is held no longer.
   private func makeInstances(
-    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item
+    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item,
+    _ mapping: EntityMapping
   ) throws -> ObjectKey {
     guard let object = source.object(of: kind, statement.handle, map) else { return 0 }
     guard try item.maker.takes(object) else { return object.key }
@@ -286,7 +291,7 @@ final class CustomWork {
     defer { current = nil }
     made.removeAll(keepingCapacity: true)
     do {
-      try item.policy.createDestinationInstances(for: object, in: item.maker.mapping, manager: manager)
+      try item.policy.createDestinationInstances(for: object, in: mapping, manager: manager)
     } catch {
       // A policy may save what it has made itself.
       let isLeftOut: Bool
@@ -362,15 +367,13 @@ final class CustomWork {
   private func make(for source: ManagedObject, _ maker: MappingMaker) throws -> ManagedObject {
     let scope = destination.scopes[maker.destination.index]
     var key: ObjectKey = 0
-    if let taker = maker.taker, source.scope.plan === taker.source, try isFree(source, maker, taker) {
-      key = source.key + taker.offset
-    }
+    if source.scope.plan === maker.source, try isFree(source, maker) { key = source.key + maker.offset }
     let seed =
       key == 0
       ? ObjectSeed(inserting: scope, in: destination, isComplete: true)
       : ObjectSeed(inserting: scope, key: key, in: destination)
     let object = ManagedObject(_seed: seed)
-    if maker.taker != nil { try maker.fill(object, from: source) }
+    if maker.source != nil { try maker.fill(object, from: source) }
     if key == 0 { try associations.add(maker.number, source: source, destination: object) }
     if source === current { made.append(object) }
     for slot in maker.destination.largeSlots {
@@ -380,14 +383,12 @@ final class CustomWork {
   }
 
   /// Whether a source object's key has not been taken in a mapping. It is now.
-  private func isFree(
-    _ source: ManagedObject, _ maker: MappingMaker, _ taker: StepPlan.Taker
-  ) throws -> Bool {
+  private func isFree(_ source: ManagedObject, _ maker: MappingMaker) throws -> Bool {
     if source === current, maker.number == currentNumber {
       return made.isEmpty && early[maker.number]?.contains(source.key) != true
     }
     guard early[maker.number, default: []].insert(source.key).inserted else { return false }
-    let key = source.key + taker.offset
+    let key = source.key + maker.offset
     if destination.registered(key, root: maker.destination.root) != nil { return false }
     return try destination.fetchObject(key, maker.destination) == nil
   }
@@ -403,8 +404,8 @@ final class CustomWork {
             : "objects of other contexts were associated"), mapping.destination, source.key)
       return
     }
-    if let taker = maker.taker, source.scope.plan === taker.source, object.scope.plan === taker.destination,
-      object.key == source.key + taker.offset
+    if source.scope.plan === maker.source, object.scope.plan === maker.destination,
+      object.key == source.key + maker.offset
     {
       return
     }
@@ -413,7 +414,7 @@ final class CustomWork {
     } catch {
       mistake = plan.error(.system("\(error)"), mapping.destination, source.key)
     }
-    if maker.taker != nil, source.scope.plan === maker.taker?.source { maker.relate(object, to: source) }
+    if source.scope.plan === maker.source { maker.relate(object, to: source) }
     if source === current { made.append(object) }
   }
 

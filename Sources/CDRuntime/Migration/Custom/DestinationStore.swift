@@ -89,7 +89,11 @@ final class DestinationStore {
       throw error
     }
     madeCount += Int64(plan.inserted.count - plan.deleted.count)
-    for object in plan.inserted { touchedRoots.insert(object.scope.plan.root) }
+    var last = -1
+    for object in plan.inserted where object.scope.plan.root != last {
+      last = object.scope.plan.root
+      touchedRoots.insert(last)
+    }
   }
 
   /// Mandatory references that were set to nil.

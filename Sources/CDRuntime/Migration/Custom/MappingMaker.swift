@@ -18,12 +18,19 @@ final class MappingMaker {
   /// By which associations name the mapping.
   let number: Int
   let destination: EntityPlan
-  private(set) var references: [(slot: Int, reference: Reference)] = []
-  /// Slots whose values are the source's, and what stands for nil.
-  private var copies: [(from: Int, to: Int, standIn: AttributeValue)] = []
+  /// The taker's, for each object.
+  let source: EntityPlan?
+  /// What is added to a source object's key.
+  let offset: ObjectKey
+  @exclusivity(unchecked) private(set) var references: [(slot: Int, reference: Reference)] = []
+  // None of them changes once objects are made, so that there is nothing for the runtime to check at each.
+  /// For each slot the source's slot whose value it takes; negative for none.
+  @exclusivity(unchecked) private var copied: [Int]
+  /// What stands for nil in a copied slot.
+  @exclusivity(unchecked) private var standIns: [AttributeValue]
   /// Slots that have the same value in all objects.
-  private var constants: [(slot: Int, value: AttributeValue)] = []
-  private var computed: [Computed] = []
+  @exclusivity(unchecked) private var constants: [(slot: Int, value: AttributeValue)] = []
+  @exclusivity(unchecked) private var computed: [Computed] = []
   private let evaluator: PredicateEvaluator
   private let plan: StepPlan
 
@@ -42,6 +49,10 @@ final class MappingMaker {
     self.destination = destination
     self.plan = plan
     taker = plan.takers.first { $0.mapping.name == mapping.name }
+    copied = Array(repeating: -1, count: destination.slots.count)
+    standIns = Array(repeating: .null, count: destination.slots.count)
+    source = taker?.source
+    offset = taker?.offset ?? 0
     evaluator = PredicateEvaluator(now: plan.now)
     guard let taker else { return }
     for each in mapping.attributes { add(each, taker) }
@@ -60,7 +71,8 @@ final class MappingMaker {
     case .attribute(let attribute, let cell):
       guard attribute.derivation == nil else { return }
       if let copy = copiedSlot(each.value, cell, of: taker.source) {
-        copies.append((copy.slot, slot.number, copy.standIn))
+        copied[slot.number] = copy.slot
+        standIns[slot.number] = copy.standIn
       } else if case .constant(.value(let constant)) = each.value.kind, let value = cell.fitted(constant) {
         constants.append((slot.number, value))
       } else {
@@ -126,22 +138,30 @@ final class MappingMaker {
     guard let old = source.extras?.values, let extras = object.extras,
       old.count == source.scope.plan.slots.count
     else { return }
-    try fill(&extras.values, old, source)
+    extras.values = try values(old, source, over: extras.values)
   }
 
-  private func fill(_ values: inout [AttributeValue], _ old: [AttributeValue], _ source: ManagedObject) throws
-  {
-    guard values.count == destination.slots.count else { return }
-    for copy in copies {
-      if case .null = old[copy.from] {
-        values[copy.to] = copy.standIn
+  /// The values of an object by slot, made in one go.
+  ///
+  /// - Parameter initial: What it has where no rule says otherwise.
+  private func values(
+    _ old: [AttributeValue], _ source: ManagedObject, over initial: [AttributeValue]
+  ) throws -> [AttributeValue] {
+    guard initial.count == copied.count else { return initial }
+    var values: [AttributeValue] = []
+    values.reserveCapacity(copied.count)
+    for (slot, from) in copied.enumerated() {
+      if from < 0 {
+        values.append(initial[slot])
+      } else if case .null = old[from] {
+        values.append(standIns[slot])
       } else {
-        values[copy.to] = old[copy.from]
+        values.append(old[from])
       }
     }
     for constant in constants { values[constant.slot] = constant.value }
     relate(&values, old, isNew: true)
-    guard !computed.isEmpty else { return }
+    guard !computed.isEmpty else { return values }
     var composites: [Int: [String: AttributeValue]] = [:]
     for each in computed {
       let value = try value(each, source)
@@ -154,6 +174,7 @@ final class MappingMaker {
     for (slot, fields) in composites {
       values[slot] = fields.values.allSatisfy { $0 == .null } ? .null : .composite(fields)
     }
+    return values
   }
 
   /// Gives an object the references of the rules where it has none.

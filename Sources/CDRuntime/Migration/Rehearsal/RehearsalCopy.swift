@@ -1,5 +1,3 @@
-import CSQLite
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -56,17 +54,8 @@ final class RehearsalCopy {
       throw MigrationError(original, .diskFull(needed: needed))
     }
     let copy = try SQLiteConnection(path: path, of: [original])
-    guard let backup = sqlite3_backup_init(copy.handle, "main", source.handle, "main") else {
-      throw StoreError(copy.handle, of: [original], during: "copying the store")
-    }
     // All pages in one go: others who write in between would make it begin anew.
-    let code = sqlite3_backup_step(backup, -1)
-    sqlite3_backup_finish(backup)
-    guard code == SQLITE_DONE else {
-      throw StoreError(
-        code: code, message: String(cString: sqlite3_errstr(code)), of: [original],
-        during: "copying the store")
-    }
+    try source.copy(to: copy)
   }
 
   private func linkLargeValues(of original: URL) throws {

@@ -42,7 +42,7 @@ struct RehearsalRun {
     let route = try migration.findRoute(found, carried)
     let now = Date()
     let plans = try route.legs.map { try migration.makePlan($0, now: now) }
-    report.isInPlace = plans.compactMap(InPlaceStep.init).count == plans.count
+    report.isInPlace = plans.compactMap { InPlaceStep($0) }.count == plans.count
     var before: [String: Int] = [:]
     if let start = route.legs.first?.source ?? route.refusal?.leg.source { before = try counts(start) }
     for (place, plan) in plans.enumerated() {
