@@ -37,7 +37,8 @@ class Answers:
                     if each["kind"] == "custom":
                         self.uncustom(step, rules)
                 self.write(step, rules)
-            if not any(change["resolution"] in ("open", "custom") for step in self.steps(first, last) for change in step["changes"]):
+            resolutions = {change["resolution"] for step in self.steps(first, last) for change in step["changes"]}
+            if not resolutions & {"open", "custom"}:
                 return []
         return left or ["answers bring up further questions"]
 

@@ -1,5 +1,5 @@
 """Finds the models of a folder of real projects, and in which order their versions follow each other."""
-import collections, os, re
+import collections, itertools, os, re
 import xml.etree.ElementTree as ET
 
 
@@ -61,41 +61,36 @@ def parts(file):
     return result
 
 
+def sorted_by_day(rows):
+    """The names of versions in the table's order; of those that came on one day, in the order of their numbers."""
+    result = []
+    for _, run in itertools.groupby(sorted(rows, key=lambda row: row[1]), key=lambda row: row[0]):
+        run = list(run)
+        if all(number(row[2]) for row in run):
+            run.sort(key=lambda row: (number(row[2]), row[1]))
+        result += [row[2] for row in run]
+    return result
+
+
 def order(bundle, rows):
     """The versions, oldest first, each with those it is based on where that is not just the one before.
 
-    Versions that came on one day are in the order of their numbers. One that lacks what the one before it has and one
-    soon after it has again is its sibling, if it is closer to what that one is based on.
+    One that lacks what the one before it has and one soon after it has again is its sibling, if it is closer to what
+    that one is based on.
     """
     files = bundle.files()
-    days = collections.Counter(row[0] for row in rows)
-    place = lambda row: (row[0], 0, number(row[2]), row[1]) if days[row[0]] > 1 and number(row[2]) else (row[0], 1, [], row[1])
-    first = sorted(rows, key=lambda row: row[1])
-    names = [row[2] for row in first]
-    # Only runs of one day are sorted anew: days need not be in the table's order.
-    result, run = [], []
-    for row in first + [None]:
-        if row is None or (run and row[0] != run[0][0]):
-            result += [each[2] for each in sorted(run, key=place)] if all(number(each[2]) for each in run) else [each[2] for each in run]
-            run = []
-        if row is not None:
-            run.append(row)
-    names = [name for name in result if name in files]
+    names = [name for name in sorted_by_day(rows) if name in files]
     names += sorted(set(files) - set(names))
-    if len(names) < 3:
-        return [(name, None) for name in names]
     held = {name: parts(files[name]) for name in names}
-    bases = {name: [names[at - 1]] if at else [] for at, name in enumerate(names)}
-    for at in range(2, len(names) - 1):
-        before, name = names[at - 1], names[at]
-        lacking = held[before] - held[name]
-        back = [later for later in names[at + 1:at + 4] if lacking and len(lacking & held[later]) > len(lacking) / 2]
-        origin = bases[before][0]
+    plain = {name: names[at - 1:at] if at else [] for at, name in enumerate(names)}
+    bases = dict(plain)
+    for before, name, *later in zip(names[1:], names[2:], names[3:], names[4:] + [None], names[5:] + [None] * 2):
+        lacking, origin = held[before] - held[name], bases[before][0]
+        back = [each for each in later if each and len(lacking & held[each]) > len(lacking) / 2]
         if len(lacking) > 2 and back and len(held[origin] - held[name]) * 2 < len(lacking):
             bases[name] = [origin]
-            bases[back[0]] = sorted(set(bases[back[0]] + [before]), key=names.index)
-    plain = lambda at: [names[at - 1]] if at else []
-    return [(name, None if bases[name] == plain(at) else bases[name]) for at, name in enumerate(names)]
+            bases[back[0]] = sorted({*bases[back[0]], before}, key=names.index)
+    return [(name, None if bases[name] == plain[name] else bases[name]) for name in names]
 
 
 def text(entries):

@@ -20,6 +20,7 @@ counts    ok: of each of them there are as many objects as before, with the same
           Entities whose objects a filter or a mapping with several sources chooses from are left out, and counted
 values    that came through unchanged by every rule, compared; and how many of them differ
 seconds   of the migration
+The rows at the end are the stores of STORES.tsv, from their version to the last, with the same answers.
 """
 PER_ENTITY = 3
 
@@ -114,7 +115,7 @@ def compared(before, after, chain):
                 continue
             found = followed(other[target], plain)
             # What led to one object may lead to several now.
-            if wanted == found or isinstance(found, list) and [wanted] == found:
+            if wanted == found or isinstance(found, list) and found == ([] if wanted is None else [wanted]):
                 same += 1
             else:
                 different.append(f"{entity}/p{number}.{name}: {str(value)[:60]} -> {str(other[target])[:60]}")
@@ -144,7 +145,7 @@ def confirmed(steps):
     return sum(change["resolution"] == "confirmed" for step in steps for change in step["changes"])
 
 
-def prove(setting, bundle, model, table, counts):
+def prove(setting, bundle, model, counts, answered):
     folder = os.path.dirname(model)
     done = run(setting.cdgen, "compile", model, "--output", os.path.join(folder, "model.json"))
     if done.code != 0:
@@ -171,9 +172,15 @@ def prove(setting, bundle, model, table, counts):
     given = collections.Counter(text.split(" (")[0] for text in answers.given)
     given["loss"] = max(confirmed(steps) - losses, 0)
     shown = ", ".join(f"{count} {name}" for name, count in given.items() if count) or "none"
-    before = rows(setting, store, [name for name in versions[0].entities if not versions[0].entities[name].get("abstract")])
+    answered[bundle.name] = (model, versions, answers)
+    return travel(setting, model, store, (versions[0], versions[-1]), steps, [len(filled.rows), stopped or "no", shown], counts)
+
+
+def travel(setting, model, store, versions, steps, cells, counts):
+    """Migrates a store to the last version and compares what it holds."""
+    concrete = lambda version: [name for name, entity in version.entities.items() if not entity.get("abstract")]
+    before = rows(setting, store, concrete(versions[0]))
     done = run(setting.cdstore, "migrate", store, "--model", model, "--verify", "--format", "json")
-    cells = [len(filled.rows), stopped or "no", shown]
     try:
         found = json.loads(done.output)["findings"]
     except (ValueError, KeyError):
@@ -181,7 +188,7 @@ def prove(setting, bundle, model, table, counts):
     others = [each for each in found or [] if "fewer or more than allowed" not in each]
     if found is None or others:
         return False, cells + [f"FAILED ({done.code}): " + ("; ".join(others[:4]) or done.tail(500))]
-    after = rows(setting, store, [name for name in versions[-1].entities if not versions[-1].entities[name].get("abstract")])
+    after = rows(setting, store, concrete(versions[1]))
     chain = Chain(versions[0], steps)
     wrong, same, different = compared(before, after, chain)
     counts["values"] += same
@@ -190,15 +197,44 @@ def prove(setting, bundle, model, table, counts):
     if chain.unclear:
         living += f" ({len(chain.unclear)} left out)"
     return not wrong and not different, cells + [
-        f"ok, {len(found)} counts" if found else "ok", living, "; ".join(wrong) or "ok", f"{same}, {len(different)} differ" + (": " + "; ".join(different[:4]) if different else ""),
-        f"{done.seconds:.1f}"]
+        f"ok, {len(found)} counts" if found else "ok", living, "; ".join(wrong) or "ok",
+        f"{same}, {len(different)} differ" + (": " + "; ".join(different[:4]) if different else ""), f"{done.seconds:.1f}"]
+
+
+def real(setting, table, counts, answered):
+    """The stores of STORES.tsv, converted, and migrated as those that were filled."""
+    path = os.path.join(setting.corpus, "STORES.tsv")
+    for line in open(path).read().splitlines()[1:] if os.path.exists(path) else []:
+        cells = line.split("\t")
+        fitting = cells[12].partition(": ")[2].split(" | ")[-1] if len(cells) > 12 else ""
+        model, versions, answers = answered.get(os.path.dirname(fitting), (None, None, None))
+        if model is None:
+            continue
+        label = os.path.basename(fitting)
+        number = next((each.json["number"] for each in versions if each.label == label), None)
+        store = os.path.join(os.path.dirname(model), "real.sqlite")
+        for end in ("", "-wal", "-shm"):
+            if os.path.exists(store + end):
+                os.remove(store + end)
+        done = run(setting.cdstore, "convert", os.path.join(setting.corpus, cells[1]), store, "--model", model,
+                   "--version", number, "--accept-losses")
+        counts["stores"] += 1
+        if done.code != 0:
+            table.add(cells[1], "", "", f"NOT CONVERTED ({done.code}): {done.tail()}")
+            continue
+        last = versions[-1].json["number"]
+        steps = answers.steps(number, last) if number != last else []
+        first = next(each for each in versions if each.json["number"] == number)
+        isGood, rest = travel(setting, model, store, (first, versions[-1]), steps, ["", "", ""], counts)
+        counts["whole"] += isGood
+        table.add(cells[1], f"{number} to {last}", *rest)
 
 
 def main(setting):
     table = Table("chains", ["bundle", "versions", "objects", "stopped", "answers", "verified", "living", "counts", "values",
                              "seconds"], LEGEND)
     known = bundles.table(setting.corpus)
-    counts = collections.Counter()
+    counts, answered = collections.Counter(), {}
     for bundle in bundles.find(setting.corpus, setting.names):
         files = bundle.files()
         if len(files) < 2:
@@ -209,12 +245,14 @@ def main(setting):
             table.add(bundle.name, len(files), f"IMPORT FAILED ({done.code}): {done.tail()}")
             continue
         try:
-            isGood, cells = prove(setting, bundle, model, table, counts)
+            isGood, cells = prove(setting, bundle, model, counts, answered)
         except (RuntimeError, ValueError, KeyError) as error:
             isGood, cells = False, ["", f"SCRIPT FAILED: {error!r}"]
         counts["good"] += isGood
         counts["plain"] += isGood and cells[1] == "no"
         table.add(bundle.name, len(files), *cells)
+    real(setting, table, counts, answered)
+    table.sums.append(f"{counts['whole']} of {counts['stores']} real stores, converted, go through and are whole")
     table.sums.append(f"{counts['good']} of {counts['bundles']} chains go through and are whole, {counts['plain']} as imported; "
                       f"{counts['objects']} objects, {counts['values']} values and references compared")
-    return table, counts["good"] == counts["bundles"]
+    return table, counts["good"] == counts["bundles"] and counts["whole"] == counts["stores"]

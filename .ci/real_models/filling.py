@@ -35,7 +35,8 @@ class Version:
                 and any(entity["name"] == name for entity in self.lineage(each))]
 
     def inverse(self, relationship):
-        return next((each for each in self.relationships(relationship["to"]) if each["name"] == relationship.get("inverse")), None)
+        name = relationship.get("inverse")
+        return next((each for each in self.relationships(relationship["to"]) if each["name"] == name), None)
 
 
 def value(version, attribute, number):
@@ -109,16 +110,17 @@ class Objects:
 
     def relate(self, key, relationship):
         name, inverse = relationship["name"], self.version.inverse(relationship)
-        wanted = max(relationship.get("minCount", 0), 1 if not relationship.get("optional") or not relationship.get("toMany") else 2)
+        least, isMany = relationship.get("minCount", 0), relationship.get("toMany")
+        wanted = max(least, 2 if isMany and relationship.get("optional") else 1)
         mine = self.partners(key, name)
         candidates = [each for each in list(self.rows) if each[0] in self.version.concrete(relationship["to"])]
         start = list(self.rows).index(key) % max(len(candidates), 1)
         for other in candidates[start:] + candidates[:start]:
             if len(mine) >= wanted or not self.link(key, relationship, inverse, other):
                 continue
-        isNeeded = not relationship.get("optional") and not relationship.get("toMany") or len(mine) < relationship.get("minCount", 0)
+        needed = max(least, 0 if isMany or relationship.get("optional") else 1)
         concrete = self.version.concrete(relationship["to"])
-        while isNeeded and len(mine) < max(relationship.get("minCount", 0), 1) and concrete and self.number < 20_000:
+        while len(mine) < needed and concrete and self.number < 20_000:
             other = self.make(concrete[0])
             if not self.link(key, relationship, inverse, other):
                 break

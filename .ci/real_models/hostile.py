@@ -26,8 +26,9 @@ class Kind:
         errors = os.path.join(self.setting.keep, "errors")
         start = time.monotonic()
         with open(errors, "wb") as out:
-            process = subprocess.Popen([str(each) for each in arguments], stdout=subprocess.DEVNULL, stderr=out, stdin=subprocess.DEVNULL,
-                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 * LIMIT, 4 * LIMIT)))
+            limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 * LIMIT, 4 * LIMIT))
+            process = subprocess.Popen([str(each) for each in arguments], stdout=subprocess.DEVNULL, stderr=out,
+                                       stdin=subprocess.DEVNULL, preexec_fn=limit)
             timer = threading.Timer(60, process.kill)
             timer.start()
             _, status, usage = os.wait4(process.pid, 0)
@@ -105,38 +106,56 @@ class Place:
 HEAD = b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 
 
+def entity(body):
+    return HEAD + b'<model><entity name="E">' + body + b"</entity></model>"
+
+
+def string(name, more=b""):
+    return b'<attribute name="%s" optional="YES" attributeType="String"%s/>' % (name, more)
+
+
+def request(predicate):
+    """A model with a fetch request."""
+    fetch = b'<fetchRequest name="f" entity="E" predicateString="%s"/>' % predicate
+    return HEAD + b'<model><entity name="E">' + string(b"n") + b"</entity>" + fetch + b"</model>"
+
+
+def cased(number):
+    """A name that differs from others in case alone."""
+    return bytes(65 + bit if number >> bit & 1 else 97 + bit for bit in range(12))
+
+
 def made():
     """Made-up files for 'contents' by what they are."""
     laughs = b"".join(b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10))
     yield "billion laughs", HEAD + b'<!DOCTYPE model [<!ENTITY l0 "lol">' + laughs + b"]><model>&l9;</model>"
-    yield "external entity", HEAD + b'<!DOCTYPE model [<!ENTITY x SYSTEM "file:///etc/passwd">]><model a="&x;">&x;</model>'
+    yield "external entity", HEAD + b'<!DOCTYPE model [<!ENTITY x SYSTEM "file:///dev/zero">]><model a="&x;">&x;</model>'
     yield "external type", HEAD + b'<!DOCTYPE model SYSTEM "http://127.0.0.1:9/x.dtd"><model/>'
     yield "parameter entity", HEAD + b'<!DOCTYPE model [<!ENTITY % x SYSTEM "file:///dev/zero"> %x;]><model/>'
-    yield "quadratic", HEAD + b'<!DOCTYPE model [<!ENTITY a "' + b"a" * 100_000 + b'">]><model>' + b"&a;" * 100_000 + b"</model>"
+    long = b'<!DOCTYPE model [<!ENTITY a "' + b"a" * 100_000 + b'">]>'
+    yield "a long entity many times", HEAD + long + b"<model>" + b"&a;" * 100_000 + b"</model>"
     yield "references", HEAD + b"<model>" + b"&amp;" * 2_000_000 + b"</model>"
     yield "100 MB of text", HEAD + b"<model>" + b"a" * 100_000_000 + b"</model>"
     yield "100 MB of elements", HEAD + b"<model>" + b"<a/>" * 25_000_000 + b"</model>"
-    yield "30 MB of text", HEAD + b"<model><entity name='" + b"a" * 30_000_000 + b"'/></model>"
-    yield "30 MB of one element", HEAD + b"<model>" + b"<e/>" * 7_500_000 + b"</model>"
+    yield "30 MB of a name", HEAD + b"<model><entity name='" + b"a" * 30_000_000 + b"'/></model>"
+    yield "30 MB of elements", HEAD + b"<model>" + b"<e/>" * 7_500_000 + b"</model>"
     yield "100,000 levels", HEAD + b"<model>" + b"<a>" * 100_000
     yield "100,000 levels, closed", HEAD + b"<a>" * 100_000 + b"</a>" * 100_000
     yield "100,000 attributes", HEAD + b"<model " + b" ".join(b'a%d="1"' % n for n in range(100_000)) + b"/>"
     yield "10,000 entities", HEAD + b"<model>" + b"".join(b'<entity name="E%d"/>' % n for n in range(10_000)) + b"</model>"
-    yield "4,000 entities in a line", HEAD + b"<model>" + b"".join(
-        b'<entity name="E%d" parentEntity="E%d"><attribute name="a%d" optional="YES" attributeType="String"/></entity>' % (n, n - 1, n)
-        for n in range(4000)) + b"</model>"
-    yield "4,000 properties", HEAD + b'<model><entity name="E">' + b"".join(
-        b'<attribute name="a%d" optional="YES" attributeType="String"/>' % n for n in range(4000)) + b"</entity></model>"
-    yield "4,000 inverses", HEAD + b'<model><entity name="E">' + b"".join(
-        b'<relationship name="a%d" optional="YES" maxCount="1" destinationEntity="E" inverseName="a%d" inverseEntity="E"/>' % (n, n + 1)
-        for n in range(4000)) + b"</entity></model>"
-    yield "names that clash", HEAD + b'<model><entity name="E">' + b"".join(
-        b'<attribute name="%s" optional="YES" attributeType="String"/>' % bytes((97 + (n >> b & 1) * -32 if b < 12 else 97) for b in range(12))
-        for n in range(3000)) + b"</entity></model>"
-    yield "a long predicate", HEAD + b'<model><entity name="E"><attribute name="n" optional="YES" attributeType="String"/></entity><fetchRequest name="f" entity="E" predicateString="' + b"(" * 200_000 + b'"/></model>'
-    yield "a wide predicate", HEAD + b'<model><entity name="E"><attribute name="n" optional="YES" attributeType="String"/></entity><fetchRequest name="f" entity="E" predicateString="' + b" OR ".join([b"n == 'x'"] * 100_000) + b'"/></model>'
-    yield "a slow pattern", HEAD + b'<model><entity name="E"><attribute name="n" optional="YES" attributeType="String" regularExpressionString="(a+)+$" defaultValueString="' + b"a" * 40 + b'!"/></entity></model>'
-    yield "a derivation in a circle", HEAD + b'<model><entity name="E"><attribute name="n" optional="YES" attributeType="String" derived="YES" derivationExpression="m"/><attribute name="m" optional="YES" attributeType="String" derived="YES" derivationExpression="n"/></entity></model>'
+    line = (b'<entity name="E%d" parentEntity="E%d">' % (n, n - 1) + string(b"a%d" % n) + b"</entity>" for n in range(4000))
+    yield "4,000 entities in a line", HEAD + b"<model>" + b"".join(line) + b"</model>"
+    yield "4,000 properties", entity(b"".join(string(b"a%d" % n) for n in range(4000)))
+    yield "4,000 inverses", entity(b"".join(
+        b'<relationship name="a%d" optional="YES" maxCount="1" destinationEntity="E" inverseName="a%d" '
+        b'inverseEntity="E"/>' % (n, n + 1) for n in range(4000)))
+    yield "names that clash", entity(b"".join(string(cased(n)) for n in range(4000)))
+    yield "a deep predicate", request(b"(" * 200_000)
+    yield "a wide predicate", request(b" OR ".join([b"n == 'x'"] * 100_000))
+    slow = b' regularExpressionString="(a+)+$" defaultValueString="' + b"a" * 40 + b'!"'
+    yield "a slow pattern", entity(string(b"n", slow))
+    yield "derivations in a circle", entity(b"".join(
+        string(one, b' derived="YES" derivationExpression="%s"' % other) for one, other in ((b"n", b"m"), (b"m", b"n"))))
     yield "zeros", b"\0" * 1_000_000
     yield "UTF-16", (HEAD + b"<model/>").decode().encode("utf-16")
     yield "nothing", b""
@@ -201,7 +220,8 @@ def main(setting):
     isGood &= kind.add(table)
 
     kind = Kind(setting, "current versions with changed bytes")
-    currents = sorted(glob.glob(os.path.join(glob.escape(setting.corpus), "**", ".xccurrentversion"), recursive=True, include_hidden=True))
+    currents = [os.path.join(folder, ".xccurrentversion") for folder, _, names in sorted(os.walk(setting.corpus))
+                if ".xccurrentversion" in names]
     for number in range(runs // 4 if currents else 0):
         data = flipped(open(chance.choice(currents), "rb").read(), chance)
         kind.run(f"{number}", *imports(place.bundle(HEAD + b"<model><entity name='E'/></model>", data)))
