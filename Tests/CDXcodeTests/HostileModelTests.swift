@@ -102,6 +102,7 @@ import Testing
       Array((start + String(repeating: part, count: count) + end).utf8)
     }
     #expect(!read(repeated("<model>", "a", MarkupLimits.size, "</model>")))
+    #expect(!read(repeated("<model><entity name='", "a", MarkupLimits.value + 1, "'/></model>")))
     #expect(!read(repeated("<model>", "<e/>", MarkupLimits.elements, "</model>")))
     #expect(!read(repeated("", "<e>", 100_000)))
     #expect(!read(repeated("", "<e>", 100_000, String(repeating: "</e>", count: 100_000))))
