@@ -123,6 +123,10 @@ let package = Package(
     .target(
       name: "QuietToDo", dependencies: ["CDRuntime"], path: "Tests/QuietToDo", swiftSettings: settings,
       plugins: ["CDGenPlugin"]),
+    // A program that migrates a list of it, to be killed meanwhile.
+    .executableTarget(
+      name: "migrate-quiet-todo", dependencies: ["QuietToDo"], path: "Tests/QuietToDoMigrator",
+      swiftSettings: settings),
     .testTarget(
       name: "ToDoStoryTests", dependencies: ["QuietToDo", "CDMigrationTesting", "CDRuntime"],
       swiftSettings: settings),

@@ -1,15 +1,24 @@
 import CDModel
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 // The statements of a step within a file.
 extension InPlaceStep {
   /// Some row lacks a value that it must have; which one, a step that writes rows anew can tell.
   struct ValueMissing: Error {}
 
   /// Makes the step, within a transaction of the caller's and without foreign keys being enforced.
-  func run(_ session: MigrationSession) throws {
+  ///
+  /// - Parameter keepsFiles: Whether the files of large values that nothing refers to any more stay, for a backup.
+  func run(_ session: MigrationSession, keepsFiles: Bool = false) throws {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
     }
+    let losesFiles = try !keepsFiles && listLostFiles(session)
     try dropIndexes(session)
     for name in dropped { try session.execute("DROP TABLE \(SQLite.quoted(name))") }
     for change in changes {
@@ -19,6 +28,7 @@ extension InPlaceStep {
     try renameTables(session)
     for table in created { try session.execute(table.sql()) }
     for change in changes where change.needsCopy { try declare(change, session) }
+    if losesFiles { try keepSharedFiles(session) }
     try renameKeys(session)
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
@@ -32,6 +42,40 @@ extension InPlaceStep {
         "SELECT \"table\", rowid FROM pragma_foreign_key_check(\(SQLite.literal(table))) LIMIT 1")
       if let row = rows.first {
         throw plan.error(.danglingReference(table: row[0] ?? ""), nil, row[1].flatMap { Int64($0) })
+      }
+    }
+  }
+
+  /// Lists the files of columns that go, to be removed as those of deleted objects are.
+  ///
+  /// - Returns: Whether there are such columns.
+  private func listLostFiles(_ session: MigrationSession) throws -> Bool {
+    var lost: [(table: String, column: String)] = []
+    for table in oldSchema.layouts where dropped.contains(table.name) {
+      lost += table.columns.filter(\.mayNameFile).map { (table.name, $0.name) }
+    }
+    for change in changes {
+      let names = Set(change.old.columns.filter(\.mayNameFile).map(\.name))
+      lost += change.dropped.filter(names.contains).map { (change.old.name, $0) }
+    }
+    let now = plan.now.timeIntervalSinceReferenceDate
+    for (table, column) in lost {
+      try session.run(
+        """
+        INSERT OR IGNORE INTO _cdgen_files (name, time) SELECT \(raw: SQLite.quoted(column)), \(bind: .double(now)) \
+        FROM \(raw: SQLite.quoted(table)) WHERE typeof(\(raw: SQLite.quoted(column))) = 'text'
+        """)
+    }
+    return !lost.isEmpty
+  }
+
+  /// Takes from the list what other columns refer to: a step of before may have copied a name.
+  private func keepSharedFiles(_ session: MigrationSession) throws {
+    for table in newSchema.layouts {
+      for column in table.columns.filter(\.mayNameFile).map({ SQLite.quoted($0.name) }) {
+        try session.execute(
+          "DELETE FROM _cdgen_files WHERE name IN (SELECT \(column) FROM \(SQLite.quoted(table.name)) "
+            + "WHERE typeof(\(column)) = 'text')")
       }
     }
   }

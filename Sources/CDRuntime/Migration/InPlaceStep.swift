@@ -51,7 +51,7 @@ struct InPlaceStep {
   /// Old and new names of inheritance roots whose keys go on.
   private(set) var roots: [(old: String, new: String)] = []
   let plan: StepPlan
-  private let oldSchema: SQLiteSchema
+  let oldSchema: SQLiteSchema
   let newSchema: SQLiteSchema
 
   /// Nil where rows have to be written anew.
@@ -65,11 +65,6 @@ struct InPlaceStep {
       plan.takers.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(), findJoins(),
       referencesStay(), onCopy || !changes.contains(where: \.needsCopy)
     else { return nil }
-    // The names of files are values of a kind of their own.
-    if changes.contains(where: \.needsCopy), plan.source.hasExternalSlots || plan.destination.hasExternalSlots
-    {
-      return nil
-    }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
   }
@@ -198,7 +193,7 @@ struct InPlaceStep {
   private func compute(
     _ column: ColumnLayout, _ origins: [(taker: StepPlan.Taker, origin: Origin)], in change: inout Change
   ) -> Bool {
-    guard column.reference == nil, column.type != "ANY" else { return false }
+    guard column.reference == nil, !column.mayNameFile else { return false }
     let old = change.old.columns.first { $0.name == column.name }
     if let old {
       guard old.type == column.type, old.reference == nil else { return false }

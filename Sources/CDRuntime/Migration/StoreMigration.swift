@@ -272,7 +272,7 @@ struct StoreMigration {
     } catch { throw session.wrapped(error) }
     session.report(0.1)
     try session.execute("BEGIN")
-    try step.run(session)
+    try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
       "DELETE FROM _cdgen_metadata WHERE substr(key, 1, 4) <> 'app.' AND key <> "
         + SQLite.literal(MovedKeys.metadataKey))

@@ -25,6 +25,8 @@ struct ColumnLayout: Hashable, Sendable {
 
   let name: String
   let type: String
+  /// Whether a value may be the name of a file that holds it.
+  var mayNameFile: Bool { type == "ANY" }
   var key = ""
   var isNotNull = false
   var reference: Reference?

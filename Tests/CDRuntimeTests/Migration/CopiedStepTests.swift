@@ -174,6 +174,58 @@ struct CopiedStepTests {
         == (0..<6).map { "\($0 * 1000 + ($0 % 2 == 0 ? $0 * 10 : 0))" })
   }
 
+  private static func scanned(_ number: Int, _ attributes: [AttributeDescription], scan: Bool = true)
+    -> ModelVersion
+  {
+    var scanAttribute = attribute("scan", .data, isOptional: true)
+    scanAttribute.storesExternally = true
+    return MigrationFixture.version(
+      number, [entity("Page", [attribute("title", .string)] + (scan ? [scanAttribute] : []) + attributes)])
+  }
+
+  /// Large values stay where they are while rows change, and their files go with their column: in place and in a copy.
+  @Test(arguments: [false, true]) func filesBelongToTheirColumns(isCopied: Bool) throws {
+    let fixture = try MigrationFixture()
+    let scan = Data(repeating: 7, count: 100_000)
+    try fixture.create([Self.scanned(1, [])]) { context in
+      let page = try context.insert(entityNamed: "Page")
+      try page.setValue(.attribute(.string("one")), forKey: "title")
+      try page.setValue(.attribute(.data(scan)), forKey: "scan")
+    }
+    let name = try #require(try fixture.column("SELECT scan FROM Page").first ?? nil)
+    let copy = try Self.pageRule(1, ["copy": "'copy of ' + title"])
+    let second = Self.scanned(2, [attribute("copy", .string)])
+    let model = MigrationFixture.model([Self.scanned(1, []), second], mappings: [copy])
+    try fixture.using(model) { context in
+      let page = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Page")).first)
+      #expect(try page.value(forKey: "scan").attribute == .data(scan))
+      #expect(try page.value(forKey: "copy").attribute == .string("copy of one"))
+    }
+    #expect(try fixture.column("SELECT name FROM _cdgen_files").isEmpty)
+    var drop = MappingRules(
+      source: 2, destination: 3, entities: [EntityRule(destination: "Page", drops: ["scan"])])
+    if isCopied {
+      drop.entities[0].attributes = try Self.pageRule(2, ["title": "title + '!'"]).entities[0].attributes
+    }
+    let third = Self.scanned(3, [attribute("copy", .string)], scan: false)
+    let last = MigrationFixture.model([Self.scanned(1, []), second, third], mappings: [copy, drop])
+    try fixture.open(last)
+    try fixture.verify(last)
+    #expect(try fixture.column("SELECT name FROM _cdgen_files") == [name])
+  }
+
+  private static func pageRule(_ source: Int, _ values: [String: String]) throws -> MappingRules {
+    MappingRules(
+      source: source, destination: source + 1,
+      entities: [
+        EntityRule(
+          destination: "Page",
+          attributes: try values.map {
+            PropertyMapping(name: $0.key, value: try ValueExpression(format: $0.value))
+          })
+      ])
+  }
+
   @Test func aRowWithoutAResultIsNamed() throws {
     let fixture = try Self.filled()
     let before = try fixture.rows("SELECT * FROM Task")
