@@ -10,12 +10,14 @@ import CSQLite
 final class SourceDatabase {
   let files: SourceFiles
   private let handle: OpaquePointer
+  private let budget: StepBudget
 
   var url: URL { files.url }
 
   /// - Parameter ignoresJournal: Whether the file alone is looked at, whatever a program has left beside it.
   init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
     files = try SourceFiles(url, ignoresJournal: ignoresJournal)
+    budget = StepBudget(bytes: files.size)
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
     var opened: OpaquePointer?
     guard sqlite3_open_v2(files.uri, &opened, flags, nil) == SQLITE_OK, let opened else {
@@ -26,20 +28,26 @@ final class SourceDatabase {
     sqlite3_extended_result_codes(handle, 1)
     csqlite_protect(handle)
     csqlite_defend(handle)
+    budget.watch(handle)
     sqlite3_busy_timeout(handle, 10_000)
     // One state, as far as SQLite has a say in it.
     try execute("PRAGMA cell_size_check = ON; PRAGMA query_only = ON; BEGIN")
     _ = try rows("SELECT 1 FROM sqlite_master LIMIT 1") { _ in }
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  deinit {
+    budget.leave(handle)
+    sqlite3_close_v2(handle)
+  }
 
   func execute(_ sql: String) throws(CoreDataStoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw Self.error(handle, url) }
   }
 
-  func statement(_ sql: String) throws(CoreDataStoreError) -> SourceStatement {
+  /// - Parameter values: How many values of each row it asks for.
+  func statement(_ sql: String, values: Int = 8) throws(CoreDataStoreError) -> SourceStatement {
     var statement: OpaquePointer?
+    budget.renew(values: values)
     guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
       throw Self.error(handle, url)
     }
@@ -67,6 +75,9 @@ final class SourceDatabase {
     return switch code & 0xFF {
     case SQLITE_NOTADB: .notADatabase(url)
     case SQLITE_CORRUPT: .damaged(url, reason: message)
+    case SQLITE_INTERRUPT:
+      .damaged(
+        url, reason: "it takes more to read than a file of its size can hold; its pages lead in circles")
     case SQLITE_BUSY, SQLITE_LOCKED: .changing(url)
     case SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_PERM, SQLITE_FULL: .unreadable(url, reason: message)
     default: .sqlite(url, code: code, message: message)

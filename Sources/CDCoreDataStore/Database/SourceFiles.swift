@@ -69,6 +69,9 @@ final class SourceFiles {
 
   private static func uri(_ path: String) -> String { URL(filePath: path).absoluteURL.absoluteString }
 
+  /// How many bytes the database and its journals have.
+  var size: Int64 { state.reduce(0) { $0 + ($1?.size ?? 0) } }
+
   /// The database and its journals.
   private var states: [FileState?] { ["", "-wal", "-journal"].map { FileState(path + $0) } }
 

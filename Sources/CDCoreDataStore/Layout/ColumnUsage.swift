@@ -20,7 +20,8 @@ final class ColumnUsage {
       let batch = all[start..<min(start + 500, all.count)]
       let list = batch.map { "count(\(SourceDatabase.quoted($0.name)))" }.joined(separator: ", ")
       let statement = try database.statement(
-        "SELECT \(list) FROM \(SourceDatabase.quoted(table)) WHERE Z_ENT = \(entity)")
+        "SELECT \(list) FROM \(SourceDatabase.quoted(table)) WHERE Z_ENT = \(entity)",
+        values: batch.count)
       guard try statement.step() else { continue }
       for (place, column) in batch.enumerated() {
         if let count = statement.integer(place), count > 0 { found[column.name.uppercased()] = count }

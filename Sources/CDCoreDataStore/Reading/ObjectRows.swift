@@ -1,6 +1,12 @@
 import CDModel
 import CDRuntime
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The objects of just one entity, in the order of their keys.
 struct ObjectRows {
   /// What a column of the new store is made of, by the places of the columns of the statement.
@@ -28,6 +34,8 @@ struct ObjectRows {
 
   private let entity: String
   private let statement: SourceStatement
+  private let url: URL
+  private var last: Int64?
   private var parts: [Part] = []
   /// The row for the builder; nil for an object that cannot be written.
   private(set) var row: [StoreValue]?
@@ -70,9 +78,10 @@ struct ObjectRows {
       }
       parts.append(.position(add("t." + SourceDatabase.quoted(found)), name: target.name))
     }
+    url = reading.database.url
     statement = try reading.database.statement(
       "SELECT \(list.joined(separator: ", ")) FROM \(SourceDatabase.quoted(source)) t "
-        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK")
+        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 
   /// A to-one relationship, with what is asked of the destination's row: its entity, and where it leads back.
@@ -107,7 +116,11 @@ struct ObjectRows {
   mutating func next(_ report: inout ReadingReport) throws(CoreDataStoreError) -> Bool {
     row = nil
     guard try statement.step() else { return false }
-    let key = statement.integer(0) ?? 0
+    // SQLite gives the rows as they lie there.
+    guard let key = statement.integer(0), last.map({ $0 < key }) ?? true else {
+      throw .damaged(url, reason: "the rows of '\(entity)' are not in the order of their keys")
+    }
+    last = key
     let version = statement.integer(1).flatMap { UInt32(exactly: $0) } ?? 1
     var values: [StoreValue] = [.integer(key), .integer(Int64(version))]
     var isWhole = true

@@ -30,6 +30,11 @@ public enum NameRules {
     isIdentifier(name) && !ReservedNames.properties.contains(name)
   }
 
+  /// Whether a field of a composite can be called so in Swift.
+  public static func isFieldName(_ name: String) -> Bool {
+    isIdentifier(name) && !ReservedNames.fields.contains(name)
+  }
+
   /// Whether an entity's class can be called so.
   public static func isClassName(_ name: String, ofModel model: String) -> Bool {
     isIdentifier(name) && !ReservedNames.types.contains(name) && name != model + "Model"

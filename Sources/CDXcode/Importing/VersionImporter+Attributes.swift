@@ -50,11 +50,11 @@ extension VersionImporter {
         at: element)
       return .data
     case "Composite":
-      if let composite = element["composite"],
-        version.composites.contains(where: { $0.name == NameTable.valid(composite) }),
-        owner != ""
+      let known = element.attributes.first { $0.name != "name" && names.composites[$0.value] != nil }
+      if let composite = known.flatMap({ names.composites[$0.value] }), owner != "",
+        version.composites.contains(where: { $0.name == composite })
       {
-        return .composite(NameTable.valid(composite))
+        return .composite(composite)
       }
       remark(subject, "composites do not stand here; it is kept as Data, its type under 'info'", at: element)
       return .data
@@ -74,16 +74,20 @@ extension VersionImporter {
   mutating func readComposites() {
     for element in root.children("composite") {
       let fields = element.children("attribute")
-      guard let name = element["name"], !fields.isEmpty,
-        !version.composites.contains(where: { $0.name == NameTable.valid(name) })
+      guard let original = element["name"], let name = names.composites[original], !fields.isEmpty,
+        !version.composites.contains(where: { $0.name == name })
       else {
         remark("a composite", "it has no name of its own, or no fields; it is kept under 'info'", at: element)
         keep(element, of: .model)
         continue
       }
       let place = version.composites.count
-      version.composites.append(CompositeDescription(name: NameTable.valid(name), fields: []))
+      version.composites.append(CompositeDescription(name: name, fields: []))
       origins[.composite(place)] = element
+      if name != original {
+        remark(
+          "composite '\(name)'", "'\(original)' can be no type here, so it is called '\(name)'", at: element)
+      }
       for field in fields {
         let original = field["name"] ?? ""
         let fieldName = NameTable.valid(original)
@@ -102,6 +106,15 @@ extension VersionImporter {
         attribute.derivation = nil
         attribute.storesExternally = false
         attribute.hashModifier = nil
+        if !NameRules.isFieldName(fieldName) {
+          attribute.propertyName =
+            name.prefix(1).lowercased() + name.dropFirst() + fieldName.prefix(1).uppercased()
+            + fieldName.dropFirst()
+          remark(
+            subject,
+            "'\(fieldName)' is taken in every generated type, so that it is '\(attribute.swiftName)' in Swift",
+            at: field)
+        }
         origins[.field(place, version.composites[place].fields.count)] = field
         version.composites[place].fields.append(attribute)
       }

@@ -40,6 +40,7 @@ extension VersionImporter {
   // MARK: Fetches
 
   mutating func readFetches() {
+    let graph = EntityGraph(version)
     for place in version.entities.indices {
       var wrong: [String] = []
       for number in version.entities[place].fetchedProperties.indices {
@@ -47,7 +48,7 @@ extension VersionImporter {
           !text.isEmpty
         else { continue }
         let property = version.entities[place].fetchedProperties[number]
-        switch predicate(text, on: property.entity, fetchSource: version.entities[place].name) {
+        switch predicate(text, on: property.entity, fetchSource: version.entities[place].name, graph) {
         case .success(let predicate): version.entities[place].fetchedProperties[number].predicate = predicate
         case .failure(let problem):
           wrong.append(property.name)
@@ -59,7 +60,11 @@ extension VersionImporter {
       }
       for name in wrong { dropFetched(name, from: place) }
     }
-    for element in root.children("fetchRequest") { readTemplate(element) }
+    var taken: [String: Set<String>] = [:]
+    let places = Dictionary(
+      version.entities.enumerated().map { ($0.element.name, $0.offset) },
+      uniquingKeysWith: { first, _ in first })
+    for element in root.children("fetchRequest") { readTemplate(element, places, graph, &taken) }
   }
 
   private mutating func dropFetched(_ name: String, from place: Int) {
@@ -72,11 +77,11 @@ extension VersionImporter {
   private struct PredicateProblem: Error { var message: String }
 
   private func predicate(
-    _ text: String, on entity: String, fetchSource: String?
+    _ text: String, on entity: String, fetchSource: String?, _ graph: EntityGraph
   ) -> Result<FetchPredicate, PredicateProblem> {
     do {
       let predicate = try FetchPredicate(format: text)
-      let checker = ExpressionChecker(graph: EntityGraph(version))
+      let checker = ExpressionChecker(graph: graph)
       let checked =
         fetchSource.map { checker.check(predicate, on: entity, fetchSource: $0) }
         ?? checker.check(predicate, on: entity, isTemplate: true)
@@ -92,24 +97,30 @@ extension VersionImporter {
     }
   }
 
-  private mutating func readTemplate(_ element: MarkupElement) {
+  /// - Parameters:
+  ///   - places: Those of the entities by their names.
+  ///   - taken: The names of the fetches that were read, by the entities that have them.
+  private mutating func readTemplate(
+    _ element: MarkupElement, _ places: [String: Int], _ graph: EntityGraph,
+    _ taken: inout [String: Set<String>]
+  ) {
     let original = element["name"] ?? ""
     let subject = "fetch request '\(original)'"
     guard let entity = element["entity"].flatMap({ names.entities[$0] }),
-      let place = version.entities.firstIndex(where: { $0.name == entity })
+      let place = places[entity]
     else {
       remark(
         subject, "it fetches no entity of the model; it is kept under 'info' of the version", at: element)
       return keep(element, of: .model)
     }
     var name = NameTable.valid(original)
-    let lineage = EntityGraph(version).lineage(of: entity).flatMap(\.fetchTemplates).map(\.name)
+    let relatives = (graph.lineage(of: entity) + graph.descendants(of: entity)).map(\.name)
     if !NameRules.isFetchName(name) { name = "fetch" + name.prefix(1).uppercased() + name.dropFirst() }
-    while lineage.contains(name) { name += "_" }
+    while relatives.contains(where: { taken[$0]?.contains(name) ?? false }) { name += "_" }
     var template = FetchTemplate(name: name)
     template.limit = limit(element)
     if let text = element["predicateString"], !text.isEmpty {
-      switch predicate(text, on: entity, fetchSource: nil) {
+      switch predicate(text, on: entity, fetchSource: nil, graph) {
       case .success(let predicate): template.predicate = predicate
       case .failure(let problem):
         remark(
@@ -122,6 +133,7 @@ extension VersionImporter {
     if name != original {
       remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
     }
+    taken[entity, default: []].insert(name)
     origins[.template(place, version.entities[place].fetchTemplates.count)] = element
     version.entities[place].fetchTemplates.append(template)
   }
@@ -129,6 +141,7 @@ extension VersionImporter {
   // MARK: Configurations
 
   mutating func readConfigurations() {
+    let known = Set(version.entities.map(\.name))
     for element in root.children("configuration") {
       guard let name = element["name"], !name.isEmpty,
         !version.configurations.contains(where: { $0.name == name })
@@ -140,9 +153,10 @@ extension VersionImporter {
       }
       var configuration = ConfigurationDescription(name: name, entities: [])
       var others: [MarkupElement] = []
+      var members: Set<String> = []
       for member in element.children("memberEntity") {
         guard let entity = member["name"].flatMap({ names.entities[$0] }),
-          version.entities.contains(where: { $0.name == entity }), !configuration.entities.contains(entity)
+          known.contains(entity), members.insert(entity).inserted
         else {
           remark("configuration '\(name)'", "there is no entity '\(member["name"] ?? "")' for it", at: member)
           others.append(member)

@@ -2,9 +2,9 @@ import CDModel
 
 extension VersionImporter {
   /// Indexes of all three kinds, and unique constraints.
-  mutating func readKeys(of place: Int) {
+  /// - Parameter graph: The version's, in which keys and `info` are of no account.
+  mutating func readKeys(of place: Int, _ graph: EntityGraph) {
     guard let element = origins[.entity(place)] else { return }
-    let graph = EntityGraph(version)
     var forms: [String] = []
     readMarks(of: place, graph, &forms)
     var compounds = MarkupElement("compoundIndexes")

@@ -74,23 +74,31 @@ extension VersionImporter {
 
   /// A parent that is not there, or is its own descendant, is none.
   mutating func checkParents() {
+    var parents: [String: String] = [:]
+    for entity in version.entities { parents[entity.name] = entity.parent }
     let known = Set(version.entities.map(\.name))
+    // Entities whose ancestors end in one that has none.
+    var rooted: Set<String> = []
     for place in version.entities.indices {
       guard let parent = version.entities[place].parent else { continue }
       var ancestor: String? = parent
       var seen: Set<String> = [version.entities[place].name]
-      while let name = ancestor, seen.insert(name).inserted {
-        ancestor = version.entities.first { $0.name == name }?.parent
+      while let name = ancestor, !rooted.contains(name), seen.insert(name).inserted {
+        ancestor = parents[name]
       }
-      guard !known.contains(parent) || ancestor != nil, let element = origins[.entity(place)] else {
+      let isCircle = ancestor.map { !rooted.contains($0) } ?? false
+      if !isCircle, known.contains(parent) {
+        rooted.formUnion(seen)
         continue
       }
+      guard let element = origins[.entity(place)] else { continue }
       remark(
         "entity '\(version.entities[place].name)'",
         known.contains(parent)
           ? "it inherits from itself by '\(parent)', and so from nothing here"
           : "there is no entity '\(parent)' to inherit from", at: element)
       version.entities[place].parent = nil
+      parents[version.entities[place].name] = nil
     }
     dropRepeatedProperties()
   }

@@ -26,7 +26,7 @@ struct VersionImporter {
     self.options = options
     self.modelName = modelName
     self.codables = codables
-    names = NameTable(root)
+    names = NameTable(root, modelName: modelName)
     version = ModelVersion(number: number)
     origins[.model] = root
   }
@@ -34,11 +34,13 @@ struct VersionImporter {
   /// Reads all but what needs the version before: who was renamed.
   mutating func read() {
     readComposites()
-    for element in root.children("entity") { readEntity(element) }
+    var taken: Set<String> = []
+    for element in root.children("entity") { readEntity(element, &taken) }
     checkParents()
     checkClasses()
     checkInverses()
-    for place in version.entities.indices { readKeys(of: place) }
+    let graph = EntityGraph(version)
+    for place in version.entities.indices { readKeys(of: place, graph) }
     checkDerivations()
     readFetches()
     readConfigurations()
@@ -60,10 +62,8 @@ struct VersionImporter {
 
   // MARK: Entities
 
-  private mutating func readEntity(_ element: MarkupElement) {
-    guard let original = element["name"],
-      !version.entities.contains(where: { $0.name == names.entity(original) })
-    else {
+  private mutating func readEntity(_ element: MarkupElement, _ taken: inout Set<String>) {
+    guard let original = element["name"], taken.insert(names.entity(original)).inserted else {
       remark(
         "an entity",
         "it has no name of its own and is left out; its element is kept under 'info' of the version",
@@ -130,6 +130,13 @@ struct VersionImporter {
         return keep(element, of: .entity(place))
       }
       relationship.propertyName = swiftName
+      for (name, count) in [("minCount", relationship.minimumCount), ("maxCount", relationship.maximumCount)]
+      {
+        // 0 says that there is no bound.
+        guard relationship.isToMany, count == nil, let text = element[name], text != "0" else { continue }
+        remark(
+          subject, "'\(name)' of '\(text)' is no count that can be met; it is kept under 'info'", at: element)
+      }
       let key = ElementKey.relationship(place, version.entities[place].relationships.count)
       version.entities[place].relationships.append(relationship)
       origins[key] = element
@@ -177,7 +184,7 @@ struct VersionImporter {
     var others = MarkupElement("userInfo")
     for entry in element.children {
       guard entry.name == "entry", let name = entry["key"], let value = entry["value"],
-        !name.hasPrefix(XcodeInfo.prefix), !name.isEmpty
+        !name.hasPrefix(XcodeInfo.prefix), !name.isEmpty, version.info(of: key).info[name] == nil
       else {
         others.children.append(entry)
         continue

@@ -85,6 +85,7 @@ public struct XcodeImporter: Sendable {
       entries: entries, roots: roots, modelName: Self.modelName(bundle.name), options: options)
     history.read()
     diagnostics += remarks(of: history)
+    diagnostics += orderDoubts(history.versions.map(\.version))
     var model = ManagedObjectModel(
       name: Self.modelName(bundle.name), id: id, versions: history.versions.map(\.version),
       currentVersionNumber: currentNumber(entries, &diagnostics))
@@ -181,6 +182,14 @@ public struct XcodeImporter: Sendable {
   }
 
   // MARK: Remarks
+
+  private func orderDoubts(_ versions: [ModelVersion]) -> [Diagnostic] {
+    OrderDoubt.all(in: versions).map { doubt in
+      Diagnostic(
+        .warning, at: SourceLocation(path: order == nil ? bundle.path : orderPath, line: 1, column: 1),
+        doubt.message)
+    }
+  }
 
   /// A remark that several versions give is made once, of the last of them.
   private func remarks(of history: HistoryImporter) -> [Diagnostic] {

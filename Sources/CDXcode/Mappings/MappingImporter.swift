@@ -54,6 +54,7 @@ struct MappingImporter {
       archive: archive, path: file.path, from: EntityGraph(old), to: EntityGraph(new),
       rules: MappingRules(source: source, destination: destination))
     translation.translate()
+    translation.leaveOutWhatIsWrong(from: old, to: new)
     let name = MappingFile.name(from: source, to: destination)
     result.rules.append(translation.rules)
     let head =
@@ -180,9 +181,13 @@ struct MappingTranslation {
       path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
     }
     guard let text = path else { return }
-    let keys =
+    var keys =
       text == "$source"
       ? "SELF" : text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
+    // A path through several objects leads to each object once here.
+    for union in ["@distinctUnionOfSets.", "@distinctUnionOfObjects.", "@distinctUnionOfArrays."] {
+      keys = keys.replacing(union, with: "")
+    }
     if keys == property.name || keys == relationship.renamedFrom { return }
     guard let expression = try? ValueExpression(format: keys),
       !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")
@@ -190,6 +195,12 @@ struct MappingTranslation {
       return report(mapping, "the path '\(text)' for relationship '\(property.name)' cannot be taken over")
     }
     rule.relationships.append(PropertyMapping(name: property.name, value: expression))
+  }
+
+  /// Reports what is wrong with the rule for an entity, at the mapping that it comes from.
+  mutating func report(destination: String, _ message: String) {
+    guard let mapping = archive.entities.first(where: { $0.destination == destination }) else { return }
+    report(mapping, message)
   }
 
   private mutating func report(_ mapping: MappingArchive.EntityMapping, _ message: String) {

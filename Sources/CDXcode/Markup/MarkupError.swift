@@ -14,6 +14,8 @@ enum MarkupLimits {
   static let depth = 64
   /// Attributes of one element.
   static let attributes = 128
+  /// Bytes of an attribute's value. Names are looked at many times.
+  static let value = 1024 * 1024
   /// Elements of a document.
   static let elements = 500_000
 }

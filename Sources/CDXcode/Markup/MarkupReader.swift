@@ -193,6 +193,11 @@ struct MarkupReader {
       guard take(quote) else {
         throw error("the value of attribute '\(name)' does not end")
       }
+      guard value.count <= MarkupLimits.value else {
+        throw error(
+          "the value of attribute '\(name)' has \(value.count) bytes, and at most \(MarkupLimits.value) are read",
+          at: place)
+      }
       element.attributes.append(.init(name: name, value: String(decoding: value, as: UTF8.self)))
       value.removeAll()
     }
