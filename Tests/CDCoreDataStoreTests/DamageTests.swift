@@ -112,7 +112,7 @@ import Testing
     ),
     (
       "UPDATE ZTAG SET Z_PK = -3 WHERE Z_PK = 3; DELETE FROM Z_3TAGS",
-      "the store FILE cannot be read, and was left as it is: a row of 'Tag' is not as it should be"
+      "the store FILE cannot be read, and was left as it is: a row of 'Tag' is not as it should be; correct or remove it"
     ),
   ]) func aFileThatCoreDataWouldNotLeaveIsRefused(sql: String, message: String) throws {
     #expect(try error(ShelfStore(extra: [sql])) == message)

@@ -7,7 +7,7 @@ import Testing
 /// policy, merges, batches. All of it is to look the same.
 ///
 /// `CDGEN_RANDOM_ROUNDS=N` makes N runs more, `CDGEN_RANDOM_SEED=S` begins them at a seed.
-@Suite struct StoreKindDifferentialTests {
+@Suite(.onceForAllKinds) struct StoreKindDifferentialTests {
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func everyKindOfStoreLeadsTheSameLife(seed: UInt64) throws {
     let lives = try Self.compare(seed, steps: 60)

@@ -7,7 +7,7 @@ import Testing
 /// and which has none, is refused or is another store, which is then used like any.
 ///
 /// `CDGEN_EVERY_BIT=1` takes every bit of the small files, and a thousand of the great ones.
-@Suite struct EveryBitTests {
+@Suite(.onceForAllKinds) struct EveryBitTests {
   private static let takesAll = ProcessInfo.processInfo.environment["CDGEN_EVERY_BIT"] == "1"
 
   private let file: HostileFile

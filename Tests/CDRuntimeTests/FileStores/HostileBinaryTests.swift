@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Binary files whose checksums are right, and whose bytes somebody else has chosen.
-@Suite struct HostileBinaryTests {
+@Suite(.onceForAllKinds) struct HostileBinaryTests {
   private typealias Tag = BinaryStoreFormat.Tag
 
   private let file: HostileFile

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// XML that somebody has made to do harm, or has edited without care.
-@Suite struct HostileXMLTests {
+@Suite(.onceForAllKinds) struct HostileXMLTests {
   private let file: HostileFile
 
   init() throws { file = try HostileFile() }

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What stands where a store's file is looked for, and is none.
-@Suite struct OtherFileTests {
+@Suite(.onceForAllKinds) struct OtherFileTests {
   private let file: HostileFile
 
   init() throws { file = try HostileFile() }
@@ -21,7 +21,7 @@ import Testing
     try file.use(kind)
   }
 
-  @Test(arguments: StoreKind.allCases) func aFolderIsRefused(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aFolderIsRefused(_ kind: StoreKind) throws {
     try FileManager.default.createDirectory(at: file.url, withIntermediateDirectories: false)
     try Data("kept".utf8).write(to: file.url.appending(path: "inside"))
     for isReadOnly in [true, false] {
@@ -36,7 +36,7 @@ import Testing
   }
 
   /// Opening a pipe that nobody writes to would wait for ever.
-  @Test(arguments: StoreKind.allCases) func aPipeIsRefused(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aPipeIsRefused(_ kind: StoreKind) throws {
     #expect(mkfifo(file.url.path, 0o644) == 0)
     for isReadOnly in [true, false] {
       #expect(throws: StoreError.self) {
@@ -49,13 +49,13 @@ import Testing
   }
 
   /// Each kind opened as each of the others, and files of other programs as each.
-  @Test(arguments: StoreKind.allCases) func aFileOfAnotherKindIsRefused(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aFileOfAnotherKindIsRefused(_ kind: StoreKind) throws {
     var others: [Data] = [
       Data("{\"format\":1}".utf8), Data("<?xml version=\"1.0\"?><plist/>".utf8), Data("hello".utf8),
       Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 0, count: 600)),
       Data([0x1F, 0x8B, 8, 0]), Data(count: 5000),
     ]
-    for other in StoreKind.allCases where other != kind { others.append(try file.make(other)) }
+    for other in StoreKind.files where other != kind { others.append(try file.make(other)) }
     for bytes in others {
       for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.url.path + name) }
       #expect(try !file.outcome(bytes, kind).isOpened, "\(bytes.prefix(16).map { $0 }) as \(kind)")

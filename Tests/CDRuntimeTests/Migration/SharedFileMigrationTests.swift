@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// Several models in one file: each moves along its own line, with its own mappings.
-@Suite struct SharedFileMigrationTests {
+@Suite(.onceForAllKinds) struct SharedFileMigrationTests {
   private let fixture: MigrationFixture
 
   init() throws { fixture = try MigrationFixture() }
@@ -113,7 +113,7 @@ import Testing
 
   // MARK: Lines
 
-  @Test(arguments: StoreKind.allCases) func eachPartGoesByItsOwnMappings(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func eachPartGoesByItsOwnMappings(_ kind: StoreKind) throws {
     try create(kind)
     let notes = try open(kind, Self.merged(3, 2), "Note", "body")
     #expect(
@@ -126,7 +126,7 @@ import Testing
     #expect(jobs.steps.isEmpty && jobs.values == texts("5 h", "5 h", "5 h"))
   }
 
-  @Test(arguments: StoreKind.allCases) func onePartMovesWhileTheOtherStays(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func onePartMovesWhileTheOtherStays(_ kind: StoreKind) throws {
     try create(kind, 1, 2)
     // What both versions store is the same, and still there is something to be done, once.
     let marked = try open(kind, Self.merged(2, 2), "Note", "text")
@@ -139,7 +139,7 @@ import Testing
     #expect(try open(kind, Self.merged(3, 2), "Job", "size").values == texts("5 h", "5 h", "5 h"))
   }
 
-  @Test(arguments: StoreKind.allCases) func theOrderOfThePartsDoesNotMatter(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func theOrderOfThePartsDoesNotMatter(_ kind: StoreKind) throws {
     try create(kind)
     let turned = try ManagedObjectModel(merging: [Self.tasks(2), Self.notes(3)])
     let result = try open(kind, turned, "Note", "body")
@@ -178,7 +178,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test(arguments: StoreKind.allCases) func aPartWithoutARuleIsRefused(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aPartWithoutARuleIsRefused(_ kind: StoreKind) throws {
     try create(kind)
     var tasks = try Self.tasks(1)
     tasks.versions.append(MigrationFixture.version(2, [entity("Job", [attribute("text", .string)])]))
@@ -193,7 +193,7 @@ import Testing
     #expect(changes.contains { $0.contains("size") })
   }
 
-  @Test(arguments: StoreKind.allCases) func aPartOfALaterVersionIsRefused(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aPartOfALaterVersionIsRefused(_ kind: StoreKind) throws {
     try create(kind, 3, 1)
     #expect(try refusal(kind, Self.merged(2, 1)).reason == .newerStore(current: 2))
     // One that the model has, from which the way back costs something.
@@ -214,7 +214,7 @@ import Testing
 
   // MARK: Drafts
 
-  @Test(arguments: StoreKind.allCases) func aDraftOfAPartBecomesItsVersionFirst(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aDraftOfAPartBecomesItsVersionFirst(_ kind: StoreKind) throws {
     try create(kind)
     var poorer = try Self.notes(1)
     poorer.versions[0].entities[0].attributes = [attribute("other", .string, .string("x"))]
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test(arguments: StoreKind.allCases) func aPartsOwnCodeMakesItsObjects(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aPartsOwnCodeMakesItsObjects(_ kind: StoreKind) throws {
     func model(_ last: Int) throws -> ManagedObjectModel {
       var tasks = try Self.tasks(1)
       if last > 1 {
@@ -272,7 +272,7 @@ import Testing
   // MARK: What parts share
 
   /// Two models that declare an enumeration alike, and change it together.
-  @Test(arguments: StoreKind.allCases) func aSharedTypeMayChangeInAllParts(_ kind: StoreKind) throws {
+  @Test(arguments: StoreKind.files) func aSharedTypeMayChangeInAllParts(_ kind: StoreKind) throws {
     func part(_ name: String, _ id: UUID, _ last: Int) -> ManagedObjectModel {
       let versions = (1...last).map { number in
         MigrationFixture.version(
