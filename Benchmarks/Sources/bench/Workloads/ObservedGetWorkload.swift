@@ -17,19 +17,19 @@ struct ObservedGetWorkload: Workload {
     let container = try PersistentContainer(
       PersistentStoreCoordinator(for: WatchedModel.self, at: .inMemory))
     let context = container.newContext()
-    let gauge = Gauge(value: 1, in: context)
+    let gauge = Gauge(level: 1, in: context)
     var sum: Int64 = 0
     let contenders = [
       Contender(name: "plain") {
         CPUTime.measure { for _ in 0..<count { sum &+= todo.priority } }
       },
       Contender(name: "not followed") {
-        CPUTime.measure { for _ in 0..<count { sum &+= gauge.value } }
+        CPUTime.measure { for _ in 0..<count { sum &+= gauge.level } }
       },
       Contender(name: "followed") {
         CPUTime.measure {
           withObservationTracking {
-            for _ in 0..<count { sum &+= gauge.value }
+            for _ in 0..<count { sum &+= gauge.level }
           } onChange: {
           }
         }
