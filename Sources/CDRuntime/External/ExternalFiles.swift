@@ -56,6 +56,12 @@ struct ExternalFiles: Sendable {
     try? FileManager.default.removeItem(at: url(name))
   }
 
+  /// The names of all files; none where there is no folder. What else lies there is nobody's value.
+  var names: Set<String> {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+    return Set((names ?? []).filter { UUID(uuidString: $0) != nil })
+  }
+
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: url(name).path) }
 
   private func url(_ name: String) -> URL { folder.appending(path: name) }

@@ -81,31 +81,17 @@ struct FileStoreOpening {
   /// stays are left.
   private func removeUnusedFiles(_ connection: SQLiteConnection) throws {
     guard model.hasExternalSlots else { return }
-    let files = FileManager.default
-    let folder = ExternalFiles(store: url).folder.path(percentEncoded: false)
-    guard let names = try? files.contentsOfDirectory(atPath: folder), !names.isEmpty else { return }
-    let siblings = try files.contentsOfDirectory(
+    let files = ExternalFiles(store: url)
+    let names = files.names
+    guard !names.isEmpty else { return }
+    let siblings = try FileManager.default.contentsOfDirectory(
       atPath: url.deletingLastPathComponent().path(percentEncoded: false))
     guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
     var used: Set<String> = []
-    for entity in model.entities where entity.home == place {
-      for slot in entity.externalSlots {
-        for column in entity.columns[entity.slots[slot].columns].map({ SQLite.quoted($0.name) }) {
-          let rows = try connection.rows(
-            "SELECT \(column) FROM \(SQLite.quoted(entity.table)) WHERE typeof(\(column)) = 'text'")
-          used.formUnion(rows.compactMap { $0[0] })
-        }
-      }
+    for column in model.fileColumns(ofStore: place) {
+      used.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
     }
-    for name in names where UUID(uuidString: name) != nil && !used.contains(name) {
-      ExternalFiles(store: url).remove(name)
-    }
-  }
-
-  /// The large values in a folder.
-  private static func names(in folder: URL) -> Set<String> {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-    return Set((names ?? []).filter { UUID(uuidString: $0) != nil })
+    for name in names.subtracting(used) { files.remove(name) }
   }
 
   // MARK: Migration
@@ -122,16 +108,14 @@ struct FileStoreOpening {
       try old.copy(to: copy)
     }
     // What a step writes there is to find the folder behind the link; one that stays empty goes again.
-    let large = ExternalFiles(store: url).folder
-    try? FileManager.default.createDirectory(at: large, withIntermediateDirectories: true)
-    defer { rmdir(large.path(percentEncoded: false)) }
-    let former = Self.names(in: large)
+    let large = ExternalFiles(store: url)
+    try? FileManager.default.createDirectory(at: large.folder, withIntermediateDirectories: true)
+    defer { rmdir(large.folder.path(percentEncoded: false)) }
+    let former = large.names
     var isDone = false
     // The result's own values go with a result that does not take the store's place.
     defer {
-      if !isDone {
-        for name in Self.names(in: large).subtracting(former) { ExternalFiles(store: url).remove(name) }
-      }
+      if !isDone { for name in large.names.subtracting(former) { large.remove(name) } }
     }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description

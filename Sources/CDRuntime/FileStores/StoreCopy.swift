@@ -137,12 +137,11 @@ private struct StoredRows {
 extension ExternalFiles {
   /// Gives the files of another store to this one too.
   fileprivate func link(allOf others: ExternalFiles) throws {
-    let names =
-      (try? FileManager.default.contentsOfDirectory(atPath: others.folder.path(percentEncoded: false))) ?? []
+    let names = others.names
     guard !names.isEmpty else { return }
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      for name in names where UUID(uuidString: name) != nil {
+      for name in names {
         let old = others.folder.appending(path: name)
         let new = folder.appending(path: name)
         if Self.link(old, new) != 0 { try FileManager.default.copyItem(at: old, to: new) }

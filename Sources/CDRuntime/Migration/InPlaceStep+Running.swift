@@ -18,7 +18,8 @@ extension InPlaceStep {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
     }
-    let losesFiles = try !keepsFiles && listLostFiles(session)
+    let lost = keepsFiles ? [] : lostFileColumns
+    try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
     for name in dropped { try session.execute("DROP TABLE \(SQLite.quoted(name))") }
     for change in changes {
@@ -28,7 +29,7 @@ extension InPlaceStep {
     try renameTables(session)
     for table in created { try session.execute(table.sql()) }
     for change in changes where change.needsCopy { try declare(change, session) }
-    if losesFiles { try keepSharedFiles(session) }
+    if !lost.isEmpty { try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: "main") }
     try renameKeys(session)
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
@@ -46,37 +47,11 @@ extension InPlaceStep {
     }
   }
 
-  /// Lists the files of columns that go, to be removed as those of deleted objects are.
-  ///
-  /// - Returns: Whether there are such columns.
-  private func listLostFiles(_ session: MigrationSession) throws -> Bool {
-    var lost: [(table: String, column: String)] = []
-    for table in oldSchema.layouts where dropped.contains(table.name) {
-      lost += table.columns.filter(\.mayNameFile).map { (table.name, $0.name) }
-    }
-    for change in changes {
-      let names = Set(change.old.columns.filter(\.mayNameFile).map(\.name))
-      lost += change.dropped.filter(names.contains).map { (change.old.name, $0) }
-    }
-    let now = plan.now.timeIntervalSinceReferenceDate
-    for (table, column) in lost {
-      try session.run(
-        """
-        INSERT OR IGNORE INTO _cdgen_files (name, time) SELECT \(raw: SQLite.quoted(column)), \(bind: .double(now)) \
-        FROM \(raw: SQLite.quoted(table)) WHERE typeof(\(raw: SQLite.quoted(column))) = 'text'
-        """)
-    }
-    return !lost.isEmpty
-  }
-
-  /// Takes from the list what other columns refer to: a step of before may have copied a name.
-  private func keepSharedFiles(_ session: MigrationSession) throws {
-    for table in newSchema.layouts {
-      for column in table.columns.filter(\.mayNameFile).map({ SQLite.quoted($0.name) }) {
-        try session.execute(
-          "DELETE FROM _cdgen_files WHERE name IN (SELECT \(column) FROM \(SQLite.quoted(table.name)) "
-            + "WHERE typeof(\(column)) = 'text')")
-      }
+  /// The columns that go and may name files.
+  private var lostFileColumns: [FileColumn] {
+    plan.source.fileColumns(ofStore: 0).filter { column in
+      dropped.contains(column.table)
+        || changes.contains { $0.old.name == column.table && $0.dropped.contains(column.name) }
     }
   }
 
@@ -85,11 +60,7 @@ extension InPlaceStep {
   private func dropIndexes(_ session: MigrationSession) throws {
     let wanted = Dictionary(
       newSchema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    let touched = Set(
-      changes.filter {
-        $0.old.name != $0.new.name || !$0.dropped.isEmpty || $0.kept.contains { $0.old != $0.new }
-      }
-      .map(\.old.name) + dropped)
+    let altered = Set(changes.filter(\.isAltered).map(\.old.name) + dropped)
     let written = Dictionary(
       changes.map { ($0.old.name, Set($0.computed.map(\.column.name))) },
       uniquingKeysWith: { first, _ in first })
@@ -99,7 +70,7 @@ extension InPlaceStep {
       guard let name = row[0], let table = row[2] else { continue }
       let computed = written[table] ?? []
       guard
-        try wanted[name] != row[1] || touched.contains(table)
+        try wanted[name] != row[1] || altered.contains(table)
           || !computed.isEmpty && !computed.isDisjoint(with: columns(ofIndex: name, session))
       else { continue }
       try session.execute("DROP INDEX \(SQLite.quoted(name))")
@@ -116,7 +87,7 @@ extension InPlaceStep {
     let table = SQLite.quoted(change.old.name)
     session.entity = change.new.name
     defer { session.entity = nil }
-    for each in change.computed where each.isNew {
+    for each in change.computed where each.old == nil {
       // Every row gets a value of its own; SQLite adds no mandatory column without one.
       let passing = ["INTEGER": "0", "REAL": "0.0", "TEXT": "''", "BLOB": "x''"][each.column.type]
       try session.execute(
@@ -128,7 +99,7 @@ extension InPlaceStep {
     }
     try session.run("UPDATE \(raw: table) AS t0 SET \(SQLText.joined(assignments, ", "))")
     // That a column must have values is declared afterwards.
-    for each in change.computed where each.column.isNotNull && !each.isNew && each.mayBeNull {
+    for each in change.computed where each.column.isNotNull && each.old?.isNotNull == false {
       let name = SQLite.quoted(each.column.name)
       guard try session.rows("SELECT 1 FROM \(table) WHERE \(name) IS NULL LIMIT 1").isEmpty else {
         throw ValueMissing()
@@ -142,7 +113,7 @@ extension InPlaceStep {
   /// finished: this is the way that SQLite's own documentation describes, and the file is nobody's store yet.
   private func declare(_ change: Change, _ session: MigrationSession) throws {
     let name = SQLite.literal(change.new.name)
-    let computed = Set(change.computed.filter(\.isNew).map(\.column.name))
+    let computed = Set(change.computed.filter { $0.old == nil }.map(\.column.name))
     let columns = try session.rows("SELECT name, dflt_value FROM pragma_table_xinfo(\(name)) ORDER BY cid")
     let definitions = columns.compactMap { row -> String? in
       guard let column = change.new.columns.first(where: { $0.name == row[0] }) else { return nil }

@@ -19,8 +19,11 @@ struct InPlaceStep {
 
     /// Whether what is there is renamed or rewritten. Columns that are only added leave the rows alone, and to
     /// count these would take longer than the step itself.
-    var isTouched: Bool {
-      old.name != new.name || !dropped.isEmpty || !computed.isEmpty || kept.contains { $0.old != $0.new }
+    var isTouched: Bool { isAltered || !computed.isEmpty }
+
+    /// Whether the table or columns that are there take another name, or go.
+    var isAltered: Bool {
+      old.name != new.name || !dropped.isEmpty || kept.contains { $0.old != $0.new }
     }
 
     /// Whether a column that stays may be without a value now, or may not any more.
@@ -39,10 +42,8 @@ struct InPlaceStep {
     let column: ColumnLayout
     /// For a row `t0` with the old names.
     let value: SQLText
-    /// Whether the table has no such column yet.
-    let isNew: Bool
-    /// Whether the value may be missing for all that its expression tells.
-    let mayBeNull: Bool
+    /// The column of this name that the table has; nil where it is new.
+    let old: ColumnLayout?
   }
 
   private(set) var changes: [Change] = []
@@ -110,14 +111,14 @@ struct InPlaceStep {
   private enum Origin {
     case column(String)
     case constant(AttributeValue)
-    case expression(SQLText, mayBeNull: Bool)
+    case expression(SQLText)
 
     /// The value for a row `t0`.
-    var value: (sql: SQLText, mayBeNull: Bool) {
+    var sql: SQLText {
       switch self {
-      case .column(let name): ("t0.\(raw: SQLite.quoted(name))", true)
-      case .constant(let value): ("\(bind: value)", value == .null)
-      case .expression(let sql, let mayBeNull): (sql, mayBeNull)
+      case .column(let name): "t0.\(raw: SQLite.quoted(name))"
+      case .constant(let value): "\(bind: value)"
+      case .expression(let sql): sql
       }
     }
   }
@@ -201,19 +202,17 @@ struct InPlaceStep {
     } else if change.old.columns.contains(where: { $0.name.lowercased() == column.name.lowercased() }) {
       return false
     }
-    let mayBeNull = origins.contains { $0.origin.value.mayBeNull }
     var value: SQLText
     if let first = origins.first, !first.taker.destination.hasEntityColumn {
-      value = first.origin.value.sql
+      value = first.origin.sql
     } else {
       value = "CASE t0.\"_entity\""
       for (taker, origin) in origins {
-        value = "\(value) WHEN \(raw: SQLite.literal(taker.source.name)) THEN \(origin.value.sql)"
+        value = "\(value) WHEN \(raw: SQLite.literal(taker.source.name)) THEN \(origin.sql)"
       }
       value = "\(value) END"
     }
-    change.computed.append(
-      Computed(column: column, value: value, isNew: old == nil, mayBeNull: mayBeNull))
+    change.computed.append(Computed(column: column, value: value, old: old))
     return true
   }
 
@@ -242,16 +241,7 @@ struct InPlaceStep {
       guard let sql = plan.sql(value, for: column, of: taker), !sql.text.contains("SELECT") else {
         return nil
       }
-      return .expression(sql, mayBeNull: !Self.isNeverNull(value))
-    }
-  }
-
-  /// Whether an expression has a value whatever the row's are.
-  private static func isNeverNull(_ value: ValueExpression) -> Bool {
-    switch value.kind {
-    case .constant(.value(let constant)): constant != .null
-    case .coalesced(let choices): choices.contains(where: isNeverNull)
-    default: false
+      return .expression(sql)
     }
   }
 

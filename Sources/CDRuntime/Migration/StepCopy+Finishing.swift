@@ -154,26 +154,7 @@ extension StepCopy {
   /// Lists the files of large values that no row of the new store refers to, to be removed as those of deleted
   /// objects are.
   func listLostFiles() throws {
-    func each(_ model: ModelPlan, _ body: (String, String) throws -> Void) rethrows {
-      for entity in model.entities where entity.home == 0 {
-        for slot in entity.externalSlots {
-          for column in entity.columns[entity.slots[slot].columns] {
-            try body(SQLite.quoted(entity.table), SQLite.quoted(column.name))
-          }
-        }
-      }
-    }
-    guard plan.source.hasExternalSlots else { return }
-    let now = plan.now.timeIntervalSinceReferenceDate
-    try each(plan.source) { table, column in
-      try session.run(
-        "INSERT OR IGNORE INTO fresh._cdgen_files (name, time) SELECT \(raw: column), \(bind: .double(now)) FROM main.\(raw: table) WHERE typeof(\(raw: column)) = 'text'"
-      )
-    }
-    try each(plan.destination) { table, column in
-      try session.execute(
-        "DELETE FROM fresh._cdgen_files WHERE name IN (SELECT \(column) FROM fresh.\(table) "
-          + "WHERE typeof(\(column)) = 'text')")
-    }
+    try session.listFiles(of: plan.source.fileColumns(ofStore: 0), in: Self.schema, at: plan.now)
+    try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: Self.schema)
   }
 }

@@ -99,7 +99,7 @@ struct StepCopy {
         + "FROM main.sqlite_sequence WHERE name = '_cdgen_history'")
     try session.execute("INSERT INTO fresh._cdgen_files SELECT * FROM main._cdgen_files")
     try session.execute(
-      "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE substr(key, 1, 4) = 'app.'")
+      "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE \(StoreMetadata.areValues)")
     return next
   }
 

@@ -281,7 +281,7 @@ struct StoreMigration {
     try session.execute("BEGIN")
     try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
-      "DELETE FROM _cdgen_metadata WHERE substr(key, 1, 4) <> 'app.' AND key <> "
+      "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key <> "
         + SQLite.literal(MovedKeys.metadataKey))
     session.report(0.95)
     try MigrationFaults.reach("metadata")

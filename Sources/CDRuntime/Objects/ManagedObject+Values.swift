@@ -102,30 +102,32 @@ extension ManagedObject {
     var values: [AttributeValue] = []
     values.reserveCapacity(plan.readings.count)
     for (slot, reading) in plan.readings.enumerated() {
-      switch reading {
-      case .cell(let cell, let column): values.append(row.value(column, cell))
-      case .reference(let column):
-        let key = row.key(column)
-        values.append(key == 0 ? .null : .int(key))
-      case .fields: values.append(Self.storedValue(of: row, plan.slots[slot]))
-      case .none: values.append(plan.initialValues[slot])
-      }
+      values.append(
+        Self.storedValue(of: row, reading, plan.slots[slot]) ?? plan.initialValues[slot])
     }
     extras.values = values
   }
 
   /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
   static func storedValue(of row: RowReader, _ slot: SlotPlan) -> AttributeValue {
-    let first = slot.columns.lowerBound
-    if let cell = slot.cell { return row.value(first, cell) }
-    switch slot.kind {
-    case .attribute(_, let cell): return row.value(first, cell)
-    case .composite(_, let fields):
-      let values = fields.enumerated().map { row.value(first + $0.offset, $0.element.cell) }
-      return combined(values, slot)
-    case .relationship:
-      let key = row.key(first)
+    storedValue(of: row, slot.reading, slot) ?? .null
+  }
+
+  /// - Parameter slot: Asked for only where the reading does not say all.
+  /// - Returns: Nil where the row has no column for the slot.
+  private static func storedValue(
+    of row: RowReader, _ reading: SlotPlan.Reading, _ slot: @autoclosure () -> SlotPlan
+  ) -> AttributeValue? {
+    switch reading {
+    case .cell(let cell, let column): return row.value(column, cell)
+    case .reference(let column):
+      let key = row.key(column)
       return key == 0 ? .null : .int(key)
+    case .fields:
+      let slot = slot()
+      guard case .composite(_, let fields) = slot.kind else { return .null }
+      return combined(zip(slot.columns, fields).map { row.value($0, $1.cell) }, slot)
+    case .none: return nil
     }
   }
 

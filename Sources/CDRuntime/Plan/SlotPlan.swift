@@ -17,6 +17,7 @@ final class SlotPlan: Sendable {
   /// How an attribute's value is kept; nil for a composite and for a relationship. Looking into `kind` would count
   /// references to all that it has.
   let cell: CellType?
+  let reading: Reading
   /// Whether the only rule that a value may break is that there is one, and that it is a number.
   let isMerelyMandatory: Bool
 
@@ -26,6 +27,7 @@ final class SlotPlan: Sendable {
     self.owner = owner
     self.kind = kind
     self.columns = columns
+    reading = Reading(kind, columns)
     guard case .attribute(let attribute, let cell) = kind else {
       self.cell = nil
       isMerelyMandatory = false
@@ -50,13 +52,16 @@ final class SlotPlan: Sendable {
     case fields
     /// There is no column.
     case none
-  }
 
-  var reading: Reading {
-    guard let column = columns.first else { return .none }
-    if let cell { return .cell(cell, column: column) }
-    if case .relationship = kind { return .reference(column: column) }
-    return .fields
+    fileprivate init(_ kind: Kind, _ columns: Range<Int>) {
+      self =
+        switch (columns.first, kind) {
+        case (nil, _): .none
+        case (let column?, .attribute(_, let cell)): .cell(cell, column: column)
+        case (_?, .composite): .fields
+        case (let column?, .relationship): .reference(column: column)
+        }
+    }
   }
 
   var attribute: AttributeDescription? {

@@ -29,6 +29,9 @@ struct StoreMetadata {
 
   private static let valuePrefix = "app."
 
+  /// The SQL condition of the rows that hold the app's own values.
+  static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLite.literal(valuePrefix))"
+
   /// The metadata of a new store.
   init(_ model: ModelPlan, storeID: UUID, store: Int) {
     formatVersion = SQLiteSchema.formatVersion
@@ -96,9 +99,7 @@ struct StoreMetadata {
 
   /// Replaces the app's own values.
   static func write(_ values: [String: String], to connection: SQLiteConnection, schema: String) throws {
-    let prefix = SQLite.literal(valuePrefix)
-    try connection.execute(
-      "DELETE FROM \(schema).\"_cdgen_metadata\" WHERE substr(\"key\", 1, length(\(prefix))) = \(prefix)")
+    try connection.execute("DELETE FROM \(schema).\"_cdgen_metadata\" WHERE \(areValues)")
     let statement = try connection.statement(
       "INSERT INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     for (key, value) in values {
