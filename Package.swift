@@ -83,12 +83,15 @@ let package = Package(
           .writeToPackageDirectory(reason: "cdgen writes generated Swift and model files.")
         ]),
       dependencies: ["cdgen"]),
-    .testTarget(name: "CDModelTests", dependencies: ["CDModel"], swiftSettings: settings),
+    // Random numbers that are the same in every run.
+    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
+    .testTarget(name: "CDModelTests", dependencies: ["CDModel", "SeededRandom"], swiftSettings: settings),
     .testTarget(
-      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel"], exclude: ["Cases"],
+      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel", "SeededRandom"], exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
-      name: "CDXcodeTests", dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel"],
+      name: "CDXcodeTests",
+      dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel", "SeededRandom"],
       swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests",
@@ -108,11 +111,13 @@ let package = Package(
     // Files of SQLite's that fail when a test wants it: SQLite's interface for that is C's.
     .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
     .testTarget(
-      name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS"], swiftSettings: settings),
+      name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS", "SeededRandom"],
+      swiftSettings: settings),
     .testTarget(
       name: "CDCoreDataStoreTests",
       dependencies: [
         "CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDModel", "CDPropertyList", "CSQLite",
+        "SeededRandom",
       ],
       swiftSettings: settings),
     .testTarget(

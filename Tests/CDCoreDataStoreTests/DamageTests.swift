@@ -2,6 +2,7 @@ import CDCoreDataStore
 import CDModel
 import CDRuntime
 import Foundation
+import SeededRandom
 import Testing
 
 /// Files that Core Data would not leave: each is refused by an error that says why, and left as it is.
@@ -160,7 +161,7 @@ import Testing
   @Test func noChangedByteEndsTheProgram() throws {
     let store = try ShelfStore()
     let whole = [UInt8](try Data(contentsOf: store.url))
-    var generator = SplitMix(state: 7)
+    var generator = SplitMix(seed: 7)
     for _ in 0..<100 {
       var bytes = whole
       for _ in 0..<8 {
@@ -169,17 +170,6 @@ import Testing
       try Data(bytes).write(to: store.url)
       try? FileManager.default.removeItem(at: store.copy)
       _ = try error(store)
-    }
-  }
-
-  private struct SplitMix {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
     }
   }
 

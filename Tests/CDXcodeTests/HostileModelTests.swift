@@ -1,6 +1,7 @@
 import CDModel
 import CDSchema
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import CDXcode
@@ -66,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3]) func changedBytesGiveAModelOrAnError(seed: UInt64) {
-    var generator = SplitMix(state: seed)
+    var generator = SplitMix(seed: seed)
     for _ in 0..<60 {
       var bytes = Self.contents
       for _ in 0..<(1 + generator.next() % 6) {
@@ -144,7 +145,7 @@ import Testing
 
   @Test func damagedMappingModelsAreWarnedOf() {
     let whole = Array(MappingTests.mapping.utf8)
-    var generator = SplitMix(state: 5)
+    var generator = SplitMix(seed: 5)
     for length in stride(from: 0, to: whole.count, by: 61) {
       #expect(read(Array("<model/>".utf8), mapping: Array(whole[..<length])))
     }
@@ -212,16 +213,5 @@ import Testing
     }
     let error = #expect(throws: XcodeBundleError.self) { try result.get() }
     #expect(error?.message == "the file has 100000000 bytes, and at most \(MarkupLimits.size) are read")
-  }
-}
-
-private struct SplitMix {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

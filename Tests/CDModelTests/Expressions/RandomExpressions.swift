@@ -1,12 +1,13 @@
 import CDModel
 import Foundation
+import SeededRandom
 
 /// Trees of every kind, built through the public interface.
 struct RandomExpressions {
-  var random: SeededGenerator
+  var random: SplitMix
 
   init(seed: UInt64) {
-    random = SeededGenerator(seed: seed)
+    random = SplitMix(seed: seed)
   }
 
   private mutating func pick<Element>(_ elements: [Element]) -> Element {

@@ -1,4 +1,5 @@
 import CDModel
+import SeededRandom
 import Testing
 
 @Suite("Hashes of a version")
@@ -137,7 +138,7 @@ struct ModelHashesTests {
     var models = RandomModels(seed: seed)
     var version = try models.version()
     let hashes = version.hashes
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix(seed: seed)
     version.enums.shuffle(using: &random)
     version.composites.shuffle(using: &random)
     version.entities.shuffle(using: &random)

@@ -1,4 +1,5 @@
 import CDModel
+import SeededRandom
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -63,7 +64,7 @@ struct AttributeValueJSONTests {
   }
 
   @Test func `Dates are exact`() throws {
-    var random = SeededGenerator(seed: 1)
+    var random = SplitMix(seed: 1)
     for _ in 0..<1000 {
       let date = Date(timeIntervalSinceReferenceDate: .random(in: -1e10...1e10, using: &random))
       let value = AttributeValue.date(date)

@@ -1,4 +1,5 @@
 import CDModel
+import SeededRandom
 import Testing
 
 @Suite("Models as JSON")
@@ -66,7 +67,7 @@ struct ModelJSONTests {
 
   @Test func `No damage to a text makes reading trap`() throws {
     let text = Array(Self.sampleText.utf8)
-    var random = SeededGenerator(seed: 3)
+    var random = SplitMix(seed: 3)
     var refused = 0
     for _ in 0..<200 {
       var damaged = text

@@ -1,4 +1,5 @@
 import CDModel
+import SeededRandom
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -8,11 +9,11 @@ import CDModel
 
 /// Models made by chance from a seed, with all kinds of values in all places. Names within one list differ.
 struct RandomModels {
-  private var random: SeededGenerator
+  private var random: SplitMix
   private var count = 0
 
   init(seed: UInt64) {
-    random = SeededGenerator(seed: seed)
+    random = SplitMix(seed: seed)
   }
 
   mutating func model() throws -> ManagedObjectModel {

@@ -1,5 +1,6 @@
 import CDRuntime
 import Foundation
+import SeededRandom
 import Testing
 
 /// Files that are no stores any more, or never were. Nothing may trap, and what is thrown names the store.

@@ -24,20 +24,17 @@ import Testing
   @Test(arguments: StoreKind.files) func aFolderIsRefused(_ kind: StoreKind) throws {
     try FileManager.default.createDirectory(at: file.url, withIntermediateDirectories: false)
     try Data("kept".utf8).write(to: file.url.appending(path: "inside"))
-    for isReadOnly in [true, false] {
-      #expect(throws: StoreError.self) {
-        try PersistentStoreCoordinator(
-          for: LibraryModel.self,
-          stores: [PersistentStoreDescription(kind.location(file.url), isReadOnly: isReadOnly)])
-      }
-    }
-    #expect(throws: StoreError.self) { try PersistentStoreCoordinator.metadata(forStoreAt: file.url) }
+    expectRefusal(as: kind)
     #expect(try Data(contentsOf: file.url.appending(path: "inside")) == Data("kept".utf8))
   }
 
   /// Opening a pipe that nobody writes to would wait for ever.
   @Test(arguments: StoreKind.files) func aPipeIsRefused(_ kind: StoreKind) throws {
     #expect(mkfifo(file.url.path, 0o644) == 0)
+    expectRefusal(as: kind)
+  }
+
+  private func expectRefusal(as kind: StoreKind) {
     for isReadOnly in [true, false] {
       #expect(throws: StoreError.self) {
         try PersistentStoreCoordinator(

@@ -1,4 +1,5 @@
 import CDRuntime
+import SeededRandom
 
 /// A step of a random run. Numbers pick among what there is when the step is taken, so that a list of steps keeps
 /// a meaning when some of them are left out.

@@ -1,5 +1,6 @@
 import CDRuntime
 import Foundation
+import SeededRandom
 import Testing
 
 /// Results that follow changes are what a fetch gives, and each diff leads from the old ones to the new.

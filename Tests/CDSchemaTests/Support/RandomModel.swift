@@ -1,9 +1,10 @@
 import CDModel
 import Foundation
+import SeededRandom
 
 /// Makes models that are right, with odd texts wherever a text may stand.
 struct RandomModel {
-  private var random: SeededGenerator
+  private var random: SplitMix
   private static let texts = [
     "", " ", "no", "~", "null", "1e3", "- a", "-", "--- x", "a: b", "a:", "#x", "a #b", "{a}", "[a]", "*a",
     "&a", "!a",
@@ -15,7 +16,7 @@ struct RandomModel {
     "with  two blanks and a text of many words that is so long that no line of a hundred columns has any room for it now",
   ]
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { random = SplitMix(seed: seed) }
 
   private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 

@@ -1,6 +1,7 @@
 import CDModel
 import CDSchema
 import Foundation
+import SeededRandom
 import Testing
 
 @Suite("Written versions")
@@ -78,7 +79,7 @@ struct VersionTextTests {
 
   @Test("every date has a text that reads back to the last bit", arguments: 0..<300)
   func dates(_ seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix(seed: seed)
     let whole = Double(Int.random(in: -63_113_904_000..<252_423_993_600, using: &random))
     let fractions = [0, 0.5, 0.1, 1e-5, Double.random(in: 0..<1, using: &random)]
     for fraction in fractions {
@@ -97,20 +98,5 @@ struct VersionTextTests {
     ])
   func days(_ text: String) throws {
     #expect(DateLiteral.text(of: try #require(DateLiteral.date(text))) == text)
-  }
-}
-
-/// A generator whose numbers are the same for a seed everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -1,4 +1,5 @@
 import CDRuntime
+import SeededRandom
 
 /// Random predicates that the checker would accept, over ``PredicateModel``.
 struct RandomPredicates {
