@@ -30,7 +30,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case damagedMetadata(URL, key: String)
   /// The store belongs to another model.
   case otherModel(URL, found: String, expected: String)
-  /// The store was written with another version of the model, and has to be migrated.
+  /// The store was written with another version of the model, and has to be migrated. Of several merged models in one
+  /// file it is the first of them that has to.
   case needsMigration(URL, model: String, from: Int, to: Int)
   /// The store holds the objects of other entities than it is opened for: it was made with another configuration,
   /// `configuration` where one fits, or beside other stores.

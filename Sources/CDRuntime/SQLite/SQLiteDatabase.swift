@@ -165,7 +165,7 @@ final class SQLiteDatabase: Sendable {
   /// Reserves keys for new objects: never any that was reserved before, by whichever process.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
     guard stores.home(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
-    if let spare = takeSpareKeys(of: root.index) { return spare }
+    if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     return try writer.use { connection in
       // With the writer in hand: the store may have been removed since.
       let stores = stores
@@ -181,11 +181,6 @@ final class SQLiteDatabase: Sendable {
       while try statement.step() { next = statement.int64(0) }
       return next - count..<next
     }
-  }
-
-  // Of its own, as the next one, for ThreadSanitizer does not see the lock: see .ci/thread-suppressions.
-  private func takeSpareKeys(of root: Int) -> Range<ObjectKey>? {
-    spareKeys.withLock { $0[root]?.popLast() }
   }
 
   /// Takes back keys that no object has had.

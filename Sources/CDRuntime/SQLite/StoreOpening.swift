@@ -57,8 +57,7 @@ struct StoreOpening {
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
       if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
-      throw StoreError.needsMigration(
-        url, model: found.modelName, from: found.versionNumber, to: source.version.number)
+      throw needsMigration(found, to: source)
     }
     if isReadOnly { return found.storeID }
     if let backup = found.pendingBackup, !isJustMigrated {
@@ -76,6 +75,17 @@ struct StoreOpening {
       }
     }
     return found.storeID
+  }
+
+  /// The error of a store of another version; where it is of several merged models, with the first of them that moves.
+  private func needsMigration(_ found: StoreMetadata, to source: StoreSource) -> StoreError {
+    for part in source.model.parts {
+      if let number = found.partVersions[part.id], number != part.currentVersionNumber {
+        return .needsMigration(url, model: part.name, from: number, to: part.currentVersionNumber)
+      }
+    }
+    return .needsMigration(
+      url, model: found.modelName, from: found.versionNumber, to: source.version.number)
   }
 
   /// Refuses a store that holds the objects of other entities than it is opened for, by the version that it was written

@@ -384,7 +384,35 @@ import Testing
       PersistentStoreDescription(.sqlite(fixture.url)), model: Self.merged(3, 2)
     ).run()
     #expect(report.succeeds && report.steps.map(\.isDone) == [true, true, true])
+    #expect(report.parts.map(\.model) == ["Notes", "Tasks"])
+    #expect(report.parts.map(\.source) == [1, 1])
+    #expect(report.parts.map(\.destination) == [3, 2] && report.parts.map(\.reached) == [3, 2])
     #expect(report.entities.map(\.after) == [3, 3])
     #expect(try fixture.bytes() == bytes)
+  }
+
+  @Test func aRehearsalTellsHowFarEachModelCame() throws {
+    try create(.sqlite, 2, 1)
+    // No text of these is a number.
+    var tasks = try Self.tasks(2)
+    tasks.versions[1] = MigrationFixture.version(
+      2, [entity("Job", [attribute("text", .string), attribute("size", .int64)])])
+    tasks.mappings = [try Self.rules(1, 2, "Job", "size", "CAST(text, 'Int64')")]
+    let model = try ManagedObjectModel(merging: [Self.notes(3), tasks])
+    let report = try MigrationRehearsal(
+      PersistentStoreDescription(.sqlite(fixture.url)), model: model
+    ).run()
+    #expect(!report.succeeds)
+    #expect(report.parts.map(\.source) == [2, 1] && report.parts.map(\.reached) == [3, 1])
+  }
+
+  @Test(arguments: StoreKind.files) func whoMayNotMigrateIsToldWhichModelMoves(_ kind: StoreKind) throws {
+    try create(kind, 1, 1)
+    #expect(throws: StoreError.needsMigration(fixture.url, model: "Tasks", from: 1, to: 2)) {
+      try fixture.open(Self.merged(1, 2)) {
+        $0.location = kind.location(fixture.url)
+        $0.migratesStoreAutomatically = false
+      }
+    }
   }
 }

@@ -27,6 +27,7 @@ public import CDModel
 ///
 /// ### The whole
 /// - ``EntityCount``
+/// - ``Part``
 public struct MigrationReport: Hashable, Sendable {
   /// Who says what becomes of the objects of a step.
   public enum Kind: String, Hashable, Sendable {
@@ -129,14 +130,28 @@ public struct MigrationReport: Hashable, Sendable {
     public let after: Int?
   }
 
+  /// One of the merged models that a file holds the objects of.
+  public struct Part: Hashable, Sendable {
+    /// The model's name.
+    public let model: String
+    /// The number of the version that the store is of.
+    public let source: Int
+    /// The number of the version that it is to be of.
+    public let destination: Int
+    /// The number of the version that the rehearsal came to.
+    public internal(set) var reached: Int
+  }
+
   /// The store's file.
   public let storeURL: URL
-  /// The number of the version that the store is of.
+  /// The number of the version that the store is of. A merged model has one version only, which is 1: see ``parts``.
   public let source: Int
   /// The number of the version that it is to be of.
   public let destination: Int
   /// The number of the version that the rehearsal came to.
   public internal(set) var reached: Int
+  /// Of a merged model in one file: each of the models that it is made of, in their order. None of any other.
+  public internal(set) var parts: [Part] = []
   /// The steps up to the destination, or to the one that is refused. None where both versions store the same.
   public internal(set) var steps: [Step] = []
   /// Why the migration would fail; nil where it would succeed.

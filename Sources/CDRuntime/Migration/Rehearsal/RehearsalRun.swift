@@ -40,6 +40,7 @@ struct RehearsalRun {
       duplicate = error
     }
     let route = try migration.findRoute(found, carried)
+    report.parts = parts(route)
     let now = Date()
     let plans = try route.legs.map { try migration.makePlan($0, now: now) }
     report.isInPlace = plans.compactMap { InPlaceStep($0) }.count == plans.count
@@ -80,6 +81,7 @@ struct RehearsalRun {
   /// What is to be said of a store that needs no migration, and may have rules now that it breaks.
   private mutating func reportOpened(as found: StoreMetadata) throws {
     report.reached = report.destination
+    report.parts = parts(nil)
     guard let version = migration.model.currentVersion,
       try migration.metadata(of: migration.plan(version), found).definitionHash != found.definitionHash
     else { return }
@@ -119,9 +121,28 @@ struct RehearsalRun {
     }
     report.steps[last].duration = clock.now - start - log.ownTime
     report.steps[last].isDone = isDone
-    // Those of a merged model's parts are none of its own.
-    if isDone, plan.leg.part == nil { report.reached = plan.leg.destination.number }
+    if isDone { reach(plan.leg) }
     if let error = log.firstError { throw error }
+  }
+
+  /// What the route does with each of the merged models; without one all of them stay.
+  private func parts(_ route: MigrationRoute?) -> [MigrationReport.Part] {
+    migration.model.parts.map { part in
+      let legs = (route?.legs ?? []) + [route?.refusal?.leg].compactMap(\.self)
+      let first = legs.first { $0.part?.id == part.id }
+      let source = first?.source.number ?? part.currentVersionNumber
+      return MigrationReport.Part(
+        model: part.name, source: source, destination: part.currentVersionNumber, reached: source)
+    }
+  }
+
+  private mutating func reach(_ leg: MigrationRoute.Leg) {
+    guard let moved = leg.part else {
+      report.reached = leg.destination.number
+      return
+    }
+    let place = migration.model.parts.firstIndex { $0.id == moved.id }
+    if let place { report.parts[place].reached = leg.destination.number }
   }
 
   /// - Returns: Whether all objects could be made.

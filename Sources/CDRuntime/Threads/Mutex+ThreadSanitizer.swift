@@ -1,0 +1,39 @@
+#if CDGEN_THREAD_SANITIZER
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Darwin)
+    import Darwin
+  #endif
+
+  /// Stands for `Synchronization.Mutex` where ThreadSanitizer looks: the lock of that one is in a library which is not
+  /// instrumented on Linux, so that what it guards is reported as not guarded. No other build has this.
+  /// The tests, which see this module's names beside the library's, have a link to this file.
+  ///
+  /// Unchecked: the value is reached by the lock only.
+  struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let value: UnsafeMutablePointer<Value>
+
+    init(_ value: consuming sending Value) {
+      lock = .allocate(capacity: 1)
+      pthread_mutex_init(lock, nil)
+      self.value = .allocate(capacity: 1)
+      self.value.initialize(to: value)
+    }
+
+    deinit {
+      pthread_mutex_destroy(lock)
+      lock.deallocate()
+      value.deinitialize(count: 1)
+      value.deallocate()
+    }
+
+    borrowing func withLock<Result: ~Copyable, E: Error>(
+      _ body: (inout sending Value) throws(E) -> sending Result
+    ) throws(E) -> sending Result {
+      pthread_mutex_lock(lock)
+      defer { pthread_mutex_unlock(lock) }
+      return try body(&value.pointee)
+    }
+  }
+#endif

@@ -1,0 +1,1 @@
+../../../Sources/CDRuntime/Threads/Mutex+ThreadSanitizer.swift
