@@ -16,12 +16,14 @@ open      what 'cdgen lock --all' still asks on a copy, each in a line of its ow
             digits    a conversion that Core Data does not make by itself, and which loses digits or may fail
             equal     values must be unique now, of which older objects may have equal ones
             pairs     two relationships become inverses of each other, and both had objects of their own
+            one       several related objects, of which one can stay
             OTHER     none of these: to be looked at
 export    identical, or what differs after 'cdgen export'
 """
 
 QUESTIONS = [("gone", r" is gone from version "), ("value", r"(has become|is|: it is) mandatory"),
-             ("digits", r" was \w+ and is \w+: "), ("equal", r" must be unique now: "), ("pairs", r"^the inverse of relationship ")]
+             ("digits", r" was \w+ and is \w+: "), ("equal", r" must be unique now: "), ("pairs", r"^the inverse of relationship "),
+             ("one", r" has become to-one: ")]
 
 
 def imported(setting, bundle, rows, scalars="optional", mappings=True):
@@ -36,7 +38,7 @@ def imported(setting, bundle, rows, scalars="optional", mappings=True):
         alone = run(*arguments[:3], "--output", os.path.join(folder, "untold"))
         how = "told by names" if alone.code == 0 else "given"
         entries = bundles.order(bundle, rows)
-        if rows:
+        if rows or alone.code != 0:
             file = os.path.join(folder, "order.txt")
             with open(file, "w") as out:
                 out.write(bundles.text(entries))
@@ -99,9 +101,10 @@ def main(setting):
         files = bundle.files()
         model, how, done = imported(setting, bundle, known.get(bundle.name, []))
         if not files:
-            refused = done.code == 1 and "binary form" in done.errors
+            refused = [why for why, text in (("binary", "binary form"), ("empty", "there is no version in it"))
+                       if done.code == 1 and text in done.errors]
             counts["failed"] += not refused
-            table.add(bundle.name, 0, "refused: binary" if refused else f"NOT REFUSED ({done.code}): {done.tail()}")
+            table.add(bundle.name, 0, f"refused: {refused[0]}" if refused else f"NOT REFUSED ({done.code}): {done.tail()}")
             continue
         counts["bundles"] += 1
         counts["versions"] += len(files)

@@ -206,4 +206,15 @@ struct ImportTests {
     let result = XcodeImporter(binary).run(id: UUID())
     #expect(result.model == nil && result.diagnostics[0].message.contains("binary form"))
   }
+
+  @Test func oldVersionsInTheBinaryFormAreLeftOut() throws {
+    var bundle = Self.bundle(["X 2", "X 3"].map { ($0, Self.entity("A")) }, current: "X 3")
+    bundle.binaryNames = ["X"]
+    let result = XcodeImporter(bundle).run(id: UUID())
+    #expect(result.model?.versions.map(\.label) == ["X 2", "X 3"])
+    let warning = try #require(result.diagnostics.first)
+    #expect(warning.severity == .warning && warning.message.contains("'X' is in the binary form"))
+    bundle.currentName = "X"
+    #expect(XcodeImporter(bundle).run(id: UUID()).model == nil)
+  }
 }

@@ -106,16 +106,7 @@ public struct XcodeImporter: Sendable {
       return check(entries, names, &diagnostics) ? entries : nil
     }
     let place = SourceLocation(path: bundle.path, line: 1, column: 1)
-    if !bundle.binaryNames.isEmpty {
-      let list = bundle.binaryNames.map { "'\($0)'" }.joined(separator: ", ")
-      diagnostics.append(
-        Diagnostic(
-          .error, at: place,
-          "\(bundle.binaryNames.count == 1 ? "version \(list) is" : "versions \(list) are") in the binary form of "
-            + "Xcode 3 ('elements'), which is not read: save it with a newer Xcode, or leave it out by naming the others "
-            + "in an --order file"))
-      return nil
-    }
+    if !checkBinary(at: place, &diagnostics) { return nil }
     if let entries = VersionOrder(numbersIn: names, bundle: bundle.name)?.entries { return entries }
     diagnostics.append(
       Diagnostic(
@@ -123,6 +114,23 @@ public struct XcodeImporter: Sendable {
         "the names of the versions do not tell their order; write them into a file, the oldest first, and name it with "
           + "--order:\n" + names.map { "  " + $0 }.joined(separator: "\n")))
     return nil
+  }
+
+  /// Versions in the binary form are left out where there are others, unless one of them is the current version.
+  private func checkBinary(at place: SourceLocation, _ diagnostics: inout [Diagnostic]) -> Bool {
+    guard !bundle.binaryNames.isEmpty else { return true }
+    let list = bundle.binaryNames.map { "'\($0)'" }.joined(separator: ", ")
+    let subject = bundle.binaryNames.count == 1 ? "version \(list) is" : "versions \(list) are"
+    let isOld = !bundle.versions.isEmpty && !bundle.binaryNames.contains { $0 == bundle.currentName }
+    let end =
+      isOld
+      ? "not read, and left out: stores of it cannot be migrated. Save it with a newer Xcode to have it too"
+      : "not read: save it with a newer Xcode, or leave it out by naming the others in an --order file"
+    diagnostics.append(
+      Diagnostic(
+        isOld ? .warning : .error, at: place,
+        "\(subject) in the binary form of Xcode 3 ('elements'), which is \(end)"))
+    return isOld
   }
 
   private func check(
