@@ -34,7 +34,7 @@ import Testing
       loss: "Sample p1, text: text that is not UTF-8, which is no String",
       accepted: ("SELECT text FROM Sample", "NULL")),
     Case(
-      sql: "UPDATE ZSAMPLE SET ZPRICE = 'NaN'", loss: "Sample p1, price: what is no Decimal",
+      sql: "UPDATE ZSAMPLE SET ZPRICE = 'dear'", loss: "Sample p1, price: what is no Decimal",
       accepted: ("SELECT price FROM Sample", "NULL")),
     Case(
       sql: "UPDATE ZSAMPLE SET ZCODE = x'00'", loss: "Sample p1, code: bytes, which is no UUID",
@@ -168,5 +168,40 @@ import Testing
     #expect(losses.count == 1500)
     #expect(losses.first.count == 1000)
     #expect(losses.description.hasSuffix("  and 1480 more"))
+  }
+
+  /// SQLite has no NaN but as text, so that Core Data keeps it of Decimals alone.
+  @Test func notANumberIsNil() throws {
+    let store = try ShelfStore(
+      rows: ShelfStore.rows + [Self.sample], extra: ["UPDATE ZSAMPLE SET ZPRICE = 'NaN'"])
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    #expect(copy.losses.count == 0)
+    #expect(
+      copy.remarks.contains("'price' of 'Sample' was NaN, which is no number, in 1 object; it is nil there"))
+    #expect(try store.copied("SELECT price FROM Sample") == [["NULL"]])
+  }
+
+  @Test func keyZeroIsNoObject() throws {
+    let store = try ShelfStore(extra: [
+      "UPDATE ZITEM SET ZAUTHOR = 0 WHERE Z_PK = 1", "UPDATE ZAUTHOR SET ZPASSPORT = 0 WHERE Z_PK = 2",
+    ])
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    #expect(copy.losses.count == 0)
+    #expect(try store.copied("SELECT author FROM Item WHERE _pk = 1") == [["NULL"]])
+  }
+
+  /// Core Data asks only the rows of a table with several entities of which they are.
+  @Test func rowsAreOfTheOneEntityOfTheirTable() throws {
+    let store = try ShelfStore(
+      rows: ShelfStore.rows,
+      extra: ["UPDATE ZTAG SET Z_ENT = 1 WHERE Z_PK = 1", "UPDATE ZTAG SET Z_ENT = NULL WHERE Z_PK = 2"])
+    #expect(try CoreDataStore(at: store.url).entities.first { $0.name == "Tag" }?.count == 3)
+    let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
+    #expect(copy.losses.count == 0 && copy.counts["Tag"] == 3)
+    #expect(
+      copy.remarks.contains(
+        "ZTAG has 2 objects marked as another entity's than 'Tag', which alone has its objects there; taken for its "
+          + "own, as in Core Data"))
+    #expect(try store.copied("SELECT count(*) FROM \"Book.tags\"") == [["4"]])
   }
 }

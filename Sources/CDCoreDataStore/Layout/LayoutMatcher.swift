@@ -63,6 +63,7 @@ struct LayoutMatcher {
     for entity in all where held.contains(entity.name) {
       guard let stored = entities[StoredName.of(entity)] else { continue }
       layout.numbers[entity.name] = stored.number
+      if entities.isAlone(stored.number) { layout.alone.insert(entity.name) }
       let parent = stored.parent.flatMap { entities.name(of: $0) }
       let expected = layout.graph.parent(of: entity.name).map(StoredName.of)
       if parent != expected {

@@ -26,6 +26,8 @@ struct StoreLayout {
   var tables: [String: String] = [:]
   /// The numbers of the entities, by their names in the model.
   var numbers: [String: Int64] = [:]
+  /// The entities that have a table of their own, all of whose rows are their objects.
+  var alone: Set<String> = []
   /// The columns, as they are written in the file.
   var columns: [Property: String] = [:]
   /// The columns with the places in the orders of inverses, by the to-one relationship.
@@ -45,6 +47,16 @@ struct StoreLayout {
   /// The names of the model's entities by their numbers.
   var names: [Int64: String] {
     Dictionary(numbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// What gives the number of the entity that a row is of, in SQL.
+  ///
+  /// - Parameters:
+  ///   - row: What the row is called there.
+  ///   - entity: One that has its objects in the row's table.
+  func number(ofRow row: String, in entity: String) -> String {
+    if alone.contains(entity), let number = numbers[entity] { return "\(number)" }
+    return row + ".Z_ENT"
   }
 
   func table(of entity: String) -> String? { graph.root(of: entity).flatMap { tables[$0.name] } }

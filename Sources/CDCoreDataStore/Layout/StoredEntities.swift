@@ -17,6 +17,8 @@ struct StoredEntities {
   let all: [Entity]
   private let byName: [String: Entity]
   private let byNumber: [Int64: Entity]
+  /// The numbers of those that others inherit from.
+  private let parents: Set<Int64>
 
   init(_ database: SourceDatabase, _ schema: inout SourceSchema) throws(CoreDataStoreError) {
     let url = database.url
@@ -57,11 +59,18 @@ struct StoredEntities {
     all = rows.compactMap(\.self)
     self.byName = byName
     self.byNumber = byNumber
+    parents = Set(byNumber.values.compactMap(\.parent))
   }
 
   subscript(name: String) -> Entity? { byName[name] }
 
   func name(of number: Int64) -> String? { byNumber[number]?.name }
+
+  /// Whether an entity inherits from none, and none from it. All rows of its table are its objects then, whatever they say
+  /// of themselves: Core Data does not ask.
+  func isAlone(_ number: Int64) -> Bool {
+    byNumber[number].map { $0.parent == nil } == true && !parents.contains(number)
+  }
 
   /// Those of the app's model.
   var ofModel: [Entity] { all.filter { $0.number < Self.firstOfSystem } }

@@ -81,7 +81,7 @@ struct ObjectRows {
     url = reading.database.url
     statement = try reading.database.statement(
       "SELECT \(list.joined(separator: ", ")) FROM \(SourceDatabase.quoted(source)) t "
-        + "WHERE t.Z_ENT = \(number) ORDER BY t.Z_PK", values: list.count)
+        + "WHERE \(layout.number(ofRow: "t", in: entity)) = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 
   /// A to-one relationship, with what is asked of the destination's row: its entity, and where it leads back.
@@ -96,16 +96,16 @@ struct ObjectRows {
       isMandatory: !relationship.isOptional, mayDangle: inverse?.deleteRule == .noAction,
       kinds: Set(kinds.compactMap { layout.numbers[$0] }), isOneToOne: false)
     guard let table = layout.table(of: relationship.destination) else { return (reference, ["NULL"]) }
-    func ofTarget(_ column: String) -> String {
-      "(SELECT d.\(column) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = \(own))"
+    func ofTarget(_ value: String) -> String {
+      "(SELECT \(value) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = \(own))"
     }
-    var expressions = [ofTarget("Z_ENT")]
+    var expressions = [ofTarget(layout.number(ofRow: "d", in: relationship.destination))]
     if let inverse, !inverse.isToMany,
       let owner = graph.declaringEntity(of: inverse.name, in: relationship.destination)?.name,
       let back = layout.columns[.init(entity: owner, name: inverse.name)]
     {
       reference.isOneToOne = true
-      expressions.append(ofTarget(SourceDatabase.quoted(back)))
+      expressions.append(ofTarget("d." + SourceDatabase.quoted(back)))
     }
     return (reference, expressions)
   }
@@ -152,7 +152,10 @@ struct ObjectRows {
   ) -> StoreValue? {
     do throws(ValueReader.Problem) {
       let value = try reader.value(source)
-      guard value == .null, reader.isMandatory else { return value }
+      guard value == .null, reader.isMandatory else {
+        if value == .null, source != .null { report.notANumber["'\(name)' of '\(entity)'", default: 0] += 1 }
+        return value
+      }
       if reader.hasDefault, let substitute = reader.substitute {
         report.defaults["'\(name)' of '\(entity)'", default: 0] += 1
         return substitute
@@ -191,6 +194,8 @@ struct ObjectRows {
       return reference.isMandatory ? lost("it leads to no object, and is mandatory") : .null
     case .integer(let target):
       guard let kind = statement.integer(column + 1) else {
+        // Keys begin at 1; Core Data has 0 for no object.
+        if target == 0, !reference.isMandatory { return .null }
         return reference.mayDangle ? .integer(target) : lost("its object, p\(target), is not there")
       }
       guard reference.kinds.contains(kind) else {

@@ -42,11 +42,12 @@ struct PairRows {
     if isReflexive {
       rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
     }
-    func kind(_ table: String, _ key: String) -> String {
-      "(SELECT d.Z_ENT FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = r.\(key))"
+    func kind(_ entity: String, _ table: String, _ key: String) -> String {
+      "(SELECT \(layout.number(ofRow: "d", in: entity)) FROM \(SourceDatabase.quoted(table)) d WHERE d.Z_PK = r.\(key))"
     }
     statement = try reading.database.statement(
-      "SELECT r.s, r.t, r.p, r.i, \(kind(sourceTable, "s")), \(kind(targetTable, "t")) FROM (\(rows)) r")
+      "SELECT r.s, r.t, r.p, r.i, \(kind(entity, sourceTable, "s")), \(kind(description.destination, targetTable, "t")) FROM (\(rows)) r"
+    )
     positions = table.columns.dropFirst(2).map { $0.name == "_position" ? 2 : 3 }
   }
 

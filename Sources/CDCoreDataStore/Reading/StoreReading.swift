@@ -65,8 +65,8 @@ struct StoreReading {
     else { return }
     let column = "t." + SourceDatabase.quoted(own)
     let statement = try database.statement(
-      "SELECT t.Z_PK, t.Z_ENT FROM \(SourceDatabase.quoted(table)) t WHERE \(column) IS NOT NULL AND "
-        + "(SELECT d.\(SourceDatabase.quoted(back)) FROM \(SourceDatabase.quoted(target)) d "
+      "SELECT t.Z_PK, \(layout.number(ofRow: "t", in: entity)) FROM \(SourceDatabase.quoted(table)) t "
+        + "WHERE \(column) <> 0 AND (SELECT d.\(SourceDatabase.quoted(back)) FROM \(SourceDatabase.quoted(target)) d "
         + "WHERE d.Z_PK = \(column)) IS NOT t.Z_PK ORDER BY t.Z_PK")
     while try statement.step() {
       let name = statement.integer(1).flatMap { layout.names[$0] } ?? entity
@@ -81,7 +81,18 @@ struct StoreReading {
   private mutating func checkTable(of root: String) throws(CoreDataStoreError) {
     guard let table = layout.tables[root] else { return }
     let names = layout.names
-    let counts = try source.counts(in: table)
+    var counts = try source.counts(in: table)
+    if layout.alone.contains(root), let own = layout.numbers[root] {
+      let count = counts.values.reduce(0, +)
+      let others = count - counts[own, default: 0]
+      if others > 0 {
+        report.remarks.append(
+          "\(table) has \(ReadingReport.objects(others)) marked as another entity's than '\(root)', which alone has "
+            + "its objects there; taken for its own, as in Core Data"
+        )
+      }
+      counts = count > 0 ? [own: count] : [:]
+    }
     for (number, count) in counts.sorted(by: { $0.key ?? 0 < $1.key ?? 0 }) {
       guard let name = number.flatMap({ names[$0] }), layout.graph.root(of: name)?.name == root else {
         throw .damaged(

@@ -126,6 +126,8 @@ struct ValueReader {
     case (.date, .real(let seconds)): return .real(seconds)
     case (.decimal, .integer(let number)): return .text(String(number))
     case (.decimal, .real(let number)): return .text(try decimal("\(number)"))
+    // Of the other types SQLite has no NaN either.
+    case (.decimal, .text("NaN")): return .null
     case (.decimal, .text(let text)): return .text(try decimal(text))
     case (.uuid, .bytes(let data)) where data.count == 16: return source.stored
     case (.uuid, .text(let text)):

@@ -75,7 +75,9 @@ public struct CoreDataStore: Hashable, Sendable {
       var count: Int64 = 0
       if let table = source.table(of: entity) {
         if counts[table] == nil { counts[table] = try source.counts(in: table) }
-        count = counts[table]?[entity.number] ?? 0
+        count =
+          source.entities.isAlone(entity.number)
+          ? counts[table, default: [:]].values.reduce(0, +) : counts[table]?[entity.number] ?? 0
       }
       entities.append(
         Entity(

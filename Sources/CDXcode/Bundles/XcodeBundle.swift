@@ -38,6 +38,12 @@ public struct XcodeBundle: Sendable {
     self.currentName = currentName
     self.binaryNames = binaryNames.sorted(by: NaturalOrder.isBefore)
   }
+
+  /// Whether the numbers in the versions' names tell which came first. Where they do not, only an order that somebody
+  /// writes makes a history of the versions.
+  public var tellsOrder: Bool {
+    VersionOrder(numbersIn: versions.map(\.name), bundle: name) != nil
+  }
 }
 
 /// The order of names in which `2` comes before `10`.

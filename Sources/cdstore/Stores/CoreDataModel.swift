@@ -11,7 +11,10 @@ enum CoreDataModel {
     guard isXcodes(path) else { return try ModelSource.load(path, version: nil) }
     let result: XcodeImport
     do {
-      result = XcodeImporter(try XcodeBundle(contentsOf: path)).run(id: UUID())
+      let bundle = try XcodeBundle(contentsOf: path)
+      // A store is of one version, whichever came before it: any order will do.
+      let order = bundle.tellsOrder ? nil : bundle.versions.map(\.name).joined(separator: "\n")
+      result = XcodeImporter(bundle, order: order, orderPath: path).run(id: UUID())
     } catch { throw Problem("\(error)") }
     guard let model = result.model else {
       let errors = result.diagnostics.filter { $0.severity == .error }

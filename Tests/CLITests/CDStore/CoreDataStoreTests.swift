@@ -99,6 +99,16 @@ import Testing
     #expect(try Data(contentsOf: folder.url.appending(path: "old.sqlite")) == before)
   }
 
+  /// Which version the store is of is told by its tables, not by what came before.
+  @Test func theOrderOfTheVersionsIsNotAskedFor() throws {
+    let older = Self.model.replacing("name=\"text\"", with: "name=\"words\"")
+    try folder.write(older, to: "Notes.xcdatamodeld/Winter.xcdatamodel/contents")
+    let result = try BuiltTool.cdstore.run(
+      "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output.hasPrefix("new.sqlite: sqlite, Notes, version 1 ('Notes')\n"))
+  }
+
   @Test func aStoreForAnAppHasTheModelThatWasImported() throws {
     #expect(
       try BuiltTool.cdgen.run("import", "Notes.xcdatamodeld", "--output", "Schemas", in: folder.url).status
