@@ -5,7 +5,7 @@ from .tools import run
 
 # An expression for a value of each type.
 PLAIN = {"String": "''", "Bool": "NO", "Int16": "0", "Int32": "0", "Int64": "0", "Float": "0.0", "Double": "0.0",
-         "Decimal": "CAST(0, 'Decimal')", "Date": "now()", "UUID": "uuid()", "URL": "CAST('https://example.org', 'URL', nil)",
+         "Decimal": "CAST(0, 'Decimal')", "Date": "now()", "UUID": "uuid()", "URL": "CAST('https://example.org', 'URL')",
          "Data": "CAST(uuid(), 'Data')"}
 
 
