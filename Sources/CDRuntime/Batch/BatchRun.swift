@@ -39,20 +39,17 @@ final class BatchRun {
   func run(_ body: () throws -> Int) throws -> BatchResult {
     guard let home = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(home)
-    var count = 0
-    var changes = ObjectChanges()
     do {
-      try connection.write {
-        count = try body()
-        changes = allChanges()
-        try writeHistory(of: changes)
+      return try context.database.write(connection) {
+        let count = try body()
+        let changes = allChanges()
+        return (BatchResult(count: count, changes: changes), try writeHistory(of: changes))
       }
     } catch let error as StoreError where error.isReferenceViolation {
       throw BatchError.danglingReferences(entity: entity.name)
     } catch let error as EvaluationError {
       throw FetchError(error)
     }
-    return BatchResult(count: count, changes: changes)
   }
 
   private func check(_ store: SQLiteStore) throws {
@@ -108,7 +105,8 @@ final class BatchRun {
       inserted: inserted, updated: ids(updated).subtracting(deleted).subtracting(inserted), deleted: deleted)
   }
 
-  private func writeHistory(of changes: ObjectChanges) throws {
+  /// - Returns: The stores that have changed.
+  private func writeHistory(of changes: ObjectChanges) throws -> [SQLiteStore] {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
@@ -128,6 +126,7 @@ final class BatchRun {
       writer.string(text)
       try statement.run()
     }
+    return touched
   }
 
   // MARK: Statements

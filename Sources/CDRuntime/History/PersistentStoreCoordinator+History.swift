@@ -52,8 +52,10 @@ extension PersistentStoreCoordinator {
       for store in stores.all where !store.isReadOnly && isMeant(store) {
         try store.checkIdentity()
         let table = "\(stores.schema(of: store)).\"_cdgen_history\""
-        try connection.execute(
-          "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
+        try database.write(connection, to: store) {
+          try connection.execute(
+            "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
+        }
       }
     }
   }

@@ -54,10 +54,19 @@ extension SQLiteDatabase {
 
   /// Runs a body in a transaction that changes one store: all of it or, where it throws, nothing.
   func write<R>(_ connection: SQLiteConnection, to store: SQLiteStore, _ body: () throws -> R) throws -> R {
+    try write(connection) { (try body(), [store]) }
+  }
+
+  /// Runs a body in a transaction: all of it or, where it throws, nothing.
+  ///
+  /// - Parameter body: Tells which stores it has changed.
+  func write<R>(
+    _ connection: SQLiteConnection, _ body: () throws -> (result: R, changed: [SQLiteStore])
+  ) throws -> R {
     try begin(connection)
     do {
-      let result = try body()
-      try commit(connection, changed: [store])
+      let (result, changed) = try body()
+      try commit(connection, changed: changed)
       return result
     } catch {
       if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }

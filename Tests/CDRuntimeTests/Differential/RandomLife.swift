@@ -154,9 +154,9 @@ final class RandomLife {
 
   private func take() throws {
     let number = Int.random(in: 0..<3, using: &random) == 0 ? 1 : 0
-    let kind = Int.random(in: 0..<40, using: &random)
+    let kind = Int.random(in: 0..<42, using: &random)
     // Nobody may hold a context then.
-    if kind == 39 { return try openAgain() }
+    if kind > 39 { return try openAgain() }
     let context = contexts[number]
     switch kind {
     case 0..<14: try change(context)

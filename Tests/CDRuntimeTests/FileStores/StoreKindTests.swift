@@ -317,4 +317,41 @@ import Testing
     }
     #expect(try b.value(forKey: "x") == .attribute(.int(2)))
   }
+
+  @Test(arguments: StoreKind.files) func batchesAreInTheFile(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    func names() throws -> [String] {
+      try Tag.objects(in: ManagedObjectContext(open(kind))).map(\.name).sorted()
+    }
+    do {
+      let context = ManagedObjectContext(try open(kind))
+      try context.execute(BatchInsertRequest<Tag>(["a", "b", "c"], columns: [.set(\.name) { $0 }]))
+    }
+    #expect(try names() == ["a", "b", "c"])
+    do {
+      let context = ManagedObjectContext(try open(kind))
+      try context.execute(
+        BatchUpdateRequest<Tag>(where: \.name == "b", set: [.set(\.name, to: "B")]))
+    }
+    #expect(try names() == ["B", "a", "c"])
+    do {
+      let context = ManagedObjectContext(try open(kind))
+      try context.execute(BatchDeleteRequest<Tag>(where: \.name == "a"))
+    }
+    #expect(try names() == ["B", "c"])
+  }
+
+  @Test(arguments: StoreKind.files) func aPurgedHistoryIsPurgedInTheFile(_ kind: StoreKind) throws {
+    defer { removeFiles() }
+    do {
+      let coordinator = try open(kind)
+      let context = ManagedObjectContext(coordinator)
+      for name in ["a", "b", "c"] {
+        _ = Tag(name: name, in: context)
+        try context.save()
+      }
+      try coordinator.purgeHistory(before: .now)
+    }
+    #expect(try open(kind).history().count == 1)
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 @testable import CDRuntime
 
@@ -13,6 +14,8 @@ final class TemporaryStore {
   /// Objects do not keep their context alive: the store does, for the length of the test.
   private var contexts: [ManagedObjectContext] = []
   private weak var coordinator: PersistentStoreCoordinator?
+  /// Whether tables were changed behind the runtime's back.
+  private var hasForeignChanges = false
   /// The same, where it has what is in no file.
   private var keptCoordinator: PersistentStoreCoordinator?
 
@@ -22,7 +25,26 @@ final class TemporaryStore {
     url = folder.appending(path: "library.cdstore")
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    do { try expectAllInFile() } catch { Issue.record(error) }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// A file that is written whole has all that its tables in memory have, whoever has changed them.
+  private func expectAllInFile() throws {
+    guard StoreKind.whole.contains(kind), !hasForeignChanges, let coordinator,
+      FileManager.default.fileExists(atPath: url.path)
+    else { return }
+    let copy = folder.appending(path: "copy.cdstore")
+    try FileManager.default.copyItem(at: url, to: copy)
+    let description = PersistentStoreDescription(kind.location(copy), isReadOnly: true)
+    let file = try PersistentStoreCoordinator(for: LibraryModel.self, stores: [description])
+    // Keys that were reserved in vain are no one's.
+    func rows(_ coordinator: PersistentStoreCoordinator) throws -> [String: [[StoreValue]]] {
+      try coordinator.storedRows().filter { $0.key != "_keys" }
+    }
+    #expect(try rows(file) == rows(coordinator), "the file is not what is in memory")
+  }
 
   var location: PersistentStoreCoordinator.StoreLocation { kind.location(url) }
 
@@ -49,6 +71,7 @@ final class TemporaryStore {
   /// Changes tables behind the runtime's back: the file's, or those that were made of a file that is read whole. These
   /// stay open from then on.
   func run(_ sql: String) throws {
+    hasForeignChanges = true
     if kind == .sqlite { return try PlainSQL.run(sql, at: url) }
     keptCoordinator = try openCoordinator()
     try tables().execute(sql)

@@ -453,10 +453,19 @@ struct XMLScanner {
   private mutating func reference() throws -> Character {
     var name: [UInt8] = []
     while true {
-      let byte = try next()
+      let byte = try peek()
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "#"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+        UInt8(ascii: "."), UInt8(ascii: ":"), 0x80...:
+        name.append(byte)
+      case UInt8(ascii: ";"): break
+      default: throw StoreFormatError(.syntax("an '&' that begins no reference"))
+      }
+      place += 1
       if byte == UInt8(ascii: ";") { break }
-      guard name.count < 12 else { throw StoreFormatError(.documentType) }
-      name.append(byte)
+      // The longest that there is: `&#x10FFFF;`, with zeros before it where somebody likes them.
+      guard name.count <= 12 else { throw StoreFormatError(.documentType) }
     }
     switch String(decoding: name, as: UTF8.self) {
     case "amp": return "&"
