@@ -161,6 +161,33 @@ extension Fields where Root == Book {
     }
   }
 
+  @Test func dictionariesUpdateWhatTheyNameAndNoMore() throws {
+    try context.execute(request([Record("A", "1", 7)]))
+    let book = try #require(try Book.object(isbn: "1", in: context))
+    book.prequel = Book(title: "B", isbn: "2", author: author, in: context)
+    (book.priority, book.shippedTo) = (.high, Address(street: "Main"))
+    try context.save()
+    let (uuid, added) = (book.uuid, book.added)
+    var upsert = BatchInsertRequest<ManagedObject>(
+      entityName: "Book", rows: [["isbn": "1", "title": "D", "author": .object(author.objectID)]])
+    upsert.uniqueness = .update
+    #expect(try context.execute(upsert).changes.updated == ManagedObjectIDs([book.objectID]))
+    let read = try store.freshContext()
+    let found = try #require(try Book.object(isbn: "1", in: read))
+    #expect(found.title == "D" && found.salesRank == 7 && found.uuid == uuid && found.added == added)
+    #expect(found.priority == .high && found.shippedTo == Address(street: "Main"))
+    #expect(found.prequel?.isbn == "2")
+    // A new row has the defaults of what it does not name, and a row has to have what is mandatory, for it may be new.
+    upsert = BatchInsertRequest(
+      entityName: "Book", rows: [["isbn": "3", "title": "E", "author": .object(author.objectID)]])
+    upsert.uniqueness = .update
+    try context.execute(upsert)
+    #expect(try Book.object(isbn: "3", in: read)?.price == Decimal(string: "9.99"))
+    upsert = BatchInsertRequest(entityName: "Book", rows: [["isbn": "1", "salesRank": 8]])
+    upsert.uniqueness = .update
+    #expect(throws: BatchError.self) { try context.execute(upsert) }
+  }
+
   @Test func rowsGoBehindTheOthersOfAnOrderedRelationshipAndCountInDerivedAttributes() throws {
     try context.execute(request([Record("A", "1", nil)]))
     let book = try #require(try Book.objects(in: context).first)
