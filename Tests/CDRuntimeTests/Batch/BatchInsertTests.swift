@@ -136,6 +136,19 @@ extension Fields where Root == Book {
     #expect(try Book.object(isbn: "1", in: context)?.salesRank == nil)
   }
 
+  @Test func aRowThatNothingElseDependsOnUpdatesTheOtherByItsColumns() throws {
+    func request(_ names: [String]) -> BatchInsertRequest<Tag> {
+      var request = BatchInsertRequest<Tag>(names, columns: [.set(\.name) { $0 }])
+      request.uniqueness = .update
+      return request
+    }
+    let first = try context.execute(request(["a", "b"]))
+    #expect(first.count == 2 && first.changes.inserted.count == 2)
+    let second = try context.execute(request(["b", "c", "c"]))
+    #expect(second.count == 3 && second.changes.inserted.count == 1 && second.changes.updated.count == 1)
+    #expect(try Tag.objects(in: context).map(\.name) == ["a", "b", "c"])
+  }
+
   @Test func dictionariesDoWhereThereIsNoClass() throws {
     let rows: [[String: FetchedValue]] = [
       ["title": "A", "isbn": "1", "author": .object(author.objectID), "uuid": .value(UUID())],

@@ -41,6 +41,16 @@ import Testing
           RelationshipDescription(
             name: "holder", destination: "Owner", isOptional: false, inverse: "badge")
         ], uniquenessConstraints: [["code"]]),
+      EntityDescription(
+        name: "Node",
+        attributes: [
+          code, derived("n", .int64, "children.@count"), derived("below", .int64, "children.@sum.n"),
+          derived("above", .string, "parent.parent.code"),
+        ],
+        relationships: [
+          RelationshipDescription(name: "parent", destination: "Node", inverse: "children"),
+          RelationshipDescription(name: "children", destination: "Node", isToMany: true, inverse: "parent"),
+        ], uniquenessConstraints: [["code"]]),
     ]
     return ManagedObjectModel(
       name: "Papers", id: UUID(), versions: [ModelVersion(number: 1, entities: entities)],
@@ -180,6 +190,28 @@ import Testing
     #expect(
       try codes("items", of: owners[1])
         == [.string("b")] + (1...1200).filter { $0 != 7 }.map { .string("\($0)") })
+  }
+
+  @Test func whoReadsThroughSeveralReferencesThatChangeFollows() throws {
+    let nodes = try ["r", "s", "a", "b", "x"].map { try insert("Node", $0) }
+    let (r, s, a, b, x) = (nodes[0], nodes[1], nodes[2], nodes[3], nodes[4])
+    for (node, parent) in [(a, r), (b, r), (x, a)] { try node.setValue(parent, forKey: "parent") }
+    try context.save()
+    func values() throws -> [AttributeValue?] {
+      try [value("below", of: r), value("below", of: s), value("above", of: x)]
+    }
+    #expect(try values() == [.int(1), .int(0), .string("r")])
+    func row(_ code: String, _ parent: ManagedObject) -> [String: FetchedValue] {
+      ["code": .value(code), "parent": .object(parent.objectID)]
+    }
+    // The whole branch goes over, then its end to one that stayed, then that one and the end back at once.
+    try upsert("Node", [row("a", s)])
+    #expect(try values() == [.int(0), .int(1), .string("s")])
+    try upsert("Node", [row("x", b)])
+    #expect(try values() == [.int(1), .int(0), .string("r")])
+    try upsert("Node", [row("b", s), row("x", a), row("a", r)])
+    #expect(try values() == [.int(1), .int(0), .string("r")])
+    #expect(try value("n", of: b) == .int(0) && value("n", of: s) == .int(1))
   }
 
   @Test func aFormerPartnersDerivedAttributesFollow() throws {
