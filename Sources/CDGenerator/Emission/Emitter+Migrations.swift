@@ -185,7 +185,7 @@ extension Emitter {
       out.indent()
       out.line(
         "let made: ", mapping.destinationType, "? = try migrations.", mapping.make,
-        "(from: .init(_object: $0), in: $1)")
+        "(from: ", source, "(_object: $0), in: $1)")
       out.line("return made?._object")
       out.outdent()
       out.line("},")

@@ -19,7 +19,13 @@ extension ManagedObjectContext {
       }
       guard last > seen else { continue }
       seenSaves[store.place] = last
-      try apply(saves: seen, of: store, connection)
+      do {
+        try apply(saves: seen, of: store, connection)
+      } catch {
+        // What was not told is told the next time.
+        seenSaves[store.place] = seen
+        throw error
+      }
     }
   }
 

@@ -51,13 +51,7 @@ extension ManagedObjectContext {
       unite(object, with: other, taking: object.scope.plan.storedSlots, isObjectFirst: true)
     case .values(let values):
       unite(object, with: other, taking: givenSlots(of: object), isObjectFirst: true)
-      for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-        if case .object(let id) = value {
-          try other.setValue(.object(id.map(existingObject)), forKey: key)
-        } else {
-          try other.setValue(.attribute(value.attribute ?? .null), forKey: key)
-        }
-      }
+      try take(values, other)
     }
   }
 
@@ -89,9 +83,7 @@ extension ManagedObjectContext {
       }
       forgetEqualChanges(of: object)
     case .values(let values):
-      for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-        try object.setValue(.attribute(value.attribute ?? .null), forKey: key)
-      }
+      try take(values, object)
     }
   }
 

@@ -113,7 +113,8 @@ extension ManagedObjectContext {
     setReference(of: object, relationship, to: related)
   }
 
-  private func take(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
+  /// Gives an object what a policy of the app's own has made out.
+  func take(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       switch value {
       case .attribute(let value): try object.setValue(.attribute(value), forKey: key)

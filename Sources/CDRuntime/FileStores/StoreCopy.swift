@@ -36,12 +36,12 @@ extension PersistentStoreCoordinator {
         ? StoreError.openedTwice(target)
         : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
     }
-    let large = ExternalFiles(store: target)
-    // Files of large values are never changed, so that both stores may have them.
-    try large.link(allOf: ExternalFiles(store: url))
+    let large = CopiedValues(source: ExternalFiles(store: url), target: ExternalFiles(store: target))
     do {
       if let format = location.format {
         let source = try StoredRows(url, formats: formats, largeValues: large)
+        try source.takeFiles()
+        try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
         do {
           try file.put(file.prepare(source.contents))
@@ -59,18 +59,15 @@ extension PersistentStoreCoordinator {
           }
         }
       }
-      if FileManager.default.fileExists(atPath: large.folder.path(percentEncoded: false)) {
-        try large.syncFolder()
-      }
     } catch {
-      try? FileManager.default.removeItem(at: large.folder)
+      try? FileManager.default.removeItem(at: large.target.folder)
       throw error
     }
   }
 
   /// Makes a SQLite file, which has its name when it is whole.
   private static func makeDatabase(
-    _ target: URL, _ large: ExternalFiles, fill: (StoreBuilder) throws -> Void
+    _ target: URL, _ large: CopiedValues, fill: (StoreBuilder) throws -> Void
   ) throws {
     let path = target.path(percentEncoded: false)
     let work = path + "-saving"
@@ -82,6 +79,7 @@ extension PersistentStoreCoordinator {
       try connection.execute("PRAGMA synchronous = OFF")
       try fill(StoreBuilder(connection, url: target, largeValues: large))
     }
+    try large.sync()
     let descriptor = open(work, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError.system(errno, target, during: "syncing") }
     defer { close(descriptor) }
@@ -95,10 +93,14 @@ extension PersistentStoreCoordinator {
 private struct StoredRows {
   let url: URL
   let contents: StoreContents
+  private let largeValues: CopiedValues
+  /// The connection that has the rows, and the columns of them that name files.
+  private let connection: SQLiteConnection
+  private let fileColumns: [FileColumn]
 
-  init(_ url: URL, formats: [any StoreFormat], largeValues: ExternalFiles) throws {
+  init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues) throws {
     self.url = url
-    let connection: SQLiteConnection
+    self.largeValues = largeValues
     if let format = try PersistentStoreCoordinator.StoreLocation(recognizing: url, formats: formats).format {
       connection = try SQLiteConnection.inMemory(":memory:", of: url)
       try StoreFile(url, format, isReadOnly: true).read(
@@ -117,7 +119,17 @@ private struct StoredRows {
       tables.contains)
     let model = try ModelPlan(
       metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
+    fileColumns = model.fileColumns(ofStore: 0)
     contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
+  }
+
+  /// Gives the copy all files that rows refer to.
+  func takeFiles() throws {
+    for column in fileColumns {
+      for row in try connection.rows(column.fileNames()) {
+        if let name = row[0] { try largeValues.take(name) }
+      }
+    }
   }
 
   func add(to builder: StoreBuilder) throws {
@@ -131,31 +143,5 @@ private struct StoredRows {
       }
       try builder.finish()
     } catch let error as StoreFormatError { throw StoreError.unreadable(url, error) }
-  }
-}
-
-extension ExternalFiles {
-  /// Gives the files of another store to this one too.
-  fileprivate func link(allOf others: ExternalFiles) throws {
-    let names = others.names
-    guard !names.isEmpty else { return }
-    do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      for name in names {
-        let old = others.folder.appending(path: name)
-        let new = folder.appending(path: name)
-        if Self.link(old, new) != 0 { try FileManager.default.copyItem(at: old, to: new) }
-      }
-    } catch {
-      throw StoreError.externalData(folder, reason: "\(error)")
-    }
-  }
-
-  private static func link(_ old: URL, _ new: URL) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.link(old.path(percentEncoded: false), new.path(percentEncoded: false))
-    #else
-      Darwin.link(old.path(percentEncoded: false), new.path(percentEncoded: false))
-    #endif
   }
 }

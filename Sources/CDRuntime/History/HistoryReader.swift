@@ -56,13 +56,15 @@ extension HistoryReader.Session {
           + "WHERE \"id\" > ?1 ORDER BY \"id\"")
       defer { statement.reset() }
       statement.bind(seen, at: 1)
-      var isFirst = token?.saves[id] != nil
+      // A file of before the token has been put in the store's place.
+      guard try seen <= newest(store) else { throw HistoryError.expiredToken(storeID: store.storeID) }
+      var expected = token?.saves[id].map { $0 + 1 }
       var count = 0
       while count < limit ?? Int.max, try statement.step() {
         let number = statement.int64(0)
-        // Numbers follow each other: a gap is what somebody has purged.
-        if isFirst, number != seen + 1 { throw HistoryError.expiredToken(storeID: store.storeID) }
-        isFirst = false
+        // Numbers follow each other: a gap is what somebody has purged, by the clock and not by the number.
+        guard number == expected ?? number else { throw HistoryError.expiredToken(storeID: store.storeID) }
+        expected = expected.map { _ in number + 1 }
         reached.saves[id] = number
         let writer = statement.string(3)
         guard author == nil || author == writer else { continue }

@@ -50,7 +50,7 @@ public struct HistoryToken: Hashable, Codable, Sendable {
 /// }
 /// ```
 public enum HistoryError: Error, Hashable, Sendable {
-  /// Some of what came after the token has been purged: read everything anew.
+  /// Some of what came after the token has been purged, or the file is one of before it: read everything anew.
   case expiredToken(storeID: UUID)
 }
 

@@ -122,4 +122,19 @@ import Testing
     try context.save()
     #expect(two.name == "two")
   }
+
+  @Test func aPolicysObjectIsTakenByAChangedObject() throws {
+    let author = Author(name: "A", in: context)
+    _ = Book(title: "a", isbn: "1", author: author, in: context)
+    let changed = Book(title: "b", isbn: "2", author: author, in: context)
+    let third = Book(title: "c", isbn: "3", author: author, in: context)
+    try context.save()
+    let id = third.objectID
+    context.mergePolicy = MergePolicy { _ in
+      .values(["isbn": .attribute(.string("4")), "sequel": .object(id)])
+    }
+    changed.isbn = "1"
+    try context.save()
+    #expect(changed.isbn == "4" && changed.sequel === third)
+  }
 }

@@ -56,4 +56,33 @@ import Testing
     _ = try PersistentStoreCoordinator(model: Self.model, at: location)
     #expect(names().isEmpty)
   }
+
+  /// A replaced value's file stays for a while, for those who still read the old row: the copy has nobody who does.
+  @Test(arguments: StoreKind.files, [StoreKind.sqlite, .xml])
+  func aCopyHasTheFilesThatItsRowsReferTo(_ kind: StoreKind, _ target: StoreKind) throws {
+    let fixture = try MigrationFixture()
+    let large = Data(repeating: 7, count: 100_000)
+    let id = try {
+      let context = ManagedObjectContext(
+        try PersistentStoreCoordinator(model: Self.model, at: kind.location(fixture.url)))
+      let photo = try context.insert(entityNamed: "Photo")
+      for byte in [5, 6] as [UInt8] {
+        try photo.setValue(.attribute(.data(Data(repeating: byte, count: 100_000))), forKey: "pixels")
+        try context.save()
+      }
+      try photo.setValue(.attribute(.data(large)), forKey: "pixels")
+      try context.save()
+      return photo.objectID
+    }()
+    let old = fixture.folder.appending(path: "store.cdstore-external").path
+    #expect(try FileManager.default.contentsOfDirectory(atPath: old).count > 1)
+    let copy = fixture.folder.appending(path: "copy")
+    try PersistentStoreCoordinator.copyPersistentStore(
+      at: fixture.url, to: target.location(copy), formats: [JSONStoreFormat()])
+    let folder = copy.path(percentEncoded: false) + "-external"
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    let context = ManagedObjectContext(
+      try PersistentStoreCoordinator(model: Self.model, at: target.location(copy)))
+    #expect(try context.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
+  }
 }

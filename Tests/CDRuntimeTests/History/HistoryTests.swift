@@ -1,6 +1,7 @@
-import CDRuntime
 import Foundation
 import Testing
+
+@testable import CDRuntime
 
 /// What has been saved can be asked for, followed, and forgotten.
 @Suite struct HistoryTests {
@@ -149,5 +150,25 @@ import Testing
     #expect(tag.name == "b")
     container.automaticallyMergesChangesFromParent = false
     #expect(!container.automaticallyMergesChangesFromParent)
+  }
+
+  /// Clocks go back, and machines have clocks of their own.
+  @Test func aGapInTheMiddleIsRefusedToo() throws {
+    _ = try saveTag("a", in: container)
+    let token = try coordinator.currentHistoryToken()
+    for name in ["b", "c", "d"] { _ = try saveTag(name, in: container) }
+    try store.run(
+      "UPDATE \"_cdgen_history\" SET \"time\" = 0 WHERE \"id\" = (SELECT max(\"id\") - 1 FROM \"_cdgen_history\")"
+    )
+    try coordinator.purgeHistory(before: Date(timeIntervalSinceReferenceDate: 1))
+    #expect(throws: HistoryError.self) { try coordinator.history(after: token) }
+    #expect(try coordinator.history().count == 3)
+  }
+
+  @Test func aTokenOfALaterFileIsRefused() throws {
+    _ = try saveTag("a", in: container)
+    var token = try coordinator.currentHistoryToken()
+    for key in token.saves.keys { token.saves[key]? += 1 }
+    #expect(throws: HistoryError.self) { try coordinator.history(after: token) }
   }
 }

@@ -102,6 +102,21 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
     return made
   }
 
+  /// Makes what an object of `Keeper` of version 1 becomes in version 2; nil leaves it out.
+  ///
+  /// - Kept as they are: `name`.
+  /// - Only the app knows: `badge`.
+  func makeGuest(
+    from source: CustomMigrationManyModel.Version1.Keeper, in manager: MigrationManager
+  ) throws -> CustomMigrationManyModel.NewVersion2.Guest? {
+    let badge: Swift.Int64
+    badge = -1
+    let made = try CustomMigrationManyModel.NewVersion2.Guest(
+      from: source, badge: badge, in: manager)
+    // What rules and inference give is there. What is to be otherwise is set here: made.… = …
+    return made
+  }
+
   /// Makes the objects of `Statistic` in version 2, which come of none of version 1. Called before any other object is made.
   func makeStatisticInStep1To2(in manager: MigrationManager) throws {
     for key in ["a", "b"] {
@@ -119,6 +134,8 @@ nonisolated struct CustomMigrationManyMigrations: CustomMigrationManyModel.Migra
   // - func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor,
   //   in manager: MigrationManager) throws: when all objects have been made
   // - func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor,
+  //   in manager: MigrationManager) throws: when all objects have been made
+  // - func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Keeper,
   //   in manager: MigrationManager) throws: when all objects have been made
   // - func beginStep1To2, endStep1To2, validateStep1To2(in manager: MigrationManager) throws
 

@@ -114,6 +114,10 @@ private struct FailingMigrations: CustomMigrationManyModel.Migrations {
     from source: Model.Version1.Visitor, in manager: MigrationManager
   ) throws -> Model.NewVersion2.Guest? { nil }
 
+  func makeGuest(
+    from source: Model.Version1.Keeper, in manager: MigrationManager
+  ) throws -> Model.NewVersion2.Guest? { nil }
+
   func makeStatisticInStep1To2(in manager: MigrationManager) throws {}
 
   func makeNovel(from source: Model.Version2.Novel, in manager: MigrationManager) throws -> Model.NewVersion3

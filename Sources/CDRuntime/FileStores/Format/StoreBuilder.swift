@@ -39,8 +39,8 @@ public final class StoreBuilder {
   let url: URL
   private let current: (plan: ModelPlan, place: Int)?
   private let wantsMetadataOnly: Bool
-  /// Where large values go; nil where they stay in the rows.
-  private let largeValues: ExternalFiles?
+  /// Where large values go; nil where they stay as they are.
+  private let largeValues: CopiedValues?
   private var rows: StoreRows?
   private var schema: SQLiteSchema?
   private var model: ModelPlan?
@@ -60,11 +60,10 @@ public final class StoreBuilder {
   ///   - connection: An empty database.
   ///   - current: A model of which the store may be, and the place of the store in it, so that nothing is made of the
   ///     store's own where it is the same.
-  ///   - largeValues: The files of the store that is being made, for those values of `external:` attributes that a
-  ///     format gives as bytes.
+  ///   - largeValues: The files of the store that is being made, where it is a copy.
   init(
     _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
-    wantsMetadataOnly: Bool = false, largeValues: ExternalFiles? = nil
+    wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil
   ) {
     self.largeValues = largeValues
     self.connection = connection
@@ -193,7 +192,8 @@ public final class StoreBuilder {
             entity: table.name, property: part.table.columns[place].name, key: Self.key(row, part.kind)))
       }
       part.statement.bind(
-        part.types[place] == .externalData ? try placed(fitted) : fitted, at: Int32(place + 1))
+        part.types[place] == .externalData ? try largeValues?.placed(fitted) ?? fitted : fitted,
+        at: Int32(place + 1))
     }
     switch part.kind {
     case .objects: try checkSystemValues(row, table)
@@ -265,16 +265,6 @@ public final class StoreBuilder {
     case (.float, .real(let number)): Float(number).isFinite || number.isInfinite
     default: true
     }
-  }
-
-  /// A value of an `external:` attribute, or the name of the file that it has been written to.
-  private func placed(_ value: StoreValue) throws -> StoreValue {
-    guard let largeValues, case .bytes(let data) = value, data.count > ExternalFiles.largestInlineSize else {
-      return value
-    }
-    let name = UUID().uuidString
-    try largeValues.write(data, name: name)
-    return .text(name)
   }
 
   private static func key(_ row: [StoreValue], _ kind: StoreTable.Kind) -> Int64? {

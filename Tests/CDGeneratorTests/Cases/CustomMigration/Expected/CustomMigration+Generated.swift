@@ -728,7 +728,7 @@ nonisolated extension CustomMigrationModel {
       var policies: [CDRuntime.MigrationPolicies.Key: any CDRuntime.EntityMigrationPolicy] = [:]
       policies[.init("ErrandToErrand", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationModel.NewVersion2.Errand? = try migrations.makeErrand(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationModel.NewVersion2.Errand? = try migrations.makeErrand(from: CustomMigrationModel.Version1.Errand(_object: $0), in: $1)
           return made?._object
         },
         relate: {

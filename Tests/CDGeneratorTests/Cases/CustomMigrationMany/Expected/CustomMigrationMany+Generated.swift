@@ -375,7 +375,7 @@ nonisolated public enum CustomMigrationManyModel: CDRuntime.CustomMigratingModel
       "Guest": { Guest(_seed: $0) },
       "Statistic": { Statistic(_seed: $0) },
     ],
-    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigrationMany","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A12","current":3,"versions":[{"number":1,"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"String"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"String"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Visitor","attributes":[{"name":"first","type":"String"},{"name":"last","type":"String"},{"name":"isGuest","type":"Bool","default":false}]}]},{"number":2,"basedOn":[1],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]},{"number":3,"basedOn":[2],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"},{"name":"chapters","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"},{"name":"room","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"},{"name":"initials","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Novel","custom":true},{"entity":"Record","custom":true},{"entity":"Reader","from":"Visitor","name":"regulars","custom":true,"where":"isGuest == NO"},{"entity":"Reader","from":"Visitor","name":"newcomers","custom":true,"where":"isGuest == YES"},{"entity":"Guest","from":"Visitor","custom":true,"where":"isGuest == YES"},{"entity":"Statistic","custom":true}]},{"from":2,"to":3,"entities":[{"entity":"Novel","custom":true},{"entity":"MediaShelf","attributes":[{"name":"room","value":"\"Hall\""}]},{"entity":"Reader","custom":true}]}]}"#)
+    canonicalJSON: #"{"formatVersion":1,"name":"CustomMigrationMany","id":"3F0E1B52-7C5F-4C0B-9E0B-5B1D5C1E7A12","current":3,"versions":[{"number":1,"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"String"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"String"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Keeper","attributes":[{"name":"name","type":"String"}]},{"name":"Visitor","attributes":[{"name":"first","type":"String"},{"name":"last","type":"String"},{"name":"isGuest","type":"Bool","default":false}]}]},{"number":2,"basedOn":[1],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]},{"number":3,"basedOn":[2],"entities":[{"name":"Medium","abstract":true,"attributes":[{"name":"title","type":"String"},{"name":"code","type":"Int64"}],"relationships":[{"name":"shelf","to":"MediaShelf","optional":true,"inverse":"media"}]},{"name":"Novel","parent":"Medium","attributes":[{"name":"pages","type":"Int32"},{"name":"chapters","type":"Int32"}]},{"name":"Record","parent":"Medium","attributes":[{"name":"minutes","type":"Int32"}]},{"name":"MediaShelf","attributes":[{"name":"label","type":"String"},{"name":"room","type":"String"}],"relationships":[{"name":"media","to":"Medium","toMany":true,"optional":true,"inverse":"shelf"}]},{"name":"Reader","attributes":[{"name":"name","type":"String"},{"name":"initials","type":"String"}]},{"name":"Guest","attributes":[{"name":"name","type":"String"},{"name":"badge","type":"Int64"}]},{"name":"Statistic","attributes":[{"name":"key","type":"String"},{"name":"amount","type":"Int64"}]}]}],"mappings":[{"from":1,"to":2,"entities":[{"entity":"Novel","custom":true},{"entity":"Record","custom":true},{"entity":"Reader","from":"Visitor","name":"regulars","custom":true,"where":"isGuest == NO"},{"entity":"Reader","from":"Visitor","name":"newcomers","custom":true,"where":"isGuest == YES"},{"entity":"Guest","from":"Visitor","custom":true,"where":"isGuest == YES"},{"entity":"Guest","from":"Keeper","custom":true},{"entity":"Statistic","custom":true}]},{"from":2,"to":3,"entities":[{"entity":"Novel","custom":true},{"entity":"MediaShelf","attributes":[{"name":"room","value":"\"Hall\""}]},{"entity":"Reader","custom":true}]}]}"#)
 }
 
 nonisolated extension CustomMigrationManyModel {
@@ -421,6 +421,14 @@ nonisolated extension CustomMigrationManyModel {
       public static var entityName: Swift.String { "MediaShelf" }
       public var label: Swift.String { _object._string(0) }
       public var media: [CustomMigrationManyModel.Version1.Medium] { _object._views(1) }
+    }
+
+    /// An object of `Keeper` as version 1 had it, to be read alone.
+    nonisolated public struct Keeper: CDRuntime.EntitySnapshot {
+      @_spi(Generated) public let _object: CDRuntime.ManagedObject
+      @_spi(Generated) public init(_object: CDRuntime.ManagedObject) { self._object = _object }
+      public static var entityName: Swift.String { "Keeper" }
+      public var name: Swift.String { _object._string(0) }
     }
 
     /// An object of `Visitor` as version 1 had it, to be read alone.
@@ -597,6 +605,11 @@ nonisolated extension CustomMigrationManyModel {
         self.name = name
         self.badge = badge
       }
+      /// Makes what an object of `Keeper` becomes. It keeps the identifier and `name`.
+      public init(from source: CustomMigrationManyModel.Version1.Keeper, badge: Swift.Int64, in manager: CDRuntime.MigrationManager) throws {
+        _object = try manager._make(from: source._object, mapping: "KeeperToGuest")
+        self.badge = badge
+      }
       /// Makes one that comes of no object of before. A mandatory relationship may be nil until the step ends.
       public init(name: Swift.String, badge: Swift.Int64, in manager: CDRuntime.MigrationManager) throws {
         _object = try manager._insert("Guest")
@@ -758,6 +771,13 @@ nonisolated extension CustomMigrationManyModel {
     func makeGuest(from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Guest?
     /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
     func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws
+    /// Makes what an object of `Keeper` of version 1 becomes in version 2; nil leaves it out.
+    ///
+    /// - Kept as they are: `name`.
+    /// - Only the app knows: `badge`.
+    func makeGuest(from source: CustomMigrationManyModel.Version1.Keeper, in manager: CDRuntime.MigrationManager) throws -> CustomMigrationManyModel.NewVersion2.Guest?
+    /// Called for each object that was made so, when all objects and the relationships that rules and inference give have been made. By default nothing is done.
+    func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Keeper, in manager: CDRuntime.MigrationManager) throws
     /// Makes the objects of `Statistic` in version 2, which come of none of version 1. Called before any other object is made.
     func makeStatisticInStep1To2(in manager: CDRuntime.MigrationManager) throws
     /// Called before any object is made. By default nothing is done.
@@ -796,6 +816,7 @@ nonisolated extension CustomMigrationManyModel.Migrations {
   public func relateRegulars(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func relateNewcomers(_ destination: CustomMigrationManyModel.NewVersion2.Reader, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Visitor, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
+  public func relateGuest(_ destination: CustomMigrationManyModel.NewVersion2.Guest, from source: CustomMigrationManyModel.Version1.Keeper, in manager: CDRuntime.MigrationManager) throws { manager._leaveRelationships() }
   public func beginStep1To2(in manager: CDRuntime.MigrationManager) throws {}
   public func endStep1To2(in manager: CDRuntime.MigrationManager) throws {}
   public func validateStep1To2(in manager: CDRuntime.MigrationManager) throws {}
@@ -816,7 +837,7 @@ nonisolated extension CustomMigrationManyModel {
       var policies: [CDRuntime.MigrationPolicies.Key: any CDRuntime.EntityMigrationPolicy] = [:]
       policies[.init("NovelToNovel", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Novel? = try migrations.makeNovel(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Novel? = try migrations.makeNovel(from: CustomMigrationManyModel.Version1.Novel(_object: $0), in: $1)
           return made?._object
         },
         relate: {
@@ -826,7 +847,7 @@ nonisolated extension CustomMigrationManyModel {
         begin: { try migrations.beginStep1To2(in: $0) })
       policies[.init("RecordToRecord", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Record? = try migrations.makeRecord(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Record? = try migrations.makeRecord(from: CustomMigrationManyModel.Version1.Record(_object: $0), in: $1)
           return made?._object
         },
         relate: {
@@ -835,7 +856,7 @@ nonisolated extension CustomMigrationManyModel {
         })
       policies[.init("regulars", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Reader? = try migrations.makeRegulars(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Reader? = try migrations.makeRegulars(from: CustomMigrationManyModel.Version1.Visitor(_object: $0), in: $1)
           return made?._object
         },
         relate: {
@@ -844,7 +865,7 @@ nonisolated extension CustomMigrationManyModel {
         })
       policies[.init("newcomers", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Reader? = try migrations.makeNewcomers(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Reader? = try migrations.makeNewcomers(from: CustomMigrationManyModel.Version1.Visitor(_object: $0), in: $1)
           return made?._object
         },
         relate: {
@@ -853,12 +874,21 @@ nonisolated extension CustomMigrationManyModel {
         })
       policies[.init("VisitorToGuest", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion2.Guest? = try migrations.makeGuest(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion2.Guest? = try migrations.makeGuest(from: CustomMigrationManyModel.Version1.Visitor(_object: $0), in: $1)
           return made?._object
         },
         relate: {
           guard let source = try $1.sourceInstances(for: [$0], in: "VisitorToGuest").first else { return }
           try migrations.relateGuest(CustomMigrationManyModel.NewVersion2.Guest(_object: $0), from: CustomMigrationManyModel.Version1.Visitor(_object: source), in: $1)
+        })
+      policies[.init("KeeperToGuest", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
+        make: {
+          let made: CustomMigrationManyModel.NewVersion2.Guest? = try migrations.makeGuest(from: CustomMigrationManyModel.Version1.Keeper(_object: $0), in: $1)
+          return made?._object
+        },
+        relate: {
+          guard let source = try $1.sourceInstances(for: [$0], in: "KeeperToGuest").first else { return }
+          try migrations.relateGuest(CustomMigrationManyModel.NewVersion2.Guest(_object: $0), from: CustomMigrationManyModel.Version1.Keeper(_object: source), in: $1)
         })
       policies[.init("AddStatistic", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         fill: { try migrations.makeStatisticInStep1To2(in: $0) },
@@ -866,7 +896,7 @@ nonisolated extension CustomMigrationManyModel {
         validate: { try migrations.validateStep1To2(in: $0) })
       policies[.init("NovelToNovel", from: 2, to: 3)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion3.Novel? = try migrations.makeNovel(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion3.Novel? = try migrations.makeNovel(from: CustomMigrationManyModel.Version2.Novel(_object: $0), in: $1)
           return made?._object
         },
         relate: {
@@ -876,7 +906,7 @@ nonisolated extension CustomMigrationManyModel {
         begin: { try migrations.beginStep2To3(in: $0) })
       policies[.init("ReaderToReader", from: 2, to: 3)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomMigrationManyModel.NewVersion3.Reader? = try migrations.makeReader(from: .init(_object: $0), in: $1)
+          let made: CustomMigrationManyModel.NewVersion3.Reader? = try migrations.makeReader(from: CustomMigrationManyModel.Version2.Reader(_object: $0), in: $1)
           return made?._object
         },
         relate: {

@@ -416,7 +416,7 @@ nonisolated extension CustomNamingModel {
       var policies: [CDRuntime.MigrationPolicies.Key: any CDRuntime.EntityMigrationPolicy] = [:]
       policies[.init("Version1ToVersion1", from: 1, to: 2)] = CDRuntime.TypedMigrationPolicy(
         make: {
-          let made: CustomNamingModel.NewVersion2.Version1? = try migrations.makeVersion1(from: .init(_object: $0), in: $1)
+          let made: CustomNamingModel.NewVersion2.Version1? = try migrations.makeVersion1(from: CustomNamingModel.Version1.Version1(_object: $0), in: $1)
           return made?._object
         },
         relate: {
