@@ -11,6 +11,8 @@ struct FetchRun {
   let plan: EntityPlan
   let predicate: FetchPredicate?
   let sortKeys: [SortKey]
+  /// What is read of the objects, by which it is known whether something derived is.
+  let propertiesToFetch: [String]
   var limit: Int?
   var offset: Int
   let includesSubentities: Bool
@@ -37,6 +39,7 @@ struct FetchRun {
     self.context = context
     self.plan = plan
     sortKeys = request.sortKeys
+    propertiesToFetch = request.propertiesToFetch
     limit = request.limit.map { max(0, $0) }
     offset = max(0, request.offset)
     includesSubentities = request.includesSubentities
@@ -65,6 +68,7 @@ struct FetchRun {
     var request = FetchRequest<ManagedObject>(entityName: plan.name, where: predicate)
     request.variables = constants
     request.sortKeys = sortKeys
+    request.propertiesToFetch = propertiesToFetch
     request.limit = limit
     request.offset = offset
     request.includesSubentities = includesSubentities

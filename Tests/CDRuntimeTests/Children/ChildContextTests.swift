@@ -251,6 +251,32 @@ import Testing
     #expect(try child.fetch(request).isEmpty)
   }
 
+  @Test func derivedValuesCountTheParentsUnsavedChanges() throws {
+    book.reviews = [Review(stars: 5, in: parent)]
+    let sum = AggregateRequest<Book>([.sum(of: "reviewCount", as: "n")])
+    #expect(try child.aggregates(for: sum) == [["n": .attribute(.int(1))]])
+    book.reviews.append(Review(stars: 4, in: parent))
+    var groups = AggregateRequest<Book>([.count(as: "n")])
+    groups.groupBy = ["reviewCount"]
+    #expect(
+      try child.aggregates(for: groups) == [
+        ["reviewCount": .attribute(.int(2)), "n": .attribute(.int(1))]
+      ])
+    book.reviews.append(Review(stars: 3, in: parent))
+    var request = FetchRequest<Book>()
+    request.propertiesToFetch = ["title", "reviewCount"]
+    let grandchild = ManagedObjectContext(parent: child)
+    let expected: [[String: FetchedValue]] = [
+      ["title": .attribute(.string("T")), "reviewCount": .attribute(.int(3))]
+    ]
+    #expect(try grandchild.dictionaries(for: request) == expected)
+    #expect(try child.dictionaries(for: request) == expected)
+    // A change of its own makes the child evaluate what it has.
+    book.reviews.append(Review(stars: 2, in: parent))
+    _ = Tag(name: "t", in: child)
+    #expect(try child.aggregates(for: sum) == [["n": .attribute(.int(4))]])
+  }
+
   @MainActor @Test func aTurnEndsTheEventsOfChildrenToo() async throws {
     let container = try store.container()
     let child = ManagedObjectContext(parent: container.viewContext)

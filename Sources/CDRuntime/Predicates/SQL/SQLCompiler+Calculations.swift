@@ -143,13 +143,14 @@ extension SQLCompiler {
     return result
   }
 
-  /// The one kind of constants that are integers or strings; nil for others.
+  /// The one kind of constants that are integers, truths or strings; nil for others.
   private static func kind(ofConstants operands: [SQLOperand]) -> SQLValue.Kind? {
     var kinds: [SQLValue.Kind] = []
     for case .constant(let constant) in operands {
       switch constant {
       case .value(.null): break
       case .value(.int): kinds.append(.int(.min...(.max)))
+      case .value(.bool): kinds.append(.int(0...1))
       case .value(.string): kinds.append(.string)
       default: return nil
       }

@@ -19,6 +19,9 @@ extension FetchPredicate {
   /// `min()`, `max()`, `count` and `isEmpty` of collections, regular expressions, and other objects by their
   /// ``ManagedObject/objectID``. `!` behind an optional is passed over: what is nil meets no comparison but with nil.
   ///
+  /// The answers are those of Foundation: what is asked of nil behind `?` or in `flatMap` is nil, and the empty text is
+  /// in every text, unlike in a format string. But for one: texts are equal where their code units are.
+  ///
   /// - Throws: ``PredicateTranslationError``, naming what cannot be translated.
   public init<Object: EntityClass>(_ predicate: Predicate<Object>) throws {
     var translator = PredicateTranslator()

@@ -91,19 +91,34 @@ func isEmpty(_ collection: ValueExpression) -> FetchPredicate {
 }
 
 func count(_ collection: ValueExpression) -> ValueExpression {
-  .path(collection, [.collectionOperator(CollectionOperator.count.rawValue)])
+  // `titles.isEmpty || titles.contains(…)` is then decided before any row is read.
+  if case .constant(.array(let elements)) = collection.kind {
+    return .constant(.int(Int64(elements.count)))
+  }
+  return .path(collection, [.collectionOperator(CollectionOperator.count.rawValue)])
 }
 
 // MARK: Strings
 
 func isText(_ type: Any.Type) -> Bool { type == String.self || type == Substring.self }
 
+/// A search in a text. The empty text is in every text, as in Swift; to an operator of format strings it is in none.
+private func search(
+  _ text: ValueExpression, _ operator: ComparisonOperator, _ part: ValueExpression
+) -> FetchPredicate {
+  let empty = ValueExpression.constant(.string(""))
+  if part == empty { return FetchPredicate(text, .notEqualTo, .null) }
+  let search = FetchPredicate(text, `operator`, part)
+  if case .constant = part.kind { return search }
+  return search || FetchPredicate(part, .equalTo, empty)
+}
+
 extension PredicateExpressions.CollectionContainsCollection: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
     guard isText(Base.Output.self), isText(Other.Output.self) else {
       throw PredicateTranslator.unsupported(Self.self, remedy: "use allSatisfy and contains")
     }
-    return .condition(FetchPredicate(try translator.value(base), .contains, try translator.value(other)))
+    return .condition(search(try translator.value(base), .contains, try translator.value(other)))
   }
 }
 
@@ -112,7 +127,7 @@ extension PredicateExpressions.SequenceStartsWith: TranslatableExpression {
     guard isText(Base.Output.self), isText(Prefix.Output.self) else {
       throw PredicateTranslator.unsupported(Self.self)
     }
-    return .condition(FetchPredicate(try translator.value(base), .beginsWith, try translator.value(prefix)))
+    return .condition(search(try translator.value(base), .beginsWith, try translator.value(prefix)))
   }
 }
 

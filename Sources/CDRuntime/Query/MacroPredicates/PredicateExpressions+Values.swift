@@ -10,14 +10,13 @@ import CDModel
 
 extension PredicateExpressions.Value: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
-    if let value = value as? any TranslatableConstant { return try value.translated() }
-    return .value(.constant(try ExpressionConstant(translating: value)))
+    try TranslatedExpression(translating: value)
   }
 }
 
 extension PredicateExpressions.Variable: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
-    .value(try translator.value(of: key))
+    try translator.translation(of: key)
   }
 }
 
@@ -27,7 +26,11 @@ extension PredicateExpressions.NilLiteral: TranslatableExpression {
 
 extension PredicateExpressions.NilCoalesce: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
-    .value(.coalesced([try translator.value(lhs), try translator.value(rhs)]))
+    let first = try translator.translate(lhs)
+    guard case .value(let value) = first else { return first }
+    if value == .null { return try translator.translate(rhs) }
+    if case .constant = value.kind { return first }
+    return .value(.coalesced([value, try translator.value(rhs)]))
   }
 }
 
@@ -39,16 +42,29 @@ extension PredicateExpressions.ForcedUnwrap: TranslatableExpression {
 
 extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
-    let value = try translator.value(wrapped)
-    return try translator.binding(variable.key, to: value) { inner in
-      let result = try inner.translate(transform)
-      guard case .condition(let condition) = result else { return result }
-      // What is asked of nothing is nil, which is neither true nor false.
-      return .value(
-        .ternary(
-          FetchPredicate(value, .equalTo, .null), .null,
-          .ternary(condition, .constant(.bool(true)), .constant(.bool(false)))))
+    let wrapped = try translator.translate(wrapped)
+    // A constant is nil or is not: there is nothing to ask.
+    if case .value(let value) = wrapped, value == .null { return wrapped }
+    let result = try translator.binding(variable.key, to: wrapped) { try $0.translate(transform) }
+    guard let value = wrapped.mayBeNil else { return result }
+    let inner: ValueExpression
+    switch result {
+    case .value(let value): inner = value
+    case .condition(let condition): inner = .truth(of: condition)
+    case .range, .regularExpression: return result
     }
+    // What is asked of nothing is nil; of a condition, neither true nor false.
+    if inner.isNil(where: value) { return .value(inner) }
+    return .value(.ternary(FetchPredicate(value, .equalTo, .null), .null, inner))
+  }
+}
+
+extension TranslatedExpression {
+  /// The value, where it is one that can be nil: no constant, and no condition.
+  fileprivate var mayBeNil: ValueExpression? {
+    guard case .value(let value) = self else { return nil }
+    if case .constant = value.kind { return nil }
+    return value
   }
 }
 

@@ -30,14 +30,14 @@ protocol TranslatableExpression {
 /// Walks the tree that the `#Predicate` macro makes, whose types are the parts and whose stored properties are what
 /// they consist of, and makes a ``FetchPredicate`` of it.
 struct PredicateTranslator {
-  private var variables: [PredicateExpressions.VariableID: ValueExpression] = [:]
+  private var variables: [PredicateExpressions.VariableID: TranslatedExpression] = [:]
   private var elementCount = 0
 
   /// - Parameter value: What the predicate's variable stands for.
   mutating func condition<Input>(
     of predicate: Predicate<Input>, standingFor value: ValueExpression
   ) throws -> FetchPredicate {
-    variables[predicate.variable.key] = value
+    variables[predicate.variable.key] = .value(value)
     return try condition(predicate.expression)
   }
 
@@ -51,7 +51,7 @@ struct PredicateTranslator {
   mutating func value(_ expression: Any) throws -> ValueExpression {
     switch try translate(expression) {
     case .value(let value): value
-    case .condition(let condition): .ternary(condition, .constant(.bool(true)), .constant(.bool(false)))
+    case .condition(let condition): .truth(of: condition)
     case .range, .regularExpression: throw Self.unsupported(type(of: expression))
     }
   }
@@ -71,16 +71,16 @@ struct PredicateTranslator {
 
   // MARK: Variables
 
-  func value(of variable: PredicateExpressions.VariableID) throws -> ValueExpression {
+  func translation(of variable: PredicateExpressions.VariableID) throws -> TranslatedExpression {
     guard let value = variables[variable] else {
       throw PredicateTranslationError.unsupported(construct: "a variable from outside", remedy: nil)
     }
     return value
   }
 
-  /// Binds a variable to a value, for what is translated within.
+  /// Binds a variable to what it stands for, for what is translated within.
   mutating func binding<Result>(
-    _ variable: PredicateExpressions.VariableID, to value: ValueExpression,
+    _ variable: PredicateExpressions.VariableID, to value: TranslatedExpression,
     _ body: (inout PredicateTranslator) throws -> Result
   ) rethrows -> Result {
     let outer = variables.updateValue(value, forKey: variable)
@@ -95,7 +95,7 @@ struct PredicateTranslator {
     let collection = try value(collection)
     elementCount += 1
     let name = "element\(elementCount)"
-    let condition = try binding(variable, to: .variable(name)) { try $0.condition(test) }
+    let condition = try binding(variable, to: .value(.variable(name))) { try $0.condition(test) }
     return .subquery(collection, variable: name, negated ? !condition : condition)
   }
 

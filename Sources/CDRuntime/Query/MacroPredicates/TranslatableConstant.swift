@@ -22,11 +22,33 @@ extension ExpressionConstant {
       self = .value(value.attributeValue)
     } else if let value = value as? any FormatArgument {
       self = value.expressionConstant
+    } else if let value = value as? any TranslatableConstant,
+      case .value(let expression) = try value.translated(), case .constant(let constant) = expression.kind
+    {
+      self = constant
     } else {
       throw PredicateTranslationError.unsupported(
         construct: "a constant of type \(type(of: value))",
         remedy: value is ManagedObject ? "compare the object's objectID" : nil)
     }
+  }
+}
+
+extension TranslatedExpression {
+  /// Any constant.
+  init(translating value: Any) throws {
+    if let value = value as? any TranslatableConstant {
+      self = try value.translated()
+    } else {
+      self = .value(.constant(try ExpressionConstant(translating: value)))
+    }
+  }
+}
+
+extension Optional: TranslatableConstant {
+  func translated() throws -> TranslatedExpression {
+    guard let value = self else { return .value(.null) }
+    return try TranslatedExpression(translating: value)
   }
 }
 

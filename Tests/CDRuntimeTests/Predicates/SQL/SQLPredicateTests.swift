@@ -166,6 +166,18 @@ import Testing
     try expect("pages ?? 0 == 0", "coalesce(t0.\"pages\", ?) IS ?", [.int(0), .int(0)])
   }
 
+  @Test func choices() throws {
+    try expect(
+      "TERNARY(author == nil, nil, author.books.@count) == 0",
+      "(CASE WHEN t0.\"author\" IS NULL THEN NULL ELSE (SELECT count(*) FROM \"Item\" AS r1 "
+        + "WHERE r1.\"author\" = t0.\"author\") END) IS ?", [.int(0)])
+    try expect(
+      "TERNARY(pages == nil, nil, TERNARY(pages > 3, YES, NO)) ?? NO == YES",
+      "coalesce((CASE WHEN t0.\"pages\" IS NULL THEN NULL ELSE "
+        + "(CASE WHEN t0.\"pages\" > ? THEN ? ELSE ? END) END), ?) IS ?",
+      [.int(3), .int(1), .int(0), .int(0), .int(1)])
+  }
+
   @Test func arithmeticThatFailsFailsTheStatement() throws {
     try expect(
       "sold + 1 > 2",
