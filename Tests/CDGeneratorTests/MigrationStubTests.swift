@@ -52,7 +52,7 @@ import Testing
         ("Reader.name", "name = source.first + \" \" + source.last"),
         ("Reader.name", "guard source.last != \"Nobody\" else { return nil }\nname = source.first"),
         ("Guest.name", "name = source.first"),
-        ("Guest.badge", "badge = Int64(source.last.count)"),
+        ("Guest.badge", "badge = Int64(source.last.count)"), ("Guest.badge", "badge = -1"),
         (
           "Statistic",
           """
@@ -91,7 +91,7 @@ import Testing
         ("Record", "#expect(try new.count(of: \"Record\") == 1)"),
         ("Reader", "// A sample visitor is a guest."),
         ("Reader", "#expect(try new.count(of: \"Reader\") == 1)"),
-        ("Guest", "#expect(try new.count(of: \"Guest\") == 1)"),
+        ("Guest", "// And so is a sample keeper."), ("Guest", "#expect(try new.count(of: \"Guest\") == 2)"),
         ("Statistic", "#expect(try new.count(of: \"Statistic\") == 2)"),
         ("Novel", novels), ("Reader", "// Above."),
         ("Novel", novels), ("Reader", "#expect(try new.count(of: \"Reader\") == 1)"),
