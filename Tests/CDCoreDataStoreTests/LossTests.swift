@@ -43,6 +43,9 @@ import Testing
       sql: "UPDATE ZSAMPLE SET ZMADE = 'then'", loss: "Sample p1, made: text, which is no Date",
       accepted: ("SELECT made FROM Sample", "NULL")),
     Case(
+      sql: "UPDATE ZSAMPLE SET ZMADE = 9e999", loss: "Sample p1, made: a number, which is no Date",
+      accepted: ("SELECT made FROM Sample", "NULL")),
+    Case(
       sql: "UPDATE ZSAMPLE SET ZWORDS = x'00'",
       loss:
         "Sample p1, words: an archive of which no '[String]' can be made; as an attribute of type Data it is taken "

@@ -99,6 +99,22 @@ import Testing
     #expect(try number(ShelfStore(identifiers: []), model) == 2)
   }
 
+  @Test func versionsThatLetEveryValueStayAreOne() throws {
+    let first = ShelfModel.element(1)
+    let second = first.replacing("shelf-1", with: "shelf-2")
+      .replacing(
+        #"name="middle" optional="YES" attributeType="Integer 32""#,
+        with: #"name="middle" optional="YES" attributeType="Integer 64""#)
+    #expect(first.count != second.count || first != second.replacing("shelf-2", with: "shelf-1"))
+    var model = try ShelfModel.model([first, second])
+    let store = try ShelfStore(identifiers: [])
+    #expect(try number(store, model) == 2)
+    // What the app would do on the way is not left out.
+    model.mappings = [MappingRules(source: 1, destination: 2)]
+    #expect(
+      error(store, model) == .severalFittingVersions(store.url, model: "Shelf", numbers: [1, 2]))
+  }
+
   @Test func aColumnThatHoldsNothingIsNoDifferenceWhereNoVersionHasIt() throws {
     let store = try ShelfStore(extra: ["ALTER TABLE ZTAG ADD COLUMN ZHUE INTEGER"])
     let copy = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())

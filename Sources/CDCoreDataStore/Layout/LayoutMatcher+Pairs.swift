@@ -126,6 +126,8 @@ extension LayoutMatcher {
   // MARK: What is left
 
   private static let system: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+  /// What the tables of spatial indexes begin with, those within SQLite too, which hold nothing of their own.
+  private static let spatial = "Z_RT_"
 
   /// Tables and columns that no property has are those of another version, unless they hold nothing.
   mutating func checkLeftovers() throws(CoreDataStoreError) {
@@ -134,7 +136,9 @@ extension LayoutMatcher {
       try checkColumns(of: table)
     }
     for table in schema.names.sorted()
-    where table.hasPrefix("Z") && !used.contains(table) && !Self.system.contains(table) {
+    where table.hasPrefix("Z") && !table.hasPrefix(Self.spatial) && !used.contains(table)
+      && !Self.system.contains(table)
+    {
       _ = try schema.columns(of: table)
       let name = SourceDatabase.quoted(schema.name(of: table))
       if try database.rows("SELECT 1 FROM \(name) LIMIT 1", { _ in true }).isEmpty {

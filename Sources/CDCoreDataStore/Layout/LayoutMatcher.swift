@@ -222,9 +222,12 @@ struct LayoutMatcher {
       }
     }
     for place in group.indices where result[place] == nil {
-      if let column = left.first(where: { evidence[place].contains($0) }) ?? left.first {
-        take(column, for: place)
+      func fits(_ column: String) -> Bool {
+        let types = group[place].types
+        return types.isEmpty || columns[column].map { types.contains(ColumnTypes.family($0.type)) } == true
       }
+      let known = left.first { evidence[place].contains($0) }
+      if let column = known ?? left.first(where: fits) ?? left.first { take(column, for: place) }
     }
     return Array(zip(group, result))
   }

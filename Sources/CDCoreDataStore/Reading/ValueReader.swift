@@ -123,7 +123,7 @@ struct ValueReader {
     case (.real, .integer(let number)): return .real(Double(number))
     case (.real(let isFloat), .real(let number)): return .real(isFloat ? Double(Float(number)) : number)
     case (.date, .integer(let seconds)): return .real(Double(seconds))
-    case (.date, .real(let seconds)): return .real(seconds)
+    case (.date, .real(let seconds)) where seconds.isFinite: return .real(seconds)
     case (.decimal, .integer(let number)): return .text(String(number))
     case (.decimal, .real(let number)): return .text(try decimal("\(number)"))
     // Of the other types SQLite has no NaN either.

@@ -86,8 +86,7 @@ final class CoreDataSource {
     guard let last = fitting.last else {
       throw .noFittingVersion(url, model: model.name, differences: differences)
     }
-    // Where they have the same data, nothing is to be done between them.
-    if fitting.count > 1, Set(fitting.map { ModelHashes($0.version).data }).count > 1 {
+    if fitting.count > 1, !EqualVersions.areOne(fitting.map(\.version), of: model) {
       throw .severalFittingVersions(url, model: model.name, numbers: fitting.map(\.version.number))
     }
     return last

@@ -101,8 +101,8 @@ public struct CoreDataStore: Hashable, Sendable {
 
   /// The version of a model that the store is of: the one that declares just the tables and columns that it has.
   ///
-  /// Of several of them it is the one whose identifier the store names, and else the newest where all have the same
-  /// data hash.
+  /// Of several of them it is the one whose identifier the store names, and else the newest, where each value of the
+  /// others stays what it is on the way to that one.
   ///
   /// - Throws: ``CoreDataStoreError``: ``CoreDataStoreError/noFittingVersion(_:model:differences:)`` says what
   ///   differs in each version.

@@ -53,6 +53,9 @@ public struct CoreDataStoreFormat: StoreFormat {
     self.acceptsLosses = acceptsLosses
   }
 
+  /// What the last reading of a store has left out.
+  public var losses: CoreDataLosses { outcome.result.withLock { $0.report.losses } }
+
   /// Whether a file may be a store of Core Data: all SQLite databases begin alike.
   public func recognizes(_ start: [UInt8]) -> Bool { start.starts(with: "SQLite format 3\u{0}".utf8) }
 

@@ -74,7 +74,7 @@ extension BatchError: CustomStringConvertible {
     case .notUnique(let entity, let properties, let row):
       (row.map { "row \($0)" } ?? "a row") + " of '\(entity)' has the same "
         + (properties.isEmpty ? "unique values" : properties.joined(separator: ", "))
-        + " as another; leave it out, or set `uniqueness`"
+        + " as another; leave it out, or set `uniqueness` where both are of '\(entity)'"
     case .deleteDenied(let entity, let relationship, let ids):
       "'\(entity).\(relationship)' denies the deletion of "
         + ids.map(\.description).joined(separator: ", ") + "; delete or move what they have first"

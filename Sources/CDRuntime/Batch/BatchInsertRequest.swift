@@ -42,8 +42,8 @@ public struct BatchInsertRequest<Object: ManagedObject> {
 
   let rows: BatchRows
 
-  /// Rows of dictionaries, a value by the name of each attribute or to-one relationship. What a row does not name has
-  /// its default.
+  /// Rows of dictionaries, a value by the name of each attribute or to-one relationship. What a new row does not name
+  /// has its default; what a row does not name that updates another (``BatchUniqueness/update``) stays as it is there.
   public init<Rows: Sequence>(entityName: String, rows: Rows) where Rows.Element == [String: FetchedValue] {
     self.entityName = entityName
     self.rows = BatchRows(dictionaries: rows)
@@ -88,6 +88,14 @@ public enum BatchUniqueness: Hashable, Sendable {
   case refuse
   /// Leaves the row that is there as it is, and the new one out.
   case keep
-  /// Gives the row that is there the values of the new one's columns.
+  /// Gives the row that is there the values that the new one names: those of the request's columns, or of its
+  /// dictionary. All others stay.
+  ///
+  /// The new row has to be complete all the same, for it is not known beforehand whether there is another one. Who had
+  /// the row in a relationship before follows, as in an update: derived attributes, orders and rules on how many there
+  /// may be. A row that stays with its owner keeps its place there.
+  ///
+  /// The row that is there may be of the request's entity or of one below it. One of any other entity that a common
+  /// `unique:` list covers cannot be what the new one is, and is refused as by ``refuse``.
   case update
 }

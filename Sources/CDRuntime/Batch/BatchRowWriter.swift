@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// Gives the values of a batch's rows to a statement, one after another.
+/// Gives the values of a batch's rows to a statement, or to who collects them, one after another.
 @usableFromInline final class BatchRowWriter {
   let properties: [BatchProperty]
   /// What can be written as it is, by the places of the properties.
@@ -12,7 +12,8 @@
   private let targets: [Target?]
   private let entity: EntityPlan
   private let model: ModelPlan
-  private let statement: OpaquePointer
+  /// Where rows go to; nil where they are collected.
+  private let statement: OpaquePointer?
   private let writer: RowWriter
   /// The UUIDs of the stores, by their places.
   private let storeIDs: [Int: UUID]
@@ -20,6 +21,8 @@
   private(set) var number = -1
   private var place = 0
   private(set) var mistakes: [BatchMistake] = []
+  /// The places of the properties that a collected row does not name.
+  private(set) var unnamed = SlotSet()
 
   /// How many mistakes are collected before a batch gives up.
   static let mostMistakes = 100
@@ -32,7 +35,7 @@
 
   init(
     _ properties: [BatchProperty], of entity: EntityPlan, in model: ModelPlan, storeIDs: [Int: UUID],
-    _ statement: OpaquePointer, _ writer: RowWriter
+    _ statement: OpaquePointer?, _ writer: RowWriter
   ) {
     self.properties = properties
     plain = properties.map(\.plainCell)
@@ -53,7 +56,9 @@
   @usableFromInline func start() {
     number += 1
     place = 0
-    writer.start(statement, at: 2)
+    if let statement { return writer.start(statement, at: 2) }
+    writer.startCapture()
+    unnamed = SlotSet()
   }
 
   @usableFromInline func write(_ value: FetchedValue) throws {
@@ -71,15 +76,20 @@
       { reason, field in note(reason, field.map { "\(property.name).\($0)" } ?? property.name) })
   }
 
-  func writeDefault() throws { try write(properties[place].defaultValue) }
+  func writeDefault() throws {
+    if statement == nil { unnamed.insert(place) }
+    try write(properties[place].defaultValue)
+  }
 
   private func note(_ reason: ValidationError.Reason, _ property: String) {
     mistakes.append(BatchMistake(row: number, entity: entity.name, property: property, reason: reason))
   }
 
   /// Notes that SQLite does not take a value.
-  func noteTooLarge() {
-    mistakes.append(BatchMistake(row: number, entity: entity.name, property: nil, reason: .tooLarge))
+  ///
+  /// - Parameter row: The number of the row; nil for the one that was written last.
+  func noteTooLarge(row: Int? = nil) {
+    mistakes.append(BatchMistake(row: row ?? number, entity: entity.name, property: nil, reason: .tooLarge))
   }
 
   /// The error of a key that no row may have.

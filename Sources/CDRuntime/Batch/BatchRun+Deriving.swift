@@ -2,8 +2,9 @@
 extension BatchRun {
   private static let chunk = 500
 
+  /// - Parameter former: The objects that read what replaced rows had before.
   func deriveAfterInsert(
-    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String]
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String], _ former: [FetchedKey]
   ) throws {
     guard model.hasDerivedSlots else { return }
     let new = keys.map { FetchedKey(key: $0, entity: entity.index) }
@@ -11,7 +12,8 @@ extension BatchRun {
     let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
     let related = try self.touched(by: references, of: new + replaced)
     try derive(
-      own: new + replaced, others: try readers(of: new, nil) + readers(of: replaced, names) + related)
+      own: new + replaced, others: try former + readers(of: new, nil) + readers(of: replaced, names) + related
+    )
   }
 
   /// The objects at the other side of references that change, whose relationships change with them, and those that read

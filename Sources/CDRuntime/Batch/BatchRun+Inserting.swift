@@ -15,11 +15,12 @@ extension BatchRun {
       }
     }
     try checkMissing(properties)
+    if uniqueness == .update, rows.keyPaths == nil || dependsOnReplaced(properties) {
+      return try BatchUpsert(self, properties).insert(rows)
+    }
     let statement = try insertStatement(properties, uniqueness)
     let writer = RowWriter()
-    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
-    let row = BatchRowWriter(
-      properties, of: entity, in: model, storeIDs: stores, statement.handle, writer)
+    let row = rowWriter(properties, statement, writer)
     let first = try firstKey()
     var key = first
     var replaced: [FetchedKey] = []
@@ -43,24 +44,42 @@ extension BatchRun {
           }
         }
       } catch let error as StoreError where error.isUniquenessViolation {
-        throw BatchError.notUnique(
-          entity: entity.name, properties: error.refusedProperties(of: entity), row: row.number)
+        throw notUnique(error, row.number)
       }
     }
     guard row.mistakes.isEmpty else {
       throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
     }
-    if key > first {
-      try reserve(upTo: key)
-      noteInserted(first...key - 1, of: entity)
-    }
-    try finishInsert(first..<key, replaced, properties)
+    try finishInsert(first..<key, replaced, properties, FormerRows())
     return Int(key - first) + replaced.count
   }
 
-  private func finishInsert(
-    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty]
+  func rowWriter(
+    _ properties: [BatchProperty], _ statement: SQLiteStatement?, _ writer: RowWriter
+  ) -> BatchRowWriter {
+    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
+    return BatchRowWriter(
+      properties, of: entity, in: model, storeIDs: stores, statement?.handle, writer)
+  }
+
+  func notUnique(_ error: StoreError, _ row: Int) -> BatchError {
+    .notUnique(entity: entity.name, properties: error.refusedProperties(of: entity), row: row)
+  }
+
+  /// Does what follows from rows that have been written.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys of the new ones.
+  ///   - replaced: Those that were there already.
+  ///   - properties: What rows have values for.
+  ///   - former: What the replaced ones had before.
+  func finishInsert(
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
+    if !keys.isEmpty {
+      try reserve(upTo: keys.upperBound)
+      noteInserted(keys.lowerBound...keys.upperBound - 1, of: entity)
+    }
     var replaced = replaced
     if !replaced.isEmpty {
       // Such a row may be of a subentity.
@@ -69,16 +88,14 @@ extension BatchRun {
         [Self.list(replaced.map(\.key))], of: entity)
       noteUpdated(replaced)
     }
-    let references = properties.compactMap { property in
-      if case .reference(let relationship) = property.kind { return relationship }
-      return nil
-    }
-    for relationship in references {
+    for property in properties {
+      guard case .reference(let relationship) = property.kind else { continue }
       let rows = RowChoice.range(keys, and: replaced.map(\.key))
-      try place(relationship, rows)
+      try place(relationship, rows, moved: moved(property, former))
       try checkCounts(behind: relationship, rows)
     }
-    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name))
+    try settle(former)
+    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.readers)
   }
 
   // MARK: Before the first row
@@ -117,7 +134,7 @@ extension BatchRun {
   }
 
   /// The first key that no object has had or will have.
-  private func firstKey() throws -> ObjectKey {
+  func firstKey() throws -> ObjectKey {
     guard let store = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     let statement = try connection.statement(
       "SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1")
@@ -137,8 +154,11 @@ extension BatchRun {
   // MARK: The statement
 
   /// The parameters are the key and the properties' columns; what all rows have alike is bound here.
-  private func insertStatement(
-    _ properties: [BatchProperty], _ uniqueness: BatchUniqueness
+  ///
+  /// - Parameter updated: The columns that a row which is there already takes from the new one; nil for all that rows
+  ///   have values for.
+  func insertStatement(
+    _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
   ) throws -> SQLiteStatement {
     let given = properties.flatMap(\.columns)
     var names = ["_pk", "_version"]
@@ -151,29 +171,37 @@ extension BatchRun {
       names.append(SQLite.quoted(name))
       values.append("?\(place + 2)")
     }
-    let rest = entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
-      .filter { !given.contains($0.column) }
     var constants: [AttributeValue] = []
-    for (name, value) in rest {
+    for (name, value) in defaults(except: given) {
       names.append(SQLite.quoted(name))
-      switch value {
-      case .uuid: values.append("randomblob(16)")
-      case .now, .value:
+      if let value {
         values.append("?\(given.count + constants.count + 2)")
-        if case .value(let value) = value {
-          constants.append(value.stored)
-        } else {
-          constants.append(AttributeValue.date(now).stored)
-        }
+        constants.append(value)
+      } else {
+        values.append("randomblob(16)")
       }
     }
     let sql =
       "INSERT INTO \(SQLite.quoted(entity.table)) (\(names.joined(separator: ", "))) "
       + "VALUES (\(values.joined(separator: ", ")))"
-      + conflictClauses(given, uniqueness)
+      + conflictClauses(updated ?? given, uniqueness)
     let statement = try connection.makeStatement(sql)
     statement.bind(constants, from: Int32(clamping: given.count + 2))
     return statement
+  }
+
+  /// The columns with a default that rows give no value for, with what all rows have in them: nil for a UUID, which is
+  /// each row's own.
+  func defaults(except given: [String]) -> [(column: String, value: AttributeValue?)] {
+    entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
+      .filter { !given.contains($0.column) }
+      .map { column, value in
+        switch value {
+        case .uuid: (column, nil)
+        case .now: (column, AttributeValue.date(now).stored)
+        case .value(let value): (column, value.stored)
+        }
+      }
   }
 
   /// The columns of a slot with what they have by default.
@@ -198,24 +226,16 @@ extension BatchRun {
         + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
     }
     var clauses = ""
-    for owner in entity.lineage.map({ model.entities[$0] }) {
-      for constraint in owner.description.uniquenessConstraints {
-        let names = constraint.flatMap { key -> [String] in
-          let keys = key.split(separator: ".").map(String.init)
-          if keys.count == 1 { return entity.slot(key)?.columns.map { entity.columns[$0].name } ?? [] }
-          return (try? BatchProperty(keys, of: entity, in: model))?.columns ?? []
-        }
-        guard !names.isEmpty else { continue }
-        let kinds = owner.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
-        let condition = owner.index == owner.root ? "" : " WHERE \"_entity\" IN (\(kinds))"
-        clauses += " ON CONFLICT (\(names.map(SQLite.quoted).joined(separator: ", ")))\(condition) \(action)"
-      }
+    for list in uniqueLists {
+      let columns = list.columns.map(SQLite.quoted).joined(separator: ", ")
+      let condition = model.isPart(list.owner).map { " WHERE " + $0 }.joined()
+      clauses += " ON CONFLICT (\(columns))\(condition) \(action)"
     }
     return clauses + " RETURNING _pk"
   }
 
   /// The key of the row that was inserted or updated; nil for none.
-  private func writtenKey(_ statement: SQLiteStatement) throws -> ObjectKey? {
+  func writtenKey(_ statement: SQLiteStatement) throws -> ObjectKey? {
     defer { statement.reset() }
     var key: ObjectKey?
     while try statement.step() { key = statement.int64(0) }

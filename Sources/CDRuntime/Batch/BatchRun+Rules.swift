@@ -25,11 +25,11 @@ extension BatchRun {
         "UPDATE \(table) SET \(place) = NULL WHERE _pk IN \(SQLite.boundKeys)", [Self.list(moved)])
     }
     try execute(
-      "UPDATE \(table) SET \(place) = n.last + n.place * \(Positions.gap) FROM ("
+      "UPDATE \(table) SET \(place) = _n.last + _n.place * \(Positions.gap) FROM ("
         + "SELECT t0._pk AS key, row_number() OVER (PARTITION BY t0.\(reference) ORDER BY t0._pk) AS place, "
         + "(SELECT coalesce(max(o.\(place)), 0) FROM \(table) AS o WHERE o.\(reference) = t0.\(reference)) AS last "
-        + "FROM \(table) AS t0 WHERE t0.\(reference) IS NOT NULL AND t0.\(place) IS NULL AND \(rows.sql)) AS n "
-        + "WHERE \(table)._pk = n.key", rows.bindings)
+        + "FROM \(table) AS t0 WHERE t0.\(reference) IS NOT NULL AND t0.\(place) IS NULL AND \(rows.sql)) AS _n "
+        + "WHERE \(table)._pk = _n.key", rows.bindings)
   }
 
   /// The objects that the references of rows lead to and whose side has a rule on how many there may be.
@@ -73,8 +73,9 @@ extension BatchRun {
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
     }
     let statement = try connection.statement(
-      "SELECT t0._pk, (\(count)) AS n FROM \(SQLite.quoted(owner.table)) AS t0 "
-        + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT n BETWEEN ? AND ? LIMIT \(BatchRowWriter.mostMistakes)"
+      // A name that no attribute can have: an attribute's would count instead.
+      "SELECT t0._pk, (\(count)) AS _count FROM \(SQLite.quoted(owner.table)) AS t0 "
+        + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT _count BETWEEN ? AND ? LIMIT \(BatchRowWriter.mostMistakes)"
     )
     defer { statement.reset() }
     statement.bind([Self.list(keys), .int(Int64(least)), .int(Int64(most))])

@@ -63,6 +63,9 @@ struct Fetch: ParsableCommand {
   @Option(help: "The model's folder or file; without it, the store's own.", completion: .directory)
   var model: String?
 
+  @Option(help: "The number of the version that a store of Core Data is of, where its tables do not tell.")
+  var version: Int?
+
   func validate() throws {
     if batch == (entity != nil) {
       throw ValidationError(batch ? "with --batch, requests name their entities" : "an entity is missing")
@@ -72,7 +75,7 @@ struct Fetch: ParsableCommand {
   }
 
   func run() throws {
-    let container = try ModelSource.open(store, model: model, isReadOnly: true)
+    let container = try ModelSource.open(store, model: model, version: version, isReadOnly: true)
     let context = container.newContext()
     guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else { return }
     let rows = RowJSON(EntityGraph(version), idAttribute: id)

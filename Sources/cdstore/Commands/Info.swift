@@ -44,10 +44,15 @@ struct Info: ParsableCommand {
     write(lines)
     let container = try ModelSource.open(store, isReadOnly: true)
     let context = container.newContext()
-    let rows = try metadata.modelVersion.entities.map { entity in
+    let rows = try metadata.modelVersion.entities.compactMap { entity -> [String]? in
       var request = FetchRequest<ManagedObject>(entityName: entity.name)
       request.includesSubentities = false
-      return [entity.name, "\(try context.count(for: request))"]
+      do {
+        return [entity.name, "\(try context.count(for: request))"]
+      } catch StoreError.noStore {
+        // Its objects are in the store of another configuration.
+        return nil
+      }
     }
     Lines.write("")
     Lines.write(Lines.table(["Entity", "Objects"], rows))

@@ -40,30 +40,41 @@ enum ModelSource {
   }
 
   /// Opens an existing store by a model that is given, or by that which the store carries.
-  static func open(_ store: String, model: String? = nil, isReadOnly: Bool = false) throws
-    -> PersistentContainer
-  {
+  ///
+  /// - Parameter version: The number of the version that a store of Core Data is of; nil to find out.
+  static func open(
+    _ store: String, model: String? = nil, version: Int? = nil, isReadOnly: Bool = false
+  ) throws -> PersistentContainer {
     let url = URL(filePath: store)
     guard FileManager.default.fileExists(atPath: store) else {
       throw Problem("there is no store at \(store)")
     }
     if CoreDataStore.isStore(at: url) {
-      return try openCoreDataStore(url, model: model, isReadOnly: isReadOnly)
+      return try openCoreDataStore(url, model: model, version: version, isReadOnly: isReadOnly)
     }
     let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
-    return PersistentContainer(
-      try PersistentStoreCoordinator(
-        model: model,
-        stores: [
-          PersistentStoreDescription(
-            PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly)
-        ]))
+    return try open(
+      PersistentStoreDescription(
+        PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly), model)
+  }
+
+  /// Opens a store for the objects that it holds: all of the model's, or those of the configuration that fits.
+  private static func open(
+    _ description: PersistentStoreDescription, _ model: ManagedObjectModel
+  ) throws -> PersistentContainer {
+    do {
+      return PersistentContainer(try PersistentStoreCoordinator(model: model, stores: [description]))
+    } catch StoreError.otherConfiguration(_, _, let configuration?, _) {
+      var description = description
+      description.configuration = configuration
+      return PersistentContainer(try PersistentStoreCoordinator(model: model, stores: [description]))
+    }
   }
 
   /// Opens a store of Core Data as it is, which is to be read alone.
   private static func openCoreDataStore(
-    _ url: URL, model: String?, isReadOnly: Bool
+    _ url: URL, model: String?, version: Int?, isReadOnly: Bool
   ) throws -> PersistentContainer {
     guard isReadOnly else {
       throw Problem(
@@ -75,9 +86,14 @@ enum ModelSource {
         "\(url.relativePath) is a store of Core Data, which does not carry its model; name it with --model, or make a "
           + "store of cdgen with 'cdstore convert'")
     }
-    let found = try CoreDataStore(at: url).managedObjectModel(in: CoreDataModel.load(model))
-    return PersistentContainer(
-      try PersistentStoreCoordinator(
-        model: found, stores: [PersistentStoreDescription(.custom(url, CoreDataStoreFormat(model: found)))]))
+    let found = try CoreDataStore(at: url).managedObjectModel(in: CoreDataModel.load(model), version: version)
+    let format = CoreDataStoreFormat(model: found, version: found.currentVersionNumber, acceptsLosses: true)
+    let container = try open(PersistentStoreDescription(.custom(url, format)), found)
+    let losses = format.losses
+    if losses.count > 0 {
+      let title = losses.count == 1 ? "1 value is" : "\(losses.count) values are"
+      Lines.error("warning: \(title) left out:\n\(losses)")
+    }
+    return container
   }
 }

@@ -136,6 +136,19 @@ extension Fields where Root == Book {
     #expect(try Book.object(isbn: "1", in: context)?.salesRank == nil)
   }
 
+  @Test func aRowThatNothingElseDependsOnUpdatesTheOtherByItsColumns() throws {
+    func request(_ names: [String]) -> BatchInsertRequest<Tag> {
+      var request = BatchInsertRequest<Tag>(names, columns: [.set(\.name) { $0 }])
+      request.uniqueness = .update
+      return request
+    }
+    let first = try context.execute(request(["a", "b"]))
+    #expect(first.count == 2 && first.changes.inserted.count == 2)
+    let second = try context.execute(request(["b", "c", "c"]))
+    #expect(second.count == 3 && second.changes.inserted.count == 1 && second.changes.updated.count == 1)
+    #expect(try Tag.objects(in: context).map(\.name) == ["a", "b", "c"])
+  }
+
   @Test func dictionariesDoWhereThereIsNoClass() throws {
     let rows: [[String: FetchedValue]] = [
       ["title": "A", "isbn": "1", "author": .object(author.objectID), "uuid": .value(UUID())],
@@ -159,6 +172,33 @@ extension Fields where Root == Book {
     #expect(throws: FetchError.abstractEntity("Publication")) {
       try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Publication", rows: []))
     }
+  }
+
+  @Test func dictionariesUpdateWhatTheyNameAndNoMore() throws {
+    try context.execute(request([Record("A", "1", 7)]))
+    let book = try #require(try Book.object(isbn: "1", in: context))
+    book.prequel = Book(title: "B", isbn: "2", author: author, in: context)
+    (book.priority, book.shippedTo) = (.high, Address(street: "Main"))
+    try context.save()
+    let (uuid, added) = (book.uuid, book.added)
+    var upsert = BatchInsertRequest<ManagedObject>(
+      entityName: "Book", rows: [["isbn": "1", "title": "D", "author": .object(author.objectID)]])
+    upsert.uniqueness = .update
+    #expect(try context.execute(upsert).changes.updated == ManagedObjectIDs([book.objectID]))
+    let read = try store.freshContext()
+    let found = try #require(try Book.object(isbn: "1", in: read))
+    #expect(found.title == "D" && found.salesRank == 7 && found.uuid == uuid && found.added == added)
+    #expect(found.priority == .high && found.shippedTo == Address(street: "Main"))
+    #expect(found.prequel?.isbn == "2")
+    // A new row has the defaults of what it does not name, and a row has to have what is mandatory, for it may be new.
+    upsert = BatchInsertRequest(
+      entityName: "Book", rows: [["isbn": "3", "title": "E", "author": .object(author.objectID)]])
+    upsert.uniqueness = .update
+    try context.execute(upsert)
+    #expect(try Book.object(isbn: "3", in: read)?.price == Decimal(string: "9.99"))
+    upsert = BatchInsertRequest(entityName: "Book", rows: [["isbn": "1", "salesRank": 8]])
+    upsert.uniqueness = .update
+    #expect(throws: BatchError.self) { try context.execute(upsert) }
   }
 
   @Test func rowsGoBehindTheOthersOfAnOrderedRelationshipAndCountInDerivedAttributes() throws {

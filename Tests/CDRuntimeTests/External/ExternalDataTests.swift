@@ -20,7 +20,7 @@ struct ExternalDataTests {
             attributes: [
               AttributeDescription(name: "title", type: .string),
               AttributeDescription(name: "pixels", type: .data, isOptional: true, storesExternally: true),
-            ])
+            ], uniquenessConstraints: [["title"]])
         ])
     ], currentVersionNumber: 1)
 
@@ -141,6 +141,27 @@ struct ExternalDataTests {
     #expect(names().count == 2)
     #expect(try pixels(try fresh.existingObject(with: kept.objectID)) == bytes(100_000, 1))
     #expect(try pixels(try fresh.existingObject(with: changed.objectID)) == bytes(100_000, 4))
+  }
+
+  @Test func theFileOfAValueThatABatchInsertReplacesIsListedAndNoOther() throws {
+    defer { removeFiles() }
+    let context = try container().newContext()
+    _ = try addPhoto("a", bytes(100_000, 1), context)
+    try context.save()
+    let replaced = names()
+    let kept = try addPhoto("b", bytes(100_000, 2), context)
+    try context.save()
+    var upsert = BatchInsertRequest<ManagedObject>(
+      entityName: "Photo",
+      rows: [["title": "a", "pixels": .attribute(.data(bytes(10, 3)))], ["title": "b"], ["title": "a"]])
+    upsert.uniqueness = .update
+    try context.execute(upsert)
+    #expect(try PlainSQL.rows("SELECT name FROM _cdgen_files", at: url) == replaced)
+    #expect(names().count == 2)
+    try PlainSQL.run("UPDATE _cdgen_files SET time = time - 7200", at: url)
+    let fresh = try container().newContext()
+    #expect(names().count == 1)
+    #expect(try pixels(try fresh.existingObject(with: kept.objectID)) == bytes(100_000, 2))
   }
 
   @Test func aMissingFileIsReportedAndNothingElseIsLost() throws {

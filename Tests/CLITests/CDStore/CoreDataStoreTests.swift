@@ -216,4 +216,46 @@ import Testing
 
         """)
   }
+
+  @Test func whatCannotBeReadIsLeftOutOfWhatIsFetched() throws {
+    try run(["UPDATE ZNOTE SET ZFOLDER = 9 WHERE Z_PK = 2"])
+    try expect(
+      "fetch", "old.sqlite", "Note", "--model", "Notes.xcdatamodeld", "--count", output: "2\n",
+      errors: """
+        warning: 1 value is left out:
+          Note p2, folder: its object, p9, is not there
+
+        """)
+  }
+
+  @Test func aSpatialIndexIsNoTableOfTheModel() throws {
+    try run([
+      "CREATE VIRTUAL TABLE Z_RT_Note_byPlace USING RTREE (Z_PK, minX, maxX, minY, maxY)",
+      "INSERT INTO Z_RT_Note_byPlace VALUES (1, 0, 1, 0, 1)",
+    ])
+    let result = try BuiltTool.cdstore.run(
+      "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
+  @Test func aStoreOfOneConfigurationIsLookedInto() throws {
+    let model = Self.model.replacing(
+      "</model>",
+      with: """
+        <entity name="Draft" representedClassName="Draft"><attribute name="text" optional="YES" attributeType="String"/>
+        </entity>
+        <configuration name="Cloud"><memberEntity name="Folder"/><memberEntity name="Note"/></configuration>
+        <configuration name="Local"><memberEntity name="Draft"/></configuration></model>
+        """)
+    try folder.write(model, to: "Notes.xcdatamodeld/Notes.xcdatamodel/contents")
+    #expect(
+      try BuiltTool.cdstore.run(
+        "convert", "old.sqlite", "new.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url
+      ).status == 0)
+    try expect("verify", "new.sqlite", output: "new.sqlite is whole\n")
+    try expect("fetch", "new.sqlite", "Note", "--count", output: "2\n")
+    try expect("fetch", "old.sqlite", "Note", "--model", "Notes.xcdatamodeld", "--count", output: "2\n")
+    let info = try BuiltTool.cdstore.run("info", "new.sqlite", in: folder.url)
+    #expect(info.status == 0 && info.output.hasSuffix("Folder  1\nNote    2\n"), "\(info)")
+  }
 }

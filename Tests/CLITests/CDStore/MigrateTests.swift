@@ -128,7 +128,7 @@ import Testing
           remove Log
           changes:
             confirmed: entity 'Log' is gone from version 3: its objects are lost
-            automatic: attribute 'text' of 'Note' allows less than before
+            automatic: attribute 'text' of 'Note' has rules that older objects may break: such objects migrate, and cannot be saved before they keep to them
             automatic: attribute 'age' of 'Note' was Int32 and is String
             confirmed: attribute 'extra' of 'Note' is gone from version 3: its values are lost
           proven; 2 losses, all of them meant

@@ -49,7 +49,7 @@ extension ModelChange: CustomStringConvertible {
     case .derivationChanged(let name): "attribute \(name) is derived in another way"
     case .defaultChanged(let name): "attribute \(name) has another default"
     case .storageChanged(let name): "attribute \(name) is kept in another place"
-    case .rulesTightened(let element): "\(element) allows less than before"
+    case .rulesTightened(let element): "\(element) has rules that older objects may break"
     default: nil
     }
   }
@@ -112,9 +112,16 @@ extension ModelChange {
   /// What follows for objects of the older version, where something does.
   public var consequence: String? {
     switch verdict {
-    case .automatic: nil
+    case .automatic: warning
     case .losesData: loss
     case .needsRule: need
+    }
+  }
+
+  private var warning: String? {
+    switch kind {
+    case .rulesTightened: "such objects migrate, and cannot be saved before they keep to them"
+    default: nil
     }
   }
 

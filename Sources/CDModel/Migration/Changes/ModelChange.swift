@@ -131,7 +131,8 @@ extension ModelChange {
     case defaultChanged(PropertyName)
     /// Values move into files of their own, or back.
     case storageChanged(PropertyName)
-    /// Bounds, lengths, a pattern or counts allow less than before: objects may be invalid that were not.
+    /// Bounds, lengths, a pattern or counts allow less than before, or a new to-many relationship wants an object at
+    /// least: objects may be invalid that were not.
     case rulesTightened(VersionElement)
 
     /// Cases that were not there before.

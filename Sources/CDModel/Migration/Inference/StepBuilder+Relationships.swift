@@ -100,6 +100,11 @@ extension StepBuilder {
         .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: false),
         mappings[place].mapping)
       if verdict == .needsRule { continue }
+      if relationship.isToMany, !relationship.isOptional || relationship.minimumCount ?? 0 > 0 {
+        changes.add(
+          .rulesTightened(.relationship(entity: name.entity, name: name.name)), .automatic,
+          resolution(.automatic, of: place, hasRule: false), mappings[place].mapping)
+      }
       let value: RelationshipMapping.Value = others?.isEmpty ?? true ? .none : .inverse
       mappings[place].mapping.relationships.append(
         RelationshipMapping(name: relationship.name, value: value))

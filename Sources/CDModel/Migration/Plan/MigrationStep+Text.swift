@@ -70,7 +70,7 @@ extension MigrationStep {
       case .open: "open"
       }
     // What would follow is of interest where it does.
-    let isFelt = change.resolution >= .confirmed
+    let isFelt = change.resolution >= .confirmed || change.verdict == .automatic
     return "    \(word): \(isFelt ? change.description : change.summary)"
   }
 }

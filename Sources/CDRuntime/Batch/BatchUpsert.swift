@@ -1,0 +1,190 @@
+/// A batch insert that looks up which rows it replaces before it does so, some hundred at a time: what depends on their
+/// former values has to be known as long as they are there.
+///
+/// Rows are collected for that. Those that do not name all properties have a statement for each set of names, which
+/// leaves the rest of a row that is there alone.
+final class BatchUpsert {
+  private struct Row {
+    let number: Int
+    let values: [AttributeValue]
+    /// The places of the properties that the row does not name.
+    let unnamed: SlotSet
+  }
+
+  /// How the row that has the values of a `unique:` list is found.
+  private struct Search {
+    enum Source {
+      /// Of the row's own, by their place.
+      case value(Int)
+      case constant(AttributeValue)
+    }
+
+    let properties: [String]
+    let sources: [Source]
+    let statement: SQLiteStatement
+  }
+
+  private static let chunk = 500
+  /// How many bytes of texts and data are collected at the most, but for those of one row.
+  private static let mostBytes = 1 << 20
+  private static let mostStatements = 100
+
+  private let run: BatchRun
+  private let properties: [BatchProperty]
+  private let writer = RowWriter()
+  private let row: BatchRowWriter
+  private let searches: [Search]
+  private var statements: [SlotSet: SQLiteStatement] = [:]
+  private let first: ObjectKey
+  private var key: ObjectKey
+  private var replaced: [FetchedKey] = []
+  private var former = FormerRows()
+  /// The places of the properties that a row has named.
+  private var named = SlotSet()
+
+  init(_ run: BatchRun, _ properties: [BatchProperty]) throws {
+    self.run = run
+    self.properties = properties
+    row = run.rowWriter(properties, nil, writer)
+    searches = try Self.searches(run, properties)
+    first = try run.firstKey()
+    key = first
+  }
+
+  /// - Returns: How many rows were inserted or updated.
+  func insert(_ rows: BatchRows) throws -> Int {
+    let writeNext = rows.start()
+    var isMore = true
+    while isMore, row.mistakes.count < BatchRowWriter.mostMistakes {
+      var chunk: [Row] = []
+      var size = 0
+      while chunk.count < Self.chunk, size < Self.mostBytes {
+        isMore = try writeNext(row)
+        guard isMore else { break }
+        if writer.failure != nil { row.noteTooLarge() }
+        guard row.mistakes.isEmpty else {
+          if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
+          continue
+        }
+        size += writer.values.reduce(0) { $0 + $1.size }
+        chunk.append(Row(number: row.number, values: writer.values, unnamed: row.unnamed))
+      }
+      if row.mistakes.isEmpty { try write(chunk) }
+    }
+    guard row.mistakes.isEmpty else {
+      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
+    }
+    let written = properties.enumerated().filter { named.contains($0.offset) }.map(\.element)
+    try run.finishInsert(first..<key, replaced, written, former)
+    return Int(key - first) + replaced.count
+  }
+
+  // MARK: What is replaced
+
+  private static func searches(_ run: BatchRun, _ properties: [BatchProperty]) throws -> [Search] {
+    let given = properties.flatMap(\.columns)
+    let defaults = run.defaults(except: given)
+    let table = SQLite.quoted(run.entity.table)
+    return try run.uniqueLists.compactMap { list in
+      // A value that is nil, or new with each row, is nobody's.
+      let sources = list.columns.compactMap { column -> Search.Source? in
+        if let place = given.firstIndex(of: column) { return .value(place) }
+        return defaults.first { $0.column == column }?.value.map { .constant($0) }
+      }
+      guard sources.count == list.columns.count else { return nil }
+      let conditions = list.columns.map { SQLite.quoted($0) + " = ?" } + run.model.isPart(list.owner)
+      return Search(
+        properties: list.properties, sources: sources,
+        statement: try run.connection.makeStatement(
+          "SELECT \(BatchRun.keyColumns(of: run.entity)) FROM \(table) "
+            + "WHERE \(conditions.joined(separator: " AND "))"))
+    }
+  }
+
+  /// The rows of the store that others have the unique values of.
+  ///
+  /// - Throws: ``BatchError/notUnique(entity:properties:row:)`` for one of an entity that the batch's is not above.
+  private func find(_ rows: [Row]) throws -> [FetchedKey] {
+    let model = run.model
+    var result: [FetchedKey] = []
+    var seen: Set<ObjectKey> = []
+    for row in rows {
+      for search in searches {
+        guard let found = try find(row, search) else { continue }
+        guard model.entities[found.entity].isKind(of: run.entity) else {
+          throw BatchError.notUnique(
+            entity: run.entity.name, properties: search.properties, row: row.number)
+        }
+        // Nothing depends on what a row of the batch had.
+        if found.key < first, seen.insert(found.key).inserted { result.append(found) }
+      }
+    }
+    return result
+  }
+
+  private func find(_ row: Row, _ search: Search) throws -> FetchedKey? {
+    let statement = search.statement
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    for source in search.sources {
+      switch source {
+      case .value(let place):
+        if case .null = row.values[place] { return nil }
+        writer.value(row.values[place])
+      case .constant(let value): writer.value(value)
+      }
+    }
+    guard try statement.step() else { return nil }
+    guard statement.columnCount > 1 else {
+      return FetchedKey(key: statement.int64(0), entity: run.entity.index)
+    }
+    return statement.string(1).flatMap { run.model.places[$0] }
+      .map { FetchedKey(key: statement.int64(0), entity: $0) }
+  }
+
+  // MARK: Writing
+
+  private func write(_ rows: [Row]) throws {
+    let places = properties.indices.filter { place in rows.contains { !$0.unnamed.contains(place) } }
+    for place in places { named.insert(place) }
+    try run.note(try find(rows), places.map { properties[$0] }, in: &former)
+    for row in rows {
+      let statement = try statement(row.unnamed)
+      writer.start(statement.handle, at: 2)
+      for value in row.values { writer.value(value) }
+      guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
+      statement.bind(key, at: 1)
+      do {
+        guard let written = try run.writtenKey(statement) else { continue }
+        if written == key {
+          key += 1
+        } else {
+          replaced.append(FetchedKey(key: written, entity: run.entity.index))
+        }
+      } catch let error as StoreError where error.isUniquenessViolation {
+        throw run.notUnique(error, row.number)
+      }
+    }
+  }
+
+  private func statement(_ unnamed: SlotSet) throws -> SQLiteStatement {
+    if let statement = statements[unnamed] { return statement }
+    if statements.count >= Self.mostStatements { statements.removeAll() }
+    let named = properties.enumerated().filter { !unnamed.contains($0.offset) }
+    let statement = try run.insertStatement(
+      properties, .update, updating: named.flatMap(\.element.columns))
+    statements[unnamed] = statement
+    return statement
+  }
+}
+
+extension AttributeValue {
+  /// How many bytes of text or data it has.
+  fileprivate var size: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
+    default: 0
+    }
+  }
+}
