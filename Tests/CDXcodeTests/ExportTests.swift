@@ -134,4 +134,55 @@ struct ExportTests {
     #expect(book.children("attribute").map { $0["defaultValueString"] } == [nil, "9.99", "1", nil])
     #expect(root.children("entity").first { $0["name"] == "Case" }?["elementID"] == "Shelf")
   }
+
+  /// The attributes of one entity `E`, as they are exported after an import.
+  private static func exported(_ attributes: String, _ entity: String = "") throws -> MarkupElement {
+    let text = ImportTests.exported(
+      ImportTests.run([
+        ("Shop", #"<entity name="E" representedClassName="E">\#(attributes)</entity>\#(entity)"#)
+      ]))
+    return try MarkupReader.read(Array(text.utf8))
+  }
+
+  @Test func aStyleGivesNothingToWhoHadNothing() throws {
+    let root = try Self.exported(
+      """
+      <attribute name="a" optional="YES" attributeType="Transformable" valueTransformerName="ColorTransformer"/>
+      <attribute name="c" optional="YES" attributeType="Transformable"/>
+      <attribute name="z" optional="YES" attributeType="Transformable" valueTransformerName="ColorTransformer" customClassName="UIColor"/>
+      <attribute name="u" optional="YES" attributeType="URI" usesScalarValueType="NO"/>
+      <attribute name="v" optional="YES" attributeType="URI"/>
+      <attribute name="w" optional="YES" attributeType="URI" usesScalarValueType="NO"/>
+      """,
+      """
+      <composite name="Box"><attribute name="t" optional="YES" attributeType="Transformable"/>
+      <attribute name="y" optional="YES" attributeType="Transformable" valueTransformerName="ColorTransformer"/></composite>
+      """)
+    let attributes = try #require(root.children("entity").first).children("attribute")
+    let box = try #require(root.children("composite").first).children("attribute")
+    #expect(
+      (attributes + box).map { $0["valueTransformerName"] } == [
+        "ColorTransformer", nil, "ColorTransformer", nil, nil, nil, nil, "ColorTransformer",
+      ])
+    #expect(attributes.map { $0["usesScalarValueType"] } == [nil, nil, nil, "NO", nil, "NO"])
+  }
+
+  @Test func aListOfWhichAPartWasKeptIsOneListAgain() throws {
+    let body = """
+      <attribute name="x" optional="YES" attributeType="String"><userInfo><entry key="k" value="v"/><entry key="" value="w"/></userInfo></attribute>
+      <compoundIndexes><compoundIndex><index value="x"/></compoundIndex><compoundIndex><index value="gone"/></compoundIndex></compoundIndexes>
+      <uniquenessConstraints><uniquenessConstraint><constraint value="x"/></uniquenessConstraint><uniquenessConstraint><constraint value="gone"/></uniquenessConstraint></uniquenessConstraints>
+      <userInfo><entry key="a" value="1"/><entry key="xcode.b" value="2"/><entry key="c"/></userInfo>
+      """
+    let entity = try #require(try Self.exported(body).children("entity").first)
+    #expect(
+      entity.children.map(\.name) == ["attribute", "compoundIndexes", "uniquenessConstraints", "userInfo"])
+    #expect(entity.children.map(\.children.count) == [1, 2, 2, 3])
+    #expect(entity.children[0].children[0].children.map { $0["value"] } == ["v", "w"])
+    let before = try MarkupReader.read(Array("<entity name='E'>\(body)</entity>".utf8))
+    #expect(Self.canonical(entity).contains("gone"))
+    for (one, other) in zip(entity.children.dropFirst(), before.children.dropFirst()) {
+      #expect(Self.canonical(one) == Self.canonical(other))
+    }
+  }
 }

@@ -217,4 +217,63 @@ struct ImportTests {
     bundle.currentName = "X"
     #expect(XcodeImporter(bundle).run(id: UUID()).model == nil)
   }
+
+  @Test func versionsWithoutAModelAreLeftOut() throws {
+    var bundle = Self.bundle([("X", Self.entity("A"))], current: "X")
+    bundle.emptyNames = ["X 2", "X 3"]
+    let result = XcodeImporter(bundle).run(id: UUID())
+    #expect(result.model?.versions.map(\.label) == ["X"])
+    #expect(result.diagnostics.map(\.severity) == [.warning, .warning])
+    #expect(result.diagnostics.allSatisfy { $0.message.contains("has no file 'contents'") })
+    let named = XcodeImporter(bundle, order: "X\nX 2\n", orderPath: "order.txt").run(id: UUID())
+    #expect(named.model == nil && named.diagnostics.contains { $0.message.contains("'X 2' has no file") })
+    bundle.currentName = "X 3"
+    #expect(XcodeImporter(bundle).run(id: UUID()).model == nil)
+    #expect(XcodeImporter(bundle, order: "X\n").run(id: UUID()).model != nil)
+  }
+
+  @Test func anEmptyFolderOfABundleIsReadAsAVersionWithoutAModel() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "X.xcdatamodeld")
+    for name in ["X", "X 2"] {
+      try FileManager.default.createDirectory(
+        at: path.appending(path: "\(name).xcdatamodel"), withIntermediateDirectories: true)
+    }
+    func bundle() throws -> XcodeBundle { try XcodeBundle(contentsOf: path.path(percentEncoded: false)) }
+    #expect(throws: XcodeBundleError.self) { try bundle() }
+    try Data("<model/>".utf8).write(to: path.appending(path: "X.xcdatamodel/contents"))
+    let found = try bundle()
+    #expect(found.versions.map(\.name) == ["X"] && found.emptyNames == ["X 2"])
+  }
+
+  /// Core Data goes by identifiers and exchanges values; here names count.
+  @Test func namesThatWereExchangedOrGivenAnewAreRemarkedOn() throws {
+    func attribute(_ name: String, _ id: String) -> String {
+      #"<attribute name="\#(name)" optional="YES" attributeType="String" elementID="\#(id)"/>"#
+    }
+    let body =
+      #"<entity name="A">"# + attribute("x", "y") + attribute("y", "x") + attribute("one", "z")
+      + attribute("two", "z") + #"</entity><entity name="B" elementID="C"/><entity name="C" elementID="B"/>"#
+    let result = Self.run([
+      ("Shop", Self.entity("A", "x", "y", "z") + Self.entity("B") + Self.entity("C")), ("Shop 2", body),
+      ("Shop 3", body),
+    ])
+    #expect(!Self.load(result).hasErrors, "\(Self.load(result).diagnostics)")
+    let version = try #require(result.model?.versions[1])
+    #expect(version.entities[0].attributes.map(\.renamedFrom) == [nil, nil, "z", nil])
+    #expect(version.entities.map(\.renamedFrom) == [nil, nil, nil])
+    let messages = result.diagnostics.map(\.message).filter { $0.contains("by its renaming identifier") }
+    #expect(messages.count == 5)
+    for (name, old, end) in [
+      ("attribute 'x' of 'A'", "y", "it keeps the values of 'x'"),
+      ("attribute 'y' of 'A'", "x", "it keeps the values of 'y'"),
+      ("attribute 'two' of 'A'", "z", "it gets none of the values of 'z'"),
+      ("entity 'B'", "C", "it keeps the objects of 'B'"), ("entity 'C'", "B", "it keeps the objects of 'C'"),
+    ] {
+      #expect(
+        messages.contains { $0.hasPrefix(name) && $0.contains("was '\(old)'") && $0.hasSuffix(end) },
+        "\(name)")
+    }
+  }
 }

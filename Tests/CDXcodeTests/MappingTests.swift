@@ -193,4 +193,37 @@ struct MappingTests {
     #expect(result.model?.mappings.first?.entities ?? [] == [])
     #expect(result.diagnostics.count { $0.location.path == "x.xml" } == 2)
   }
+
+  /// Links that lead back give no more paths to look at, and a mapping model that two paths lead to is one.
+  @Test(.timeLimit(.minutes(1))) func linksThatLeadBackAreNotFollowed() throws {
+    let files = FileManager.default
+    let top = files.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
+    defer { try? files.removeItem(at: top) }
+    func make(_ path: String) throws {
+      try files.createDirectory(at: top.appending(path: path), withIntermediateDirectories: true)
+      guard path.hasSuffix(".xcmappingmodel") else { return }
+      try Data("<database/>".utf8).write(to: top.appending(path: path + "/xcmapping.xml"))
+    }
+    func link(_ path: String, _ target: String) throws {
+      try files.createSymbolicLink(
+        atPath: top.appending(path: path).path(percentEncoded: false), withDestinationPath: target)
+    }
+    for path in ["app/a", "app/b", "app/M.xcmappingmodel", "N.xcmappingmodel", "shared/S.xcmappingmodel"] {
+      try make(path)
+    }
+    for name in ["a", "b"] {
+      for number in 0..<4 { try link("app/\(name)/up\(number)", "..") }
+      try link("app/\(name)/out", "../..")
+      try link("app/\(name)/shared", "../../shared")
+    }
+    try link("app/Again.xcmappingmodel", "M.xcmappingmodel")
+    try link("link", "app")
+    for root in ["app", "link"] {
+      let path = top.appending(path: root).path(percentEncoded: false)
+      let found = try XcodeMappingFile.files(under: path).map { $0.path.dropFirst(path.count) }
+      #expect(
+        found == ["/Again.xcmappingmodel/xcmapping.xml", "/a/shared/S.xcmappingmodel/xcmapping.xml"],
+        "\(root)")
+    }
+  }
 }

@@ -43,6 +43,7 @@ extension XcodeBundle {
     }
     var versions: [Version] = []
     var binary: [String] = []
+    var empty: [String] = []
     for entry in Self.names(in: path)
     where entry.hasSuffix(".xcdatamodel") && Self.isFolder(path + "/" + entry) {
       let stem = String(entry.dropLast(".xcdatamodel".count))
@@ -52,8 +53,12 @@ extension XcodeBundle {
       } else if FileManager.default.fileExists(atPath: "\(path)/\(entry)/elements") {
         binary.append(stem)
       } else {
-        throw XcodeBundleError(path: "\(path)/\(entry)", message: "the version has no file 'contents'")
+        empty.append(stem)
       }
+    }
+    if versions.isEmpty, binary.isEmpty, let name = empty.first {
+      throw XcodeBundleError(
+        path: "\(path)/\(name).xcdatamodel", message: "the version has no file 'contents'")
     }
     guard !versions.isEmpty || !binary.isEmpty else {
       throw XcodeBundleError(path: path, message: "there is no version in it: no folder named *.xcdatamodel")
@@ -64,14 +69,13 @@ extension XcodeBundle {
       ? CurrentVersionFile.name(in: try Self.bytes(current)) : nil
     self.init(
       name: String(name.dropLast(".xcdatamodeld".count)), path: path, versions: versions,
-      currentName: currentName,
-      binaryNames: binary)
+      currentName: currentName, binaryNames: binary, emptyNames: empty)
   }
 
   /// The file's bytes. One that is larger than is read is not even opened.
   static func bytes(_ path: String) throws(XcodeBundleError) -> [UInt8] {
     do {
-      let target = URL(filePath: path).resolvingSymlinksInPath().path
+      let target = resolved(path)
       let attributes = try FileManager.default.attributesOfItem(atPath: target)
       guard attributes[.type] as? FileAttributeType == .typeRegular else {
         throw XcodeBundleError(path: path, message: "this is no plain file")
@@ -88,9 +92,11 @@ extension XcodeBundle {
     }
   }
 
+  /// A path without links.
+  static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
+
   static func isFolder(_ path: String) -> Bool {
-    let attributes = try? FileManager.default.attributesOfItem(
-      atPath: URL(filePath: path).resolvingSymlinksInPath().path)
+    let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
     return attributes?[.type] as? FileAttributeType == .typeDirectory
   }
 

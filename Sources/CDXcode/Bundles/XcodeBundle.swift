@@ -27,16 +27,20 @@ public struct XcodeBundle: Sendable {
   public var currentName: String?
   /// Versions in the binary form of Xcode 3, which is not read.
   public var binaryNames: [String]
+  /// Versions whose folders have no file `contents`.
+  public var emptyNames: [String]
 
   /// A bundle as given.
   public init(
-    name: String, path: String, versions: [Version], currentName: String? = nil, binaryNames: [String] = []
+    name: String, path: String, versions: [Version], currentName: String? = nil, binaryNames: [String] = [],
+    emptyNames: [String] = []
   ) {
     self.name = name
     self.path = path
     self.versions = versions.sorted { NaturalOrder.isBefore($0.name, $1.name) }
     self.currentName = currentName
     self.binaryNames = binaryNames.sorted(by: NaturalOrder.isBefore)
+    self.emptyNames = emptyNames.sorted(by: NaturalOrder.isBefore)
   }
 
   /// Whether the numbers in the versions' names tell which came first. Where they do not, only an order that somebody

@@ -27,27 +27,30 @@ struct StyleSheet {
     return nil
   }
 
+  /// The attributes of an element that a style can give, whether the element has them or not.
+  static func names(of element: MarkupElement) -> [String] {
+    (styled[element.name] ?? []).union(element.name == "attribute" ? styledByType : []).sorted()
+  }
+
   func finished(_ draft: DraftElement) -> MarkupElement {
     var element = draft.element
     element.children += draft.children.map(finished)
     guard let key = draft.key else { return element }
-    let names =
-      (Self.styled[element.name] ?? []).union(element.name == "attribute" ? Self.styledByType : []).sorted()
+    let (info, prefix) = version.info(of: key)
     var original = element
-    if let type = version.info(of: key).info["xcode.attributeType"] {
+    if let type = info[prefix + "attributeType"] {
       original["attributeType"] = type == XcodeInfo.absent ? nil : type
     }
-    for name in names {
+    for name in Self.names(of: element) {
       guard let style = Self.styleKey(name, of: original).flatMap({ version.info[$0] }) else { continue }
       element[name] = Self.value(style, className: className(of: key))
     }
-    let (info, prefix) = version.info(of: key)
     for (name, value) in info.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
     where name.hasPrefix(prefix) && name != XcodeInfo.indexes {
       let name = String(name.dropFirst(prefix.count))
       if name.hasPrefix("element."), !name.dropFirst(8).contains(".") {
         // What is not written as XML is none of Xcode's, and stays where it is.
-        if let child = try? MarkupReader.read(Array(value.utf8)) { element.children.append(child) }
+        if let child = try? MarkupReader.read(Array(value.utf8)) { Self.put(child, into: &element) }
       } else if !name.contains("."), !name.isEmpty {
         element[name] = value == XcodeInfo.absent ? nil : value
       }
@@ -57,6 +60,19 @@ struct StyleSheet {
       .sorted { (Self.rank($0.element.name), $0.offset) < (Self.rank($1.element.name), $1.offset) }.map(
         \.element)
     return element
+  }
+
+  /// Lists of which Xcode reads one of a name. What the version could not say of one is kept as another.
+  private static let lists: Set<String> = ["uniquenessConstraints", "compoundIndexes", "userInfo"]
+
+  private static func put(_ child: MarkupElement, into element: inout MarkupElement) {
+    if lists.contains(child.name), child.attributes.isEmpty,
+      let place = element.children.firstIndex(where: { $0.name == child.name })
+    {
+      element.children[place].children += child.children
+    } else {
+      element.children.append(child)
+    }
   }
 
   private static let order = [

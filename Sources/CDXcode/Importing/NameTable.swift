@@ -6,41 +6,66 @@ struct NameTable {
   private(set) var composites: [String: String] = [:]
   private var properties: [String: [String: String]] = [:]
 
+  /// Of an entity that has one, and without circles.
+  private var parents: [String: String] = [:]
+
   init(_ root: MarkupElement, modelName: String = "") {
-    var folded: [String: Int] = [:]
     let all = root.children("entity")
-    for element in all {
-      guard let name = element["name"], entities[name] == nil else { continue }
-      let new = Self.unique(Self.valid(name), among: &folded)
-      entities[name] = new
-    }
+    entities = Self.distinct(all.compactMap { $0["name"] })
     readComposites(root, all, modelName)
-    // Entities of one tree share a table, whose columns may not differ in case alone.
-    let parents = Dictionary(
-      all.compactMap { element in element["name"].map { ($0, element["parentEntity"]) } },
-      uniquingKeysWith: { first, _ in first })
-    var columns: [String: [String: String]] = [:]
-    var counts: [String: [String: Int]] = [:]
-    for element in all {
-      guard let entity = element["name"], properties[entity] == nil else { continue }
-      properties[entity] = [:]
-      let root = Self.root(of: entity, parents)
-      for property in element.children
-      where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
-        guard let name = property["name"] else { continue }
-        let valid = Self.valid(name)
-        let base = property.name == "relationship" && valid == "none" ? "none_" : valid
-        var new = base
-        var count = counts[root]?[base.lowercased()] ?? 0
-        while let other = columns[root]?[new.lowercased()], other != new {
-          count += 1
-          new = Self.numbered(base, count)
+    readProperties(all)
+  }
+
+  /// Entities of one tree share a table, whose columns may not differ in case alone.
+  private mutating func readProperties(_ all: [MarkupElement]) {
+    var seen: Set<String> = []
+    let entities = all.compactMap { element in element["name"].map { (name: $0, element: element) } }
+      .filter { seen.insert($0.name).inserted }
+    let roots = readParents(entities)
+    var tables: [String: ColumnNames] = [:]
+    for canStay in [true, false] {
+      for (entity, element) in entities {
+        for property in element.children
+        where ["attribute", "relationship", "fetchedProperty"].contains(property.name) {
+          guard let name = property["name"], properties[entity]?[name] == nil else { continue }
+          let valid = Self.valid(name)
+          let base = property.name == "relationship" && valid == "none" ? "none_" : valid
+          guard (base == name) == canStay else { continue }
+          properties[entity, default: [:]][name] = tables[roots[entity] ?? entity, default: ColumnNames()]
+            .add(base, for: name, of: entity, parents)
         }
-        counts[root, default: [:]][base.lowercased()] = count
-        columns[root, default: [:]][new.lowercased()] = new
-        properties[entity]?[name] = new
       }
     }
+  }
+
+  /// The root of each entity. A parent that leads back to its own entity is none.
+  private mutating func readParents(_ entities: [(name: String, element: MarkupElement)]) -> [String: String]
+  {
+    let known = Set(entities.map(\.name))
+    for (name, element) in entities {
+      if let parent = element["parentEntity"], known.contains(parent) { parents[name] = parent }
+    }
+    var roots: [String: String] = [:]
+    for (name, _) in entities where roots[name] == nil {
+      var path: [String] = []
+      var seen: Set<String> = []
+      var last = name
+      while roots[last] == nil, seen.insert(last).inserted {
+        path.append(last)
+        guard let parent = parents[last] else {
+          roots[last] = last
+          break
+        }
+        last = parent
+      }
+      if let root = roots[last] {
+        for each in path { roots[each] = root }
+      } else {
+        parents[name] = nil
+        roots[name] = name
+      }
+    }
+    return roots
   }
 
   /// In Xcode a composite can be called as an entity is; here both are types of Swift.
@@ -62,15 +87,27 @@ struct NameTable {
 
   func entity(_ name: String) -> String { entities[name] ?? name }
 
-  func property(_ name: String, of entity: String) -> String { properties[entity]?[name] ?? name }
-
-  private static func root(of entity: String, _ parents: [String: String?]) -> String {
-    var name = entity
-    var seen: Set<String> = [name]
-    while let parent = parents[name] ?? nil, parents[parent] != nil, seen.insert(parent).inserted {
-      name = parent
+  /// The name of a property that an entity has, of its own or by inheritance.
+  func property(_ name: String, of entity: String) -> String {
+    var owner: String? = entity
+    while let each = owner {
+      if let new = properties[each]?[name] { return new }
+      owner = parents[each]
     }
     return name
+  }
+
+  /// A name for each, none of which differ in case alone. Who can keep a name has it first.
+  static func distinct(_ originals: [String]) -> [String: String] {
+    var result: [String: String] = [:]
+    var folded: [String: Int] = [:]
+    for canStay in [true, false] {
+      for name in originals where result[name] == nil {
+        let new = valid(name)
+        if (new == name) == canStay { result[name] = unique(new, among: &folded) }
+      }
+    }
+    return result
   }
 
   /// A name that differs from all others not only in case.
@@ -87,7 +124,7 @@ struct NameTable {
   }
 
   /// `name_`, and then `name_2`, `name_3`.
-  private static func numbered(_ name: String, _ count: Int) -> String {
+  static func numbered(_ name: String, _ count: Int) -> String {
     name + (count == 1 ? "_" : "_\(count)")
   }
 
@@ -105,5 +142,66 @@ struct NameTable {
     if result.lowercased().hasPrefix("sqlite_") { result = "x" + result }
     if NameRules.problem(with: result) != nil { result = "x" + result }
     return NameRules.problem(with: result) == nil ? result : "unnamed"
+  }
+}
+
+/// The names of the properties of one tree of entities.
+///
+/// Two properties of one object have two names. Those of siblings may share one, since no object has both.
+private struct ColumnNames {
+  private struct Column {
+    var spelling: String
+    /// Who has the name, by what the property is called in Xcode.
+    var holders: [String: Holders] = [:]
+  }
+
+  private struct Holders {
+    var entities: Set<String> = []
+    /// The entities and their ancestors.
+    var lines: Set<String> = []
+
+    mutating func add(_ entity: String, _ parents: [String: String]) {
+      entities.insert(entity)
+      var line: String? = entity
+      while let each = line, lines.insert(each).inserted { line = parents[each] }
+    }
+  }
+
+  /// By their names in small letters.
+  private var columns: [String: Column] = [:]
+  private var counts: [String: Int] = [:]
+  /// What a property of a name was called elsewhere, by what it would be called first.
+  private var given: [String: [String: String]] = [:]
+
+  mutating func add(
+    _ base: String, for original: String, of entity: String, _ parents: [String: String]
+  ) -> String {
+    var new = base
+    if !isFree(new, for: original, of: entity, parents), let other = given[base]?[original] { new = other }
+    while !isFree(new, for: original, of: entity, parents) {
+      let count = (counts[base.lowercased()] ?? 0) + 1
+      counts[base.lowercased()] = count
+      new = NameTable.numbered(base, count)
+    }
+    given[base, default: [:]][original] = new
+    columns[new.lowercased(), default: Column(spelling: new)].holders[original, default: Holders()]
+      .add(entity, parents)
+    return new
+  }
+
+  private func isFree(
+    _ name: String, for original: String, of entity: String, _ parents: [String: String]
+  ) -> Bool {
+    guard let column = columns[name.lowercased()] else { return true }
+    if column.spelling != name { return false }
+    for (other, holders) in column.holders where other != original {
+      if holders.lines.contains(entity) { return false }
+      var line = parents[entity]
+      while let each = line {
+        if holders.entities.contains(each) { return false }
+        line = parents[each]
+      }
+    }
+    return true
   }
 }

@@ -88,17 +88,23 @@ extension VersionImporter {
         remark(
           "composite '\(name)'", "'\(original)' can be no type here, so it is called '\(name)'", at: element)
       }
+      let fieldNames = NameTable.distinct(fields.map { $0["name"] ?? "" })
+      var swiftNames = Set(fieldNames.values)
+      var taken: Set<String> = []
       for field in fields {
         let original = field["name"] ?? ""
-        let fieldName = NameTable.valid(original)
-        let subject = "field '\(fieldName)' of '\(version.composites[place].name)'"
-        guard
-          !version.composites[place].fields.contains(where: { $0.name.lowercased() == fieldName.lowercased() }
-          )
-        else {
-          remark(subject, "it has no name of its own; it is kept under 'info' of the version", at: field)
+        let fieldName = fieldNames[original] ?? original
+        let subject = "field '\(fieldName)' of '\(name)'"
+        guard taken.insert(original).inserted else {
+          remark(
+            subject,
+            "another field of the composite has the name already; it is kept under 'info' of the version",
+            at: field)
           keep(field, of: .composite(place))
           continue
+        }
+        if fieldName != original {
+          remark(subject, "'\(original)' can be no name here, so it is called '\(fieldName)'", at: field)
         }
         var attribute = attribute(field, name: fieldName, subject: subject, owner: "")
         // What a field cannot say is seen when what it says is written again.
@@ -107,9 +113,9 @@ extension VersionImporter {
         attribute.storesExternally = false
         attribute.hashModifier = nil
         if !NameRules.isFieldName(fieldName) {
-          attribute.propertyName =
-            name.prefix(1).lowercased() + name.dropFirst() + fieldName.prefix(1).uppercased()
-            + fieldName.dropFirst()
+          var new = SwiftNameTable.name(fieldName, of: name)
+          while !NameRules.isFieldName(new) || !swiftNames.insert(new).inserted { new += "_" }
+          attribute.propertyName = new
           remark(
             subject,
             "'\(fieldName)' is taken in every generated type, so that it is '\(attribute.swiftName)' in Swift",

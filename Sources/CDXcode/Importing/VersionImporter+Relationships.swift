@@ -145,24 +145,29 @@ extension VersionImporter {
     keep(element, of: .entity(place))
   }
 
-  /// Classes have different names, and none that generated code needs.
+  /// Classes have different names, and none that generated code needs. Who can keep a name has it first.
   mutating func checkClasses() {
-    var taken = Set(version.entities.filter { $0.className == nil }.map(\.name))
-    for place in version.entities.indices {
+    var taken = Set(version.composites.map(\.name))
+    func isClassName(_ name: String) -> Bool { NameRules.isClassName(name, ofModel: modelName) }
+    var others: [(place: Int, isShared: Bool)] = []
+    for hasOwnName in [true, false] {
+      for (place, entity) in version.entities.enumerated() where (entity.className == nil) == hasOwnName {
+        let isAllowed = isClassName(entity.swiftName)
+        if !isAllowed || !taken.insert(entity.swiftName).inserted { others.append((place, isAllowed)) }
+      }
+    }
+    for (place, isShared) in others.sorted(by: { $0.place < $1.place }) {
       let entity = version.entities[place]
-      let isFree = entity.className.map { taken.insert($0).inserted } ?? true
-      if isFree, NameRules.isClassName(entity.swiftName, ofModel: modelName) { continue }
-      var name =
-        isFree || !NameRules.isClassName(entity.name, ofModel: modelName)
-        ? entity.name + "Object" : entity.name
-      while name != entity.name, !taken.insert(name).inserted { name += "Object" }
+      var name = isShared && entity.className != nil ? entity.name : entity.name + "Object"
+      while !isClassName(name) || !taken.insert(name).inserted { name += "Object" }
       version.entities[place].className = name == entity.name ? nil : name
       guard let element = origins[.entity(place)] else { continue }
       remark(
         "entity '\(entity.name)'",
-        isFree
-          ? "a class '\(entity.swiftName)' would hide what generated code needs, so that it is '\(name)' in Swift"
-          : "several entities have the class '\(entity.swiftName)'; this one's is '\(name)'", at: element)
+        isShared
+          ? "several entities have the class '\(entity.swiftName)'; this one's is '\(name)'"
+          : "a class '\(entity.swiftName)' would hide what generated code needs, so that it is '\(name)' in Swift",
+        at: element)
     }
   }
 }

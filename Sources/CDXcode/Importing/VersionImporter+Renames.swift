@@ -19,9 +19,14 @@ extension VersionImporter {
         }
         continue
       }
-      let old = base.version.entities[source].name
+      var old = base.version.entities[source].name
       if old != name, !version.entities.contains(where: { $0.name == old }) {
         version.entities[place].renamedFrom = old
+      } else if old != name {
+        let isOld = base.version.entities.contains { $0.name == name }
+        remarkOnExchange("entity '\(name)'", name, old, isOld: isOld, "objects", element)
+        guard isOld else { continue }
+        old = name
       }
       readRenames(of: place, own, from: old, base, graph)
     }
@@ -31,43 +36,53 @@ extension VersionImporter {
     of place: Int, _ graph: EntityGraph, from old: String, _ base: VersionImporter, _ baseGraph: EntityGraph
   ) {
     let lineage = Set(baseGraph.lineage(of: old).map(\.name))
-    var attributes: [String: String] = [:]
-    var relationships: [String: String] = [:]
+    var attributes: [String: [String]] = [:]
+    var relationships: [String: [String]] = [:]
     for (number, entity) in base.version.entities.enumerated() where lineage.contains(entity.name) {
       for (at, attribute) in entity.attributes.enumerated() {
-        if let id = base.identifier(of: .attribute(number, at)) { attributes[id] = attribute.name }
+        if let id = base.identifier(of: .attribute(number, at)) {
+          attributes[id, default: []].append(attribute.name)
+        }
       }
       for (at, relationship) in entity.relationships.enumerated() {
-        if let id = base.identifier(of: .relationship(number, at)) { relationships[id] = relationship.name }
+        if let id = base.identifier(of: .relationship(number, at)) {
+          relationships[id, default: []].append(relationship.name)
+        }
       }
     }
     let entity = version.entities[place]
-    let own = Set(graph.attributes(of: entity.name).map(\.name))
+    var taken = Set(graph.attributes(of: entity.name).map(\.name))
       .union(graph.relationships(of: entity.name).map(\.name))
-    for number in entity.attributes.indices {
-      let key = ElementKey.attribute(place, number)
-      let name = entity.attributes[number].name
-      guard let id = identifier(of: key), let element = origins[key] else { continue }
-      if let source = attributes[id] {
-        if source != name, !own.contains(source) {
-          version.entities[place].attributes[number].renamedFrom = source
-        }
-      } else if attributes.values.contains(name) {
-        remarkOnChange("attribute '\(name)' of '\(entity.name)'", element)
-      }
+    for (number, attribute) in entity.attributes.enumerated() {
+      version.entities[place].attributes[number].renamedFrom = source(
+        of: .attribute(place, number), attribute.name, among: attributes, &taken)
     }
-    for number in entity.relationships.indices {
-      let key = ElementKey.relationship(place, number)
-      let name = entity.relationships[number].name
-      guard let id = identifier(of: key), let element = origins[key] else { continue }
-      if let source = relationships[id] {
-        if source != name, !own.contains(source) {
-          version.entities[place].relationships[number].renamedFrom = source
-        }
-      } else if relationships.values.contains(name) {
-        remarkOnChange("relationship '\(name)' of '\(entity.name)'", element)
-      }
+    for (number, relationship) in entity.relationships.enumerated() {
+      version.entities[place].relationships[number].renamedFrom = source(
+        of: .relationship(place, number), relationship.name, among: relationships, &taken)
     }
+  }
+
+  /// What a property was called before; nil where it was called as it is, or where that name is not to be had.
+  ///
+  /// - Parameters:
+  ///   - sources: The names of the version before by their identifiers.
+  ///   - taken: The names that properties have here, or had before.
+  private mutating func source(
+    of key: ElementKey, _ name: String, among sources: [String: [String]], _ taken: inout Set<String>
+  ) -> String? {
+    guard let id = identifier(of: key), let element = origins[key] else { return nil }
+    let names = sources[id] ?? []
+    if names.contains(name) { return nil }
+    if let source = names.first, taken.insert(source).inserted { return source }
+    let isOld = sources.values.contains { $0.contains(name) }
+    guard let source = names.first else {
+      if isOld { remarkOnChange(subject(of: key), element) }
+      return nil
+    }
+    remarkOnExchange(
+      subject(of: key), name, source, isOld: isOld, "values", element)
+    return nil
   }
 
   private mutating func remarkOnChange(_ subject: String, _ element: MarkupElement) {
@@ -75,6 +90,17 @@ extension VersionImporter {
       subject,
       "by its renaming identifier it is not what has its name in the version before, and here it is: names count",
       at: element)
+  }
+
+  /// Core Data goes by identifiers, and can exchange two names, or give an old name to something new.
+  private mutating func remarkOnExchange(
+    _ subject: String, _ name: String, _ old: String, isOld: Bool, _ noun: String, _ element: MarkupElement
+  ) {
+    let end = isOld ? "it keeps the \(noun) of '\(name)'" : "it gets none of the \(noun) of '\(old)'"
+    remark(
+      subject,
+      "by its renaming identifier it is what was '\(old)' in the version before, and another is called so here, or "
+        + "was: names count, and \(end)", at: element)
   }
 
   /// What Core Data knows an element by.

@@ -17,6 +17,8 @@ extension VersionImporter {
     for (key, written, original) in pairs {
       var names = original.attributes.map(\.name)
       names += written.attributes.map(\.name).filter { !names.contains($0) }
+      // A style gives an attribute to an element that neither has nor writes it.
+      names += StyleSheet.names(of: original).filter { !names.contains($0) }
       for name in names {
         var expected = written[name]
         if let style = StyleSheet.styleKey(name, of: original).flatMap({ styles[$0] }) {
@@ -42,9 +44,7 @@ extension VersionImporter {
     var counts: [String: Count] = [:]
     for (key, written, original) in pairs {
       let name = className(of: key)
-      for attribute in (StyleSheet.styled[original.name] ?? []).union(
-        original.name == "attribute" ? StyleSheet.styledByType : [])
-      {
+      for attribute in StyleSheet.names(of: original) {
         guard let style = StyleSheet.styleKey(attribute, of: original) else { continue }
         func pattern(_ value: String?) -> String {
           guard let value else { return XcodeInfo.absent }
@@ -73,7 +73,7 @@ extension VersionImporter {
     return ""
   }
 
-  private func subject(of key: ElementKey) -> String {
+  func subject(of key: ElementKey) -> String {
     switch key {
     case .model: "the model"
     case .entity(let place): "entity '\(version.entities[place].name)'"

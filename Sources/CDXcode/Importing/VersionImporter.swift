@@ -38,6 +38,7 @@ struct VersionImporter {
     for element in root.children("entity") { readEntity(element, &taken) }
     checkParents()
     checkClasses()
+    nameProperties()
     checkInverses()
     let graph = EntityGraph(version)
     for place in version.entities.indices { readKeys(of: place, graph) }
@@ -86,10 +87,17 @@ struct VersionImporter {
     for child in element.children {
       switch child.name {
       case "attribute", "relationship", "fetchedProperty":
-        guard let name = child["name"], !name.isEmpty,
-          taken.insert(names.property(name, of: original)).inserted
-        else {
-          remark(subject, "a \(child.name) has no name of its own; it is kept under 'info'", at: child)
+        guard let name = child["name"], !name.isEmpty else {
+          let noun = child.name == "attribute" ? "an attribute" : "a \(Self.noun(of: child))"
+          remark(subject, "\(noun) has no name; its element is kept under 'info'", at: child)
+          keep(child, of: .entity(place))
+          continue
+        }
+        guard taken.insert(names.property(name, of: original)).inserted else {
+          remark(
+            "\(Self.noun(of: child)) '\(name)' of '\(entity.name)'",
+            "another property of the entity has the name already; this one's element is kept under 'info' of the "
+              + "entity", at: child)
           keep(child, of: .entity(place))
           continue
         }
@@ -103,33 +111,24 @@ struct VersionImporter {
   private mutating func readProperty(_ element: MarkupElement, name: String, original: String, in place: Int)
   {
     let owner = version.entities[place].name
-    let noun = element.name == "fetchedProperty" ? "fetched property" : element.name
-    let subject = "\(noun) '\(name)' of '\(owner)'"
+    let subject = "\(Self.noun(of: element)) '\(name)' of '\(owner)'"
     if name != original {
       remark(subject, "'\(original)' can be no name here, so it is called '\(name)'", at: element)
     }
-    let swiftName = swiftName(of: name, owner: owner)
-    if let swiftName {
-      remark(
-        subject, "'\(name)' is taken in every generated class, so that it is '\(swiftName)' in Swift",
-        at: element)
-    }
     switch element.name {
     case "attribute":
-      var attribute = attribute(element, name: name, subject: subject, owner: owner)
-      attribute.propertyName = swiftName
+      let attribute = attribute(element, name: name, subject: subject, owner: owner)
       let key = ElementKey.attribute(place, version.entities[place].attributes.count)
       version.entities[place].attributes.append(attribute)
       origins[key] = element
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
     case "relationship":
-      guard var relationship = relationship(element, name: name) else {
+      guard let relationship = relationship(element, name: name) else {
         remark(
           subject, "it leads to no entity of the model; its element is kept under 'info' of the entity",
           at: element)
         return keep(element, of: .entity(place))
       }
-      relationship.propertyName = swiftName
       for (name, count) in [("minCount", relationship.minimumCount), ("maxCount", relationship.maximumCount)]
       {
         // 0 says that there is no bound.
@@ -156,7 +155,6 @@ struct VersionImporter {
         return keep(element, of: .entity(place))
       }
       var property = FetchedPropertyDescription(name: name, entity: entity)
-      property.swiftName = swiftName
       property.limit = limit(request)
       let number = version.entities[place].fetchedProperties.count
       version.entities[place].fetchedProperties.append(property)
@@ -166,9 +164,8 @@ struct VersionImporter {
     }
   }
 
-  private func swiftName(of name: String, owner: String) -> String? {
-    if NameRules.isPropertyName(name) { return nil }
-    return owner.prefix(1).lowercased() + owner.dropFirst() + name.prefix(1).uppercased() + name.dropFirst()
+  private static func noun(of property: MarkupElement) -> String {
+    property.name == "fetchedProperty" ? "fetched property" : property.name
   }
 
   /// The class without its module; nil where it is the entity's name, or Core Data's own class.

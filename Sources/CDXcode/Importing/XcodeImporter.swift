@@ -106,7 +106,7 @@ public struct XcodeImporter: Sendable {
       return check(entries, names, &diagnostics) ? entries : nil
     }
     let place = SourceLocation(path: bundle.path, line: 1, column: 1)
-    if !checkBinary(at: place, &diagnostics) { return nil }
+    if !checkUnread(at: place, &diagnostics) { return nil }
     if let entries = VersionOrder(numbersIn: names, bundle: bundle.name)?.entries { return entries }
     diagnostics.append(
       Diagnostic(
@@ -116,21 +116,28 @@ public struct XcodeImporter: Sendable {
     return nil
   }
 
-  /// Versions in the binary form are left out where there are others, unless one of them is the current version.
-  private func checkBinary(at place: SourceLocation, _ diagnostics: inout [Diagnostic]) -> Bool {
-    guard !bundle.binaryNames.isEmpty else { return true }
-    let list = bundle.binaryNames.map { "'\($0)'" }.joined(separator: ", ")
-    let subject = bundle.binaryNames.count == 1 ? "version \(list) is" : "versions \(list) are"
-    let isOld = !bundle.versions.isEmpty && !bundle.binaryNames.contains { $0 == bundle.currentName }
-    let end =
-      isOld
-      ? "not read, and left out: stores of it cannot be migrated. Save it with a newer Xcode to have it too"
-      : "not read: save it with a newer Xcode, or leave it out by naming the others in an --order file"
-    diagnostics.append(
-      Diagnostic(
-        isOld ? .warning : .error, at: place,
-        "\(subject) in the binary form of Xcode 3 ('elements'), which is \(end)"))
-    return isOld
+  /// Versions that cannot be read are left out where there are others, unless one of them is the current version.
+  private func checkUnread(at place: SourceLocation, _ diagnostics: inout [Diagnostic]) -> Bool {
+    let kinds = [
+      (
+        bundle.binaryNames, "is in the binary form of Xcode 3 ('elements'), which is not read",
+        "save it with a newer Xcode"
+      ),
+      (bundle.emptyNames, "has no file 'contents', which would be its model", "put the file back"),
+    ]
+    for (names, problem, remedy) in kinds {
+      for name in names {
+        let isOld = !bundle.versions.isEmpty && name != bundle.currentName
+        diagnostics.append(
+          Diagnostic(
+            isOld ? .warning : .error, at: place,
+            "version '\(name)' \(problem)"
+              + (isOld
+                ? ". It is left out, so that stores of it cannot be migrated: \(remedy) to have it too"
+                : ": \(remedy), or leave it out by naming the others in an --order file")))
+      }
+    }
+    return !diagnostics.containsErrors
   }
 
   private func check(
@@ -144,6 +151,8 @@ public struct XcodeImporter: Sendable {
     for entry in entries {
       if bundle.binaryNames.contains(entry.name) {
         report("version '\(entry.name)' is in the binary form of Xcode 3 ('elements'), which is not read")
+      } else if bundle.emptyNames.contains(entry.name) {
+        report("version '\(entry.name)' has no file 'contents', which would be its model")
       } else if !names.contains(entry.name) {
         report(
           "the bundle has no version '\(entry.name)'", suggestion: closestName(to: entry.name, in: names))
@@ -154,7 +163,7 @@ public struct XcodeImporter: Sendable {
       if !seen.insert(entry.name).inserted { report("version '\(entry.name)' is here a second time") }
     }
     if entries.isEmpty { report("the file names no version") }
-    for name in names + bundle.binaryNames where !seen.contains(name) {
+    for name in names + bundle.binaryNames + bundle.emptyNames where !seen.contains(name) {
       diagnostics.append(
         Diagnostic(.warning, at: place, "version '\(name)' of the bundle is not in the order and is left out")
       )
@@ -208,8 +217,10 @@ public struct XcodeImporter: Sendable {
     var places: [Key: (SourceLocation, Int)] = [:]
     for version in history.versions {
       let path = bundle.versions.first { $0.name == version.version.label }?.path ?? bundle.path
+      var seen: Set<Key> = []
       for remark in version.remarks {
         let key = Key(subject: remark.subject, message: remark.message)
+        guard seen.insert(key).inserted else { continue }
         let count = places[key]?.1 ?? 0
         places[key] = (SourceLocation(path: path, line: remark.line, column: remark.column), count + 1)
       }
