@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -136,7 +138,10 @@ struct StoreOpening {
   }
 
   private static func hasMappedSteps(from version: Int, of model: ManagedObjectModel) -> Bool {
-    guard version != model.currentVersionNumber, !model.mappings.isEmpty else { return false }
+    // Mappings may calculate, and names that two properties exchange say nothing in the hashes.
+    guard version != model.currentVersionNumber,
+      !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
+    else { return false }
     let steps = VersionLine(model).steps(from: version, to: model.currentVersionNumber) ?? []
     return steps.contains { !$0.changesNoData }
   }
@@ -180,5 +185,15 @@ struct StoreOpening {
     var metadata = metadata
     metadata.createdBy = try StoreMetadata(connection, url: url).createdBy
     try metadata.write(to: connection)
+  }
+}
+
+extension ModelVersion {
+  /// Whether something had another name in the version before.
+  fileprivate var hasRenames: Bool {
+    entities.contains { entity in
+      entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }
+        || entity.relationships.contains { $0.renamedFrom != nil }
+    }
   }
 }

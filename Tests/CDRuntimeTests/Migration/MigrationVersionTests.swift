@@ -57,6 +57,33 @@ import Testing
         == (0..<3).map { ["t\($0)", "2", start >= 4 ? "\($0 * 100)" : "4", "20", "7"] })
   }
 
+  /// What is stored is the same before and after, but for the names.
+  @Test func propertiesExchangeTheirNames() throws {
+    let fixture = try MigrationFixture()
+    let first = MigrationFixture.version(
+      1, [entity("Item", [attribute("x", .string), attribute("y", .string)])])
+    let second = MigrationFixture.version(
+      2,
+      [
+        entity(
+          "Item",
+          [attribute("x", .string, renamedFrom: "y"), attribute("y", .string, renamedFrom: "x")])
+      ])
+    try fixture.create([first]) { context in
+      let item = try context.insert(entityNamed: "Item")
+      try item.setValue(.attribute(.string("1")), forKey: "x")
+      try item.setValue(.attribute(.string("2")), forKey: "y")
+    }
+    for isFirst in [true, false] {
+      let coordinator = try PersistentStoreCoordinator(
+        model: MigrationFixture.model([first, second]),
+        stores: [PersistentStoreDescription(fixture.location)])
+      #expect(coordinator.migrations.count == (isFirst ? 1 : 0))
+      #expect(try coordinator.verify().isEmpty)
+    }
+    #expect(try fixture.rows("SELECT x, y FROM Item") == [["2", "1"]])
+  }
+
   // MARK: Branches
 
   private static let base = MigrationFixture.version(1, [entity("Item", [attribute("text", .string)])])
