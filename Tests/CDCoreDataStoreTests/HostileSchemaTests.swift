@@ -6,7 +6,7 @@ import Testing
 
 /// Databases that somebody has prepared: what their schema says is not what Core Data would have written, or their
 /// pages have more rows than a file can hold.
-@Suite("Prepared databases", .timeLimit(.minutes(2))) struct HostileSchemaTests {
+@Suite("Prepared databases", .timeLimit(.minutes(10))) struct HostileSchemaTests {
   /// What a copy ends with; nil for a copy.
   private func refusal(_ store: ShelfStore) throws -> String? {
     let before = try store.contents()

@@ -7,7 +7,7 @@ import Testing
 @testable import CDXcode
 
 /// Files that nobody's Xcode has written. Of each there is a model or an error, and no crash, soon and in little room.
-@Suite("Damaged and hostile models", .timeLimit(.minutes(3))) struct HostileModelTests {
+@Suite("Damaged and hostile models", .timeLimit(.minutes(10))) struct HostileModelTests {
   /// A model with all that a model can have, some ten thousand bytes of it.
   private static let contents: [UInt8] = {
     var text =

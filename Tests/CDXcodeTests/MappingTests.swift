@@ -195,7 +195,7 @@ struct MappingTests {
   }
 
   /// Links that lead back give no more paths to look at, and a mapping model that two paths lead to is one.
-  @Test(.timeLimit(.minutes(1))) func linksThatLeadBackAreNotFollowed() throws {
+  @Test(.timeLimit(.minutes(10))) func linksThatLeadBackAreNotFollowed() throws {
     let files = FileManager.default
     let top = files.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
     defer { try? files.removeItem(at: top) }

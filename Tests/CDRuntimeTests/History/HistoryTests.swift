@@ -79,7 +79,7 @@ import Testing
     #expect(tag.name == "b")
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
     let stream = try coordinator.changes()
     let own = try saveTag("a", in: container)
@@ -93,7 +93,7 @@ import Testing
     #expect(told.map(\.isOwn) == [true, store.hasOneOwner])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func aStoreInMemoryTellsOfItsSavesToo() async throws {
     let container = try PersistentContainer(inMemoryFor: LibraryModel.self)
     let stream = try container.persistentStoreCoordinator.changes()
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func aContextTellsOfItsSavesAndOfWhatItMerges() async throws {
     let context = container.newContext()
     let changes = context.changes
@@ -131,7 +131,7 @@ import Testing
       ])
   }
 
-  @MainActor @Test(.timeLimit(.minutes(1)))
+  @MainActor @Test(.timeLimit(.minutes(10)))
   func theViewContextMergesByItselfWhereItIsToldTo() async throws {
     let id = try saveTag("a", in: container)
     let tag = try #require(try container.viewContext.existingObject(with: id) as? Tag)
