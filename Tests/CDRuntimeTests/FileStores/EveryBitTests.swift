@@ -49,6 +49,21 @@ import Testing
     #expect(opened > 0 && refused > 0)
   }
 
+  @Test func anAmpersandIsToldWhereItStands() throws {
+    let whole = try file.make(.xml)
+    for place in stride(from: 0, to: whole.count, by: Self.takesAll ? 1 : 13) {
+      var bytes = whole
+      bytes[place] = UInt8(ascii: "&")
+      // In a comment or a text that goes on with a reference's rest it may mean something.
+      guard let error = try file.outcome(bytes, .xml).error else { continue }
+      expectPlace(error, of: place, in: whole)
+      if error.reason == .documentType || error.reason == .syntax("an '&' that begins no reference") {
+        let line = whole[..<place].count { $0 == 0x0A } + 1
+        #expect(error.line == line || error.line == line + 1, "byte \(place), line \(line): \(error)")
+      }
+    }
+  }
+
   /// The place that an error names is not behind the line of the damage, unless a line's end was damaged, an element
   /// goes on that has ended before, or what is wrong is found by
   /// something else: an object that others lead to, a model by its hash.
