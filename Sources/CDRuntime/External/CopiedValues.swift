@@ -3,11 +3,6 @@
 #else
   import Foundation
 #endif
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The values of `external:` attributes on their way from a store into its copy.
 struct CopiedValues {
@@ -36,20 +31,6 @@ struct CopiedValues {
     }
   }
 
-  /// Gives the copy one of the store's files. These are never changed, so that both may have it; one that is missing is
-  /// missing in the copy.
-  func take(_ name: String) throws(StoreError) {
-    guard source.exists(name), !target.exists(name) else { return }
-    let (old, new) = (source.folder.appending(path: name), target.folder.appending(path: name))
-    do {
-      try FileManager.default.createDirectory(at: target.folder, withIntermediateDirectories: true)
-    } catch { throw .externalData(target.folder, reason: "\(error)") }
-    if link(old.path(percentEncoded: false), new.path(percentEncoded: false)) == 0 { return }
-    // On another disk.
-    do { try target.write(Data(contentsOf: old, options: .mappedIfSafe), name: name) } catch let error
-      as StoreError
-    {
-      throw error
-    } catch { throw .externalData(old, reason: "\(error)") }
-  }
+  /// Gives the copy one of the store's files; one that is missing is missing in the copy.
+  func take(_ name: String) throws(StoreError) { try target.take(name, from: source) }
 }

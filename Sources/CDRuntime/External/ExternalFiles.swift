@@ -27,7 +27,7 @@ struct ExternalFiles: Sendable {
   /// Writes a value, so that it stays even if the power goes now.
   func write(_ value: Data, name: String) throws(StoreError) {
     do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try makeFolder()
       let file = url(name)
       try value.write(to: file, options: .withoutOverwriting)
       try sync(file.path)
@@ -36,6 +36,27 @@ struct ExternalFiles: Sendable {
     } catch {
       throw .externalData(url(name), reason: "\(error)")
     }
+  }
+
+  /// Has a file of another store too, unless there is none. Files are never changed, so that both may have it.
+  ///
+  /// - Parameter name: What a row says, which may be no file's name.
+  func take(_ name: String, from other: ExternalFiles) throws(StoreError) {
+    guard UUID(uuidString: name) != nil, other.exists(name), !exists(name) else { return }
+    let value: Data
+    do {
+      try makeFolder()
+      if link(other.url(name).path(percentEncoded: false), url(name).path(percentEncoded: false)) == 0 {
+        return
+      }
+      // On another disk.
+      value = try other.read(name)
+    } catch { throw .externalData(other.url(name), reason: "\(error)") }
+    try write(value, name: name)
+  }
+
+  private func makeFolder() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }
 
   /// Makes the folder's entries stay, once for all that a save writes.

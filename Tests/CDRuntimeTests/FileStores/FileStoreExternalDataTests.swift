@@ -85,4 +85,23 @@ import Testing
       try PersistentStoreCoordinator(model: Self.model, at: target.location(copy)))
     #expect(try context.existingObject(with: id).value(forKey: "pixels") == .attribute(.data(large)))
   }
+
+  /// A prepared store must not have files made outside its copy's folder.
+  @Test func aCopyTakesNothingThatIsNoFilesName() throws {
+    let fixture = try MigrationFixture()
+    do {
+      let context = ManagedObjectContext(
+        try PersistentStoreCoordinator(model: Self.model, at: .sqlite(fixture.url)))
+      let photo = try context.insert(entityNamed: "Photo")
+      try photo.setValue(.attribute(.data(Data(repeating: 7, count: 100_000))), forKey: "pixels")
+      try context.save()
+    }
+    let copies = fixture.folder.appending(path: "copies")
+    try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+    try Data("kept".utf8).write(to: fixture.folder.appending(path: "other"))
+    try PlainSQL.run("UPDATE Photo SET pixels = '../other'", at: fixture.url)
+    try? PersistentStoreCoordinator.copyPersistentStore(
+      at: fixture.url, to: .xml(copies.appending(path: "copy")))
+    #expect(!FileManager.default.fileExists(atPath: copies.appending(path: "other").path))
+  }
 }
