@@ -27,7 +27,7 @@ final class SourceDatabase {
     handle = opened
     sqlite3_extended_result_codes(handle, 1)
     csqlite_protect(handle)
-    csqlite_defend(handle)
+    csqlite_defend(handle, 1)
     budget.watch(handle)
     sqlite3_busy_timeout(handle, 10_000)
     // One state, as far as SQLite has a say in it.

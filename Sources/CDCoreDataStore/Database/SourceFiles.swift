@@ -1,3 +1,4 @@
+import CDRuntime
 import Foundation  // FileHandle
 
 #if canImport(Glibc)
@@ -52,6 +53,11 @@ final class SourceFiles {
         return String(cString: resolved)
       } ?? given
     let header = try readHeader()
+    if !ignoresJournal {
+      do { try DatabaseFile.checkHeader(of: URL(filePath: path)) } catch {
+        throw .unreadable(url, reason: "\(error)")
+      }
+    }
     let isWAL = header[18] == 2 || header[19] == 2
     state = states
     if ignoresJournal {
@@ -91,9 +97,8 @@ final class SourceFiles {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(url, reason: "it is no plain file") }
     let start: [UInt8]
     do {
-      let handle = try FileHandle(forReadingFrom: URL(filePath: path))
-      defer { try? handle.close() }
-      start = Array(try handle.read(upToCount: 100) ?? Data())
+      // By SQLite: an app on Apple's systems may have the store open with Core Data in this process.
+      start = try DatabaseFile(URL(filePath: path)).read(upToCount: 100)
     } catch {
       throw .unreadable(url, reason: "\(error)")
     }
@@ -130,12 +135,10 @@ final class SourceFiles {
     do {
       try FileManager.default.createDirectory(
         at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      // The copies are written to, whatever may be done to the originals.
       for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
-        let target = folder.appending(path: "store" + end)
-        try FileManager.default.copyItem(at: URL(filePath: path + end), to: target)
-        // The copy is written to, whatever may be done to the original.
-        try FileManager.default.setAttributes(
-          [.posixPermissions: 0o600], ofItemAtPath: target.path(percentEncoded: false))
+        let target = folder.appending(path: "store" + end).path(percentEncoded: false)
+        try DatabaseFile(URL(filePath: path + end)).copy(to: target)
       }
     } catch {
       throw .unreadable(url, reason: "its journal has to be replayed on a copy, which failed: \(error)")

@@ -1,3 +1,4 @@
+import CDRuntime
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -30,7 +31,14 @@ final class TestFolder: Sendable {
     let copy = try TestFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false))
     where !name.hasSuffix("-shm") {
-      try FileManager.default.copyItem(at: url.appending(path: name), to: copy.url.appending(path: name))
+      let source = url.appending(path: name)
+      let target = copy.url.appending(path: name)
+      // A test may have the store open, whose locks would go with a descriptor of ours.
+      if DatabaseFile.isDatabase(source) {
+        try DatabaseFile(source).copy(to: target.path(percentEncoded: false))
+      } else {
+        try FileManager.default.copyItem(at: source, to: target)
+      }
     }
     return copy
   }

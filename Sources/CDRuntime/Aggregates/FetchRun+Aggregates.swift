@@ -121,7 +121,12 @@ extension FetchRun {
     } else if terms.isEmpty {
       return nil
     }
-    let statement = try context.reader().statement(sql)
+    let connection = try context.reader()
+    let statement = try connection.statement(sql)
+    // The one row of an aggregate over all rows may be counted in one instruction.
+    func step() throws -> Bool {
+      try columns.count > 0 ? statement.step() : connection.watchingCount { try statement.step() }
+    }
     defer {
       statement.reset()
       columns.report(to: context)
@@ -131,7 +136,7 @@ extension FetchRun {
     let row = RowReader(
       statement: statement.handle, map: cells.indices.map { Int32($0 + first) }, report: context.rowReport)
     var rows: [[FetchedValue]] = []
-    while try statement.step() {
+    while try step() {
       rows.append(
         columns.values(statement) + cells.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
     }

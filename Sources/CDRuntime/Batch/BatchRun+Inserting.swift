@@ -137,10 +137,17 @@ extension BatchRun {
   func firstKey() throws -> ObjectKey {
     guard let store = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     let statement = try connection.statement(
-      "SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1")
+      "SELECT coalesce((SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1), 1), "
+        + "(SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(entity.table)))")
     defer { statement.reset() }
-    statement.bind(model.entities[entity.root].name, at: 1)
-    return try statement.step() ? max(1, statement.int64(0)) : 1
+    let root = model.entities[entity.root].name
+    statement.bind(root, at: 1)
+    _ = try statement.step()
+    let next = statement.int64(0)
+    guard next > 0, next > statement.int64(1), next <= SQLiteDatabase.largestKey else {
+      throw StoreError.damagedKeys(store.url, entity: root)
+    }
+    return next
   }
 
   private func reserve(upTo key: ObjectKey) throws {

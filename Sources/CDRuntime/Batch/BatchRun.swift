@@ -110,7 +110,7 @@ final class BatchRun {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
-    let mark = touched.count > 1 ? HistoryText.Mark(save: UUID(), stores: touched.map(\.storeID)) : nil
+    let mark = touched.count > 1 ? HistoryText.Mark(save: UUID.random(), stores: touched.map(\.storeID)) : nil
     for store in touched {
       guard let text = HistoryText.text(changes, of: store.storeID, mark) else { continue }
       // A delete rule may have led to another store.

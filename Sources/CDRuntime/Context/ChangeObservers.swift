@@ -11,7 +11,7 @@ final class ChangeObservers {
 
   func stream() -> AsyncStream<ObjectChanges> {
     let (stream, continuation) = AsyncStream<ObjectChanges>.makeStream()
-    streams[UUID()] = continuation
+    streams[UUID.random()] = continuation
     return stream
   }
 

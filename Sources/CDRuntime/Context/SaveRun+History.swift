@@ -10,7 +10,7 @@ import CSQLite
 extension SaveRun {
   mutating func writeHistory() throws {
     // What goes to several files says so in each, for a check to find what has not reached one of them.
-    let id = context.unfinishedSave ?? (touched.count > 1 ? UUID() : nil)
+    let id = context.unfinishedSave ?? (touched.count > 1 ? UUID.random() : nil)
     let mark = id.map { HistoryText.Mark(save: $0, stores: touched.map(\.storeID)) }
     saveID = id
     for store in touched {

@@ -33,8 +33,11 @@ public enum StoreFinding: Error, Hashable, Sendable {
   /// A save that went to several stores is in this one, by its number in the history, and not in the others named: a
   /// crash came between their files, or one of them has been restored from a backup.
   case incompleteSave(id: Int64, store: UUID, missing: [UUID])
-  /// The store's keys go on below one that is taken: a new object would not get a row.
+  /// The counter of the store's keys stands at a key that is taken, or where none follow: a new object would not get a
+  /// row.
   case keyTaken(entity: String)
+  /// The file holds a table or an index that another program has made, and no store of cdgen has.
+  case foreignObject(String)
 }
 
 extension StoreFinding: CustomStringConvertible {
@@ -53,7 +56,9 @@ extension StoreFinding: CustomStringConvertible {
     case .incompleteSave(let id, let store, let missing):
       "save \(id) of the store \(store) has not reached the stores "
         + missing.map(\.uuidString).joined(separator: ", ")
-    case .keyTaken(let entity): "the next key of '\(entity)' is taken; raise it in _cdgen_keys"
+    case .keyTaken(let entity):
+      "the next key of '\(entity)' is taken, or none follow; set it in _cdgen_keys above the largest _pk"
+    case .foreignObject(let object): "\(object) was made by another program; drop it if nobody needs it"
     }
   }
 }
@@ -79,8 +84,11 @@ extension PersistentStoreCoordinator {
           .danglingReference(
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
+      let stored = try StoredSchema(connection, schema: schema)
+      findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.place)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
+      findings += try foreignEntries(of: schema, connection)
     }
     findings += try incompleteSaves(stores, connection)
     findings += try danglingReferences(stores, connection)
@@ -88,11 +96,12 @@ extension PersistentStoreCoordinator {
       guard let home = stores.home(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
       try verifyRows(of: root) { findings.append($0) }
-      let next = try connection.scalar(
-        "SELECT max((SELECT next FROM \(stores.schema(of: home)).\"_cdgen_keys\" "
-          + "WHERE entity = \(SQLite.literal(root.name))), 0) <= coalesce(max(_pk), 0) "
-          + "FROM \(SQLite.quoted(root.table))")
-      if next == "1" { findings.append(.keyTaken(entity: root.name)) }
+      // Without a counter keys begin at 1.
+      let isRight = try connection.scalar(
+        "SELECT coalesce((SELECT next FROM \(stores.schema(of: home)).\"_cdgen_keys\" "
+          + "WHERE entity = \(SQLite.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
+          + "AND \(SQLiteDatabase.largestKey) FROM \(SQLite.quoted(root.table))")
+      if isRight != "1" { findings.append(.keyTaken(entity: root.name)) }
     }
     return findings
   }
@@ -125,6 +134,7 @@ extension PersistentStoreCoordinator {
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
       StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
     }
+    findings += try strangeBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
     let names = root.kinds.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let claimed = "_entity IN (\(names))"
@@ -132,6 +142,35 @@ extension PersistentStoreCoordinator {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }
       findings.append(.unknownEntity(entity: root.name, key: key, name: row[1] ?? ""))
     }
+    return findings
+  }
+
+  /// Numbers in columns of Booleans that are neither 0 nor 1. A fetch takes them for true.
+  private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    let columns = Set(
+      root.kinds.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
+    return try columns.sorted().flatMap { column in
+      let name = SQLite.quoted(column)
+      return try connection.rows(
+        "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
+      ).map {
+        StoreFinding.damaged("'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is no Boolean")
+      }
+    }
+  }
+
+  /// Names of files that are none, and a counter of saves that is no number.
+  private func foreignEntries(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
+    let strange = names.filter { UUID(uuidString: $0) == nil }.count
+    var findings: [StoreFinding] = []
+    if strange > 0 {
+      findings.append(.foreignObject("a list with \(strange) names of files in _cdgen_files"))
+    }
+    let counters = try connection.rows(
+      "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "
+        + "\(SQLiteDatabase.largestKey)")
+    if !counters.isEmpty { findings.append(.damaged("the counter of _cdgen_history is not one of saves")) }
     return findings
   }
 

@@ -19,6 +19,7 @@ extension PersistentStoreCoordinator {
     let data =
       names.count == found.modelVersion.entities.count ? hashes.data : hashes.data(of: names)
     let pairs = [
+      ("versionNumber", found.modelVersion.number == found.versionNumber),
       ("dataHash", found.dataHash == data.description),
       ("layoutHash", found.layoutHash == hashes.layout.description),
       ("definitionHash", found.definitionHash == hashes.definition.description),

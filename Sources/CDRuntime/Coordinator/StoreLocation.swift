@@ -53,33 +53,31 @@ extension PersistentStoreCoordinator.StoreLocation {
   /// - Returns: ``sqlite(_:)`` where there is no file, or an empty one.
   /// - Throws: ``StoreError/notADatabase(_:)`` for a file of no known kind, or what the system says.
   public init(recognizing url: URL, formats: [any StoreFormat] = []) throws {
-    let path = url.path(percentEncoded: false)
-    guard let file = FileIdentity(path) else {
+    guard FileIdentity(url.path(percentEncoded: false)) != nil else {
       self = .sqlite(url)
       return
     }
-    // A pipe would be waited for.
-    guard file.isRegular else {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
-    }
-    let start: [UInt8]
-    do {
-      let handle = try FileHandle(forReadingFrom: url)
-      defer { try? handle.close() }
-      start = Array(try handle.read(upToCount: 512) ?? Data())
-    } catch {
-      throw StoreError.cannotCreate(url, reason: "\(error)")
-    }
+    let start = try DatabaseFile(url).read(upToCount: 512)
     if let format = formats.first(where: { $0.recognizes(start, of: url) }) {
       self = .custom(url, format)
-    } else if start.isEmpty || start.starts(with: "SQLite format 3\u{0}".utf8) {
-      self = .sqlite(url)
     } else if BinaryStoreFormat().recognizes(start) {
       self = .binary(url)
     } else if XMLStoreFormat().recognizes(start) {
       self = .xml(url)
     } else {
-      throw StoreError.notADatabase(url)
+      try DatabaseFile.checkHeader(of: url)
+      self = .sqlite(url)
+    }
+  }
+
+  /// The same location by the file's own name, where the URL is a symbolic link.
+  func resolvingLink() throws(StoreError) -> Self {
+    switch self {
+    case .sqlite(let url): .sqlite(try Disk.resolvingLink(url))
+    case .xml(let url): .xml(try Disk.resolvingLink(url))
+    case .binary(let url): .binary(try Disk.resolvingLink(url))
+    case .custom(let url, let format): .custom(try Disk.resolvingLink(url), format)
+    case .inMemory: .inMemory
     }
   }
 }

@@ -10,6 +10,10 @@ import CSQLite
 extension StoreError {
   /// The error that a connection has just had.
   init(_ connection: OpaquePointer?, of stores: [URL], during operation: String) {
+    if sqlite3_errcode(connection) == SQLITE_INTERRUPT, ScanGuard.hasEnded(connection) {
+      self = .damaged(stores, reason: "some of its pages belong to several tables or lead in circles")
+      return
+    }
     self.init(
       code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)),
       of: stores, during: operation)
@@ -29,6 +33,8 @@ extension StoreError {
       case SQLITE_FULL: .diskFull(stores)
       case SQLITE_NOTADB where stores.count == 1: .notADatabase(stores[0])
       case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(stores, reason: reason)
+      // The file that was opened has another name by now, or none.
+      case SQLITE_READONLY where code == Self.movedAway && !stores.isEmpty: .replaced(stores[0])
       case SQLITE_READONLY: .notWritable(stores, reason: reason)
       case SQLITE_IOERR, SQLITE_CANTOPEN: .inputOutput(stores, reason: reason)
       // A table or a column of the model, which the hashes say the store has.
@@ -39,6 +45,9 @@ extension StoreError {
 
   /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not see.
   private static let journalTakenAway: Int32 = SQLITE_IOERR | 23 << 8
+
+  /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not see.
+  private static let movedAway: Int32 = SQLITE_READONLY | 4 << 8
 
   /// Whether a file could not be read for want of the right to keep a journal beside it.
   var isHinderedJournal: Bool {

@@ -50,6 +50,16 @@ public enum StoreError: Error, Hashable, Sendable {
   case cannotRemove(URL, reason: String)
   /// Two stores of one coordinator are the same file.
   case openedTwice(URL)
+  /// The file has several names (hard links). Programs that open it by different names would damage it.
+  case severalNames(URL, count: Int)
+  /// The file holds what no release of cdgen puts into a store: triggers, views, virtual tables, or tables that are not
+  /// those of the store's model. Whoever changed the file could have them run when the store is read or written.
+  case foreignSchema(URL, objects: [String])
+  /// The rollback journal beside the file names another file, which SQLite would remove. No release of cdgen makes such
+  /// a journal: another program did, or somebody prepared it.
+  case foreignJournal(URL)
+  /// The counter of an entity's keys stands at a key that an object has, or where no keys follow.
+  case damagedKeys(URL, entity: String)
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
   /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the four that follow, it
@@ -110,6 +120,19 @@ extension StoreError: CustomStringConvertible {
       "the store \(url.path()) cannot be removed: \(reason)"
     case .openedTwice(let url):
       "the file \(url.path()) is another store of the coordinator already; give each store a file of its own"
+    case .severalNames(let url, let count):
+      "the file \(url.path()) has \(count) names (hard links), and programs that open it by different names would "
+        + "damage it; it was left as it is. Remove the other names, or replace them by copies"
+    case .foreignSchema(let url, let objects):
+      "the store \(url.path()) was changed by another program and is not opened, for it holds "
+        + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", and more" : "")
+        + "; drop that with the program that made it, or restore the store from a backup"
+    case .foreignJournal(let url):
+      "the journal \(url.path())-journal is of another program: to roll it back would remove the file that it names. "
+        + "Nothing was opened. Open the file with the program that made it, or restore it from a backup"
+    case .damagedKeys(let url, let entity):
+      "the store \(url.path()) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
+        + "above the largest _pk of that table, or restore the store from a backup"
     case .noStore(let entity):
       "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
     case .busy(let urls):

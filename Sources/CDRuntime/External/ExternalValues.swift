@@ -51,7 +51,7 @@ struct ExternalValues {
           guard case .data(let value) = object.storedValue(slot),
             value.count > ExternalFiles.largestInlineSize
           else { continue }
-          let file = File(name: UUID().uuidString, store: store, files: files)
+          let file = File(name: UUID.random().uuidString, store: store, files: files)
           written[Place(object: ObjectIdentifier(object), slot: slot)] = file
           values.append((file, value))
         }

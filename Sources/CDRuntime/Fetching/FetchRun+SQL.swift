@@ -30,10 +30,11 @@ extension FetchRun {
     let sql =
       "SELECT count(*) FROM \(SQLite.quoted(plan.table)) AS t0"
       + restriction(condition, isWithoutKeys: !keys.isEmpty)
-    let statement = try context.reader().statement(sql)
+    let connection = try context.reader()
+    let statement = try connection.statement(sql)
     defer { statement.reset() }
     statement.bind((condition?.bindings ?? []) + Self.binding(of: keys))
-    return try statement.step() ? Int(statement.int64(0)) : 0
+    return try connection.watchingCount { try statement.step() ? Int(statement.int64(0)) : 0 }
   }
 
   func keys(

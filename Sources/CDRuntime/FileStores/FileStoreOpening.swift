@@ -83,7 +83,8 @@ struct FileStoreOpening {
     guard model.hasExternalSlots else { return }
     let files = ExternalFiles(store: url)
     let names = files.names
-    guard !names.isEmpty else { return }
+    // By a link the folder may be another store's too.
+    guard !names.isEmpty, files.isOwn else { return }
     let siblings = try FileManager.default.contentsOfDirectory(
       atPath: url.deletingLastPathComponent().path(percentEncoded: false))
     guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
@@ -111,11 +112,11 @@ struct FileStoreOpening {
     let large = ExternalFiles(store: url)
     try? FileManager.default.createDirectory(at: large.folder, withIntermediateDirectories: true)
     defer { rmdir(large.folder.path(percentEncoded: false)) }
-    let former = large.names
+    let before = large.names
     var isDone = false
     // The result's own values go with a result that does not take the store's place.
     defer {
-      if !isDone { for name in large.names.subtracting(former) { large.remove(name) } }
+      if !isDone { for name in large.names.subtracting(before) { large.remove(name) } }
     }
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
@@ -130,7 +131,7 @@ struct FileStoreOpening {
     } catch let error as MigrationError {
       throw error.naming(url, insteadOf: scratch)
     }
-    let memory = "file:/cdgen-\(UUID().uuidString)?vfs=memdb"
+    let memory = "file:/cdgen-\(UUID.random().uuidString)?vfs=memdb"
     let connection = try SQLiteConnection.inMemory(memory, of: url)
     do {
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
@@ -140,13 +141,15 @@ struct FileStoreOpening {
     // The rows were on a disk meanwhile: what it did not give back as it was is to be found before it is the store.
     let check = try connection.scalar("PRAGMA quick_check(1)")
     guard check == "ok" else { throw MigrationError(url, .verificationFailed(check ?? "")) }
-    let version = try StoreMetadata(old, url: url).versionNumber
-    let backup = own.backupName(version)
+    let former = try StoreMetadata(old, url: url)
+    let backup = own.backupName(former.versionNumber)
     try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
-    if !description.keepsBackup {
+    // Those of earlier migrations too, where nobody has opened the store in between.
+    let pending = former.pendingBackups + (description.keepsBackup ? [] : [backup])
+    if !pending.isEmpty {
+      let names = SQLite.literal(StoreMetadata.text(ofBackups: pending))
       try connection.execute(
-        "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES ('pendingBackup', \(SQLite.literal(backup)))"
-      )
+        "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES ('pendingBackup', \(names))")
     }
     let id = try opening(connection, isJustMigrated: true).open()
     let target = own.scratch + "2"

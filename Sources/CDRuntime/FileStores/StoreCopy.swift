@@ -28,6 +28,8 @@ extension PersistentStoreCoordinator {
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []
   ) throws {
+    let url = try Disk.resolvingLink(url)
+    let location = try location.resolvingLink()
     guard let target = location.url else {
       throw StoreError.cannotCreate(url, reason: "a copy in memory would be gone at once")
     }
@@ -36,7 +38,7 @@ extension PersistentStoreCoordinator {
         ? StoreError.openedTwice(target)
         : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
     }
-    let large = CopiedValues(source: ExternalFiles(store: url), target: ExternalFiles(store: target))
+    let large = CopiedValues(from: url, to: target)
     do {
       if let format = location.format {
         let source = try StoredRows(url, formats: formats, largeValues: large)
@@ -60,7 +62,7 @@ extension PersistentStoreCoordinator {
         }
       }
     } catch {
-      try? FileManager.default.removeItem(at: large.target.folder)
+      large.discard()
       throw error
     }
   }
@@ -74,18 +76,15 @@ extension PersistentStoreCoordinator {
     unlink(work)
     defer { unlink(work) }
     do {
-      let connection = try SQLiteConnection(path: work, of: [target])
+      let connection = try SQLiteConnection(path: work, of: [target], isDefensive: false)
       _ = try connection.scalar("PRAGMA journal_mode = OFF")
       try connection.execute("PRAGMA synchronous = OFF")
       try fill(StoreBuilder(connection, url: target, largeValues: large))
     }
     try large.sync()
-    let descriptor = open(work, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError.system(errno, target, during: "syncing") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw StoreError.system(errno, target, during: "syncing") }
+    try Disk.sync(work, of: target)
     guard rename(work, path) == 0 else { throw StoreError.system(errno, target, during: "renaming") }
-    try MigrationFiles(target).syncFolder()
+    try Disk.syncFolder(of: target)
   }
 }
 
@@ -106,20 +105,23 @@ private struct StoredRows {
       try StoreFile(url, format, isReadOnly: true).read(
         into: StoreBuilder(connection, url: url, largeValues: largeValues))
     } else {
-      try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
+      try DatabaseFile.checkHeader(of: url)
       connection = try SQLiteStore.openToRead(url).0
     }
     // One state, whoever writes meanwhile.
     try connection.execute("BEGIN")
+    let stored = try StoredSchema(connection)
+    try stored.check(of: url)
     let metadata = try PersistentStoreMetadata(connection, url: url)
-    let tables = Set(
-      try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
+    let tables = stored.tables
     let graph = EntityGraph(metadata.modelVersion)
     let roots = metadata.modelVersion.entities.compactMap { graph.root(of: $0.name)?.name }.filter(
       tables.contains)
     let model = try ModelPlan(
       metadata.managedObjectModel, assignment: StoreAssignment(roots: Set(roots)))
+    try stored.check(SQLiteSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
+    if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
     contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
   }
 

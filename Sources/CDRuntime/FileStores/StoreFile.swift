@@ -28,6 +28,8 @@ final class StoreFile: Sendable {
     var identity: FileIdentity?
   }
   private let state: Mutex<State>
+  /// Whether the file is a SQLite database, which a format of others' stores may read. Only SQLite opens it then.
+  private let isDatabase: Bool
 
   /// The name of a file that a save writes.
   private var work: String { path + "-saving" }
@@ -38,14 +40,17 @@ final class StoreFile: Sendable {
   init(_ url: URL, _ format: any StoreFormat, isReadOnly: Bool) throws {
     self.url = url
     self.format = format
-    let given = url.path(percentEncoded: false)
-    path =
-      realpath(given, nil).map { resolved in
-        defer { free(resolved) }
-        return String(cString: resolved)
-      } ?? given
+    let resolved = try Disk.resolvingLink(url)
+    path = resolved.path(percentEncoded: false)
     if let file = FileIdentity(path), !file.isRegular {
       throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+    }
+    isDatabase = DatabaseFile.isDatabase(resolved)
+    if isDatabase {
+      guard isReadOnly, format.recognizes(try DatabaseFile(resolved).read(upToCount: 512), of: resolved)
+      else { throw StoreError.unreadable(url, StoreFormatError(.otherFormat)) }
+      state = Mutex(State(descriptor: -1, identity: nil))
+      return
     }
     if isReadOnly {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -57,13 +62,17 @@ final class StoreFile: Sendable {
       state = Mutex(State(descriptor: descriptor, identity: nil))
       return
     }
-    try MigrationFiles(URL(filePath: path)).completeSwitch()
+    try MigrationFiles(resolved).completeSwitch()
+    try MigrationFiles(resolved).checkNames()
     let descriptor = try Self.lock(path, url)
     state = Mutex(State(descriptor: descriptor, identity: FileIdentity(path)))
     removeLeftovers()
   }
 
-  deinit { close(state.withLock(\.descriptor)) }
+  deinit {
+    let descriptor = state.withLock(\.descriptor)
+    if descriptor >= 0 { close(descriptor) }
+  }
 
   private static func lock(_ path: String, _ url: URL) throws -> Int32 {
     // Where another is quicker, the file is another one when it is ours.
@@ -100,6 +109,7 @@ final class StoreFile: Sendable {
 
   /// Whether there is nothing in the file: it becomes a store.
   var isEmpty: Bool {
+    if isDatabase { return false }
     var status = stat()
     return state.withLock { fstat($0.descriptor, &status) } == 0 && status.st_size == 0
   }
@@ -108,10 +118,16 @@ final class StoreFile: Sendable {
   ///
   /// - Throws: ``StoreError/unreadable(_:_:)``, or another ``StoreError``.
   func read(into builder: StoreBuilder) throws {
-    let descriptor = state.withLock(\.descriptor)
-    guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw StoreError.system(errno, url) }
+    let input: StoreInput
+    if isDatabase {
+      input = StoreInput(try DatabaseFile(URL(filePath: path)), of: url)
+    } else {
+      let descriptor = state.withLock(\.descriptor)
+      guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw StoreError.system(errno, url) }
+      input = StoreInput(descriptor, of: url)
+    }
     do {
-      try format.read(StoreInput(descriptor, of: url), into: builder)
+      try format.read(input, into: builder)
       try builder.finish()
     } catch let error as StoreFormatError {
       throw StoreError.unreadable(url, error)
@@ -202,10 +218,6 @@ final class StoreFile: Sendable {
   }
 
   private func syncFolder() throws {
-    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "syncing its folder") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw StoreError.system(errno, url, during: "syncing its folder") }
+    try Disk.sync(URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false), of: url)
   }
 }

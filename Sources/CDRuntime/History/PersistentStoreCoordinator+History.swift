@@ -84,7 +84,7 @@ extension PersistentStoreCoordinator {
     let start = try token ?? currentHistoryToken()
     let watcher = database.watcher(for: self)
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()
-    let id = UUID()
+    let id = UUID.random()
     database.watch.listeners.add(1, ordering: .sequentiallyConsistent)
     continuation.onTermination = { [weak database] _ in
       database?.watch.listeners.subtract(1, ordering: .sequentiallyConsistent)

@@ -32,6 +32,7 @@ struct MigrationFiles {
   /// A migration of another process that is going on is left alone.
   func recover() throws {
     guard try !completeSwitch(), exists(path) else { return }
+    try DatabaseFile.checkHeader(of: url)
     let isLinked = linkCount > 1
     let hasValues = NewExternalFiles.hasLeftovers(url)
     guard isLinked || hasValues || leftovers.contains(where: exists) else { return }
@@ -84,16 +85,35 @@ struct MigrationFiles {
     return stat(path, &status) == 0 ? Int(status.st_nlink) : 0
   }
 
-  /// Removes the backups that are still the store itself: the switch did not follow.
-  func removeLinks() {
-    guard linkCount > 1 else { return }
+  /// The backups that are still the store itself: the switch did not follow, or is about to.
+  private var linkedBackups: [String] {
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let own = FileIdentity(path)
     let prefix = url.lastPathComponent + "-before-"
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    where name.hasPrefix(prefix) {
-      let file = url.deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
-      if FileIdentity(file) == own { unlink(file) }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasPrefix(prefix) }.map(sibling).filter { FileIdentity($0) == own }
+  }
+
+  /// Removes the backups that are still the store itself.
+  func removeLinks() {
+    guard linkCount > 1 else { return }
+    for file in linkedBackups { unlink(file) }
+  }
+
+  /// Refuses a file that has further names, but for backups of a migration that is going on.
+  ///
+  /// The journal of a SQLite file has the name by which the file was opened. Who opens the file by another name finds no
+  /// journal, and reads and writes as if there were none.
+  func checkNames() throws(StoreError) {
+    // A migration of another process adds a name and takes it away again: only what holds still counts.
+    for _ in 0..<10 {
+      let count = linkCount
+      guard count > 1 else { return }
+      let identity = FileIdentity(path)
+      let others = linkedBackups.count
+      guard identity == FileIdentity(path), count == linkCount else { continue }
+      if count - others > 1 { throw .severalNames(url, count: count - others) }
+      return
     }
   }
 
@@ -121,10 +141,11 @@ struct MigrationFiles {
   func put(_ file: String, backup: String) throws {
     let backup = sibling(backup)
     // A journal beside the new file would bring the old contents back.
-    // SQLite takes an empty one for none: a disk that failed may have left it.
-    for end in ["-wal", "-journal"] where (Self.size(path + end) ?? 0) > 0 {
+    if (Self.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
       throw MigrationError(url, .inUse)
     }
+    // One that a program has begun and not synced, before it was killed, is nobody's: the store is locked.
+    unlink(path + "-journal")
     try sync(file)
     try syncFolder()
     try MigrationFaults.reach("link")
@@ -193,13 +214,15 @@ struct MigrationFiles {
     if result != 0 { throw failure("renaming \(from)") }
   }
 
-  func syncFolder() throws { try sync(url.deletingLastPathComponent().path(percentEncoded: false)) }
+  private func syncFolder() throws {
+    try sync(url.deletingLastPathComponent().path(percentEncoded: false))
+  }
 
   private func sync(_ path: String) throws {
-    let descriptor = open(path, O_RDONLY)
-    guard descriptor >= 0 else { throw failure("opening \(path)") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("syncing \(path)") }
+    do { try Disk.sync(path, of: url) } catch {
+      if case .diskFull = error { throw MigrationError(url, .diskFull(needed: nil)) }
+      throw MigrationError(url, .system("\(error)"))
+    }
   }
 
   private func failure(_ operation: String) -> MigrationError {

@@ -24,23 +24,28 @@ final class MigrationSession {
   var log: RehearsalLog?
   private var last: Double = 0
   private let writer = RowWriter()
+  private let scanGuard: ScanGuard
 
   /// How many of SQLite's instructions run between two questions whether to end: a millisecond or less.
   private static let instructions: Int32 = 20_000
 
   init(path: String, url: URL, observer: MigrationObserver?, busyTimeout: Double) throws {
-    connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout)
+    connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout, isDefensive: false)
     self.url = url
     self.observer = observer
+    let file = path.hasPrefix("file:") ? URL(string: path)?.path(percentEncoded: false) : path
+    scanGuard = ScanGuard(connection.handle, paths: [file ?? path])
     sqlite3_progress_handler(
       connection.handle, Self.instructions,
       { pointer in
         guard let pointer else { return 0 }
-        return Unmanaged<MigrationSession>.fromOpaque(pointer).takeUnretainedValue().isCancelled ? 1 : 0
+        return Unmanaged<MigrationSession>.fromOpaque(pointer).takeUnretainedValue().mayGoOn ? 0 : 1
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
   deinit { sqlite3_progress_handler(connection.handle, 0, nil, nil) }
+
+  private var mayGoOn: Bool { !isCancelled && scanGuard.allows(Int(Self.instructions)) }
 
   private var isCancelled: Bool { Task.isCancelled || observer?.isCancelled == true }
 
@@ -106,7 +111,9 @@ final class MigrationSession {
   }
 
   func number(_ sql: String) throws -> Int64 {
-    do { return try connection.scalar(sql).flatMap { Int64($0) } ?? 0 } catch { throw wrapped(error) }
+    do {
+      return try scanGuard.watchingCount { try connection.scalar(sql).flatMap { Int64($0) } ?? 0 }
+    } catch { throw wrapped(error) }
   }
 
   func key(_ sql: SQLText) throws -> Int64? {

@@ -48,6 +48,9 @@ struct StoreMigration {
     if let refusal = route.refusal { throw refusal.error }
     let policies = makePolicies()
     let plans = try makePlans(route.legs, policies)
+    // Before the first statement that writes to the file.
+    try checkSchema(
+      plans, SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout))
     let inPlace = plans.compactMap { InPlaceStep($0) }
     let isInPlace = inPlace.count == plans.count
     if !isInPlace { try checkSpace(legs: plans.count) }
@@ -83,6 +86,25 @@ struct StoreMigration {
     }
   }
 
+  /// Refuses a store whose tables are not those of the version that it was written with, or whose keys leave no room for
+  /// others.
+  func checkSchema(_ plans: [StepPlan], _ connection: SQLiteConnection) throws {
+    let stored = try StoredSchema(connection)
+    try stored.check(of: url)
+    guard let source = plans.first?.source else { return }
+    try stored.check(SQLiteSchema(source, store: 0), of: url)
+    let tables = stored.tables
+    for root in source.entities where root.root == root.index && root.home == 0 && tables.contains(root.table)
+    {
+      let name = SQLite.literal(root.name)
+      let isRight = try connection.scalar(
+        "SELECT coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(name)), 1) "
+          + "BETWEEN 1 AND \(SQLiteDatabase.largestKey) AND (SELECT coalesce(max(_pk), 0) FROM "
+          + "\(SQLite.quoted(root.table))) <= \(SQLiteDatabase.largestKey)")
+      guard isRight == "1" else { throw StoreError.damagedKeys(url, entity: root.name) }
+    }
+  }
+
   /// A connection to a file, on behalf of the store.
   func session(
     _ path: String, leg: MigrationRoute.Leg? = nil, place: (step: Int, of: Int) = (0, 1)
@@ -108,6 +130,7 @@ struct StoreMigration {
   /// What the store says of itself, and the version that it was written with.
   func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
+    try StoredSchema(connection).check(of: url)
     let found = try StoreMetadata(connection, url: url)
     do {
       return (found, try ModelVersion(canonicalJSON: found.version))
@@ -226,7 +249,9 @@ struct StoreMigration {
       source = file
     }
     let backup = files.backupName(found.versionNumber)
-    if let last = plans.last { try finish(last, at: target, backup: description.keepsBackup ? nil : backup) }
+    // Those of earlier migrations too, where nobody has opened the store in between.
+    let pending = found.pendingBackups + (description.keepsBackup ? [] : [backup])
+    if let last = plans.last { try finish(last, at: target, backups: pending) }
     try lock.checkCancelled()
     try files.put(target, backup: backup)
     isDone = true
@@ -332,12 +357,15 @@ struct StoreMigration {
   }
 
   /// Verifies the new file as whole, and says in it what is left to be done.
-  func finish(_ plan: StepPlan, at target: String, backup: String?) throws {
+  ///
+  /// - Parameter backups: The names of the files that the next opening is to remove.
+  func finish(_ plan: StepPlan, at target: String, backups: [String] = []) throws {
     let session = try session(target, leg: plan.leg)
     _ = try session.rows("PRAGMA journal_mode = OFF")
-    if let backup {
+    if !backups.isEmpty {
+      let names = StoreMetadata.text(ofBackups: backups)
       try session.run(
-        "INSERT INTO _cdgen_metadata (key, value) VALUES ('pendingBackup', \(bind: .string(backup)))")
+        "INSERT INTO _cdgen_metadata (key, value) VALUES ('pendingBackup', \(bind: .string(names)))")
     }
     let found: StoreMetadata
     do { found = try StoreMetadata(session.connection, url: url) } catch { throw session.wrapped(error) }

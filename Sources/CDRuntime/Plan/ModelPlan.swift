@@ -28,6 +28,12 @@ final class ModelPlan: Sendable {
   let derivedNames: Set<String>
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
+
+  /// Whether values of entities of one store may be files beside it.
+  func hasExternalSlots(ofStore store: Int) -> Bool {
+    entities.contains { $0.home == store && !$0.externalSlots.isEmpty }
+  }
+
   /// Whether a class is asked at the turns of its objects' lives.
   let hasLifecycle: Bool
 

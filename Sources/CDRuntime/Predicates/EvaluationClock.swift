@@ -10,7 +10,7 @@ enum EvaluationClock {
     switch value {
     case .value(let value): value
     case .now: .date(Date())
-    case .uuid: .uuid(UUID())
+    case .uuid: .uuid(UUID.random())
     }
   }
 }

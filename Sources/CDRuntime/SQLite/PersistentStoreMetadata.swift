@@ -24,6 +24,8 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
   public let modelID: UUID
   /// The name of the model.
   public let modelName: String
+  /// The number of the version, as the store says it beside the version.
+  let versionNumber: Int
   /// The version of the model that the store was written with, whole: a store describes itself.
   public let modelVersion: ModelVersion
   /// The data hash of the entities that the store holds.
@@ -43,6 +45,7 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
     formatVersion = metadata.formatVersion
     modelID = metadata.modelID
     modelName = metadata.modelName
+    versionNumber = metadata.versionNumber
     dataHash = metadata.dataHash
     layoutHash = metadata.layoutHash
     definitionHash = metadata.definitionHash
@@ -95,11 +98,10 @@ extension PersistentStoreCoordinator {
   }
 
   static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
-    try SQLiteStore.checkHeader(of: url, path: url.path(percentEncoded: false))
+    let url = try Disk.resolvingLink(url)
+    try DatabaseFile.checkHeader(of: url)
     let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack)
-    guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
-      throw StoreError.foreignDatabase(url)
-    }
+    try StoredSchema(connection).check(of: url)
     return try PersistentStoreMetadata(connection, url: url)
   }
 
@@ -127,12 +129,14 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Removes a store: its file, what SQLite keeps beside it, and the folder of its large values.
+  /// Removes a store: its file, what SQLite keeps beside it, and its large values. A symbolic link to the file stays, and
+  /// so does what else somebody has put into the folder of the large values.
   ///
   /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` for a file that is no store, and
   ///   ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then. Nothing is done where there is
   ///   no file.
   public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
+    let url = try Disk.resolvingLink(url)
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else { return }
     _ = try metadata(forStoreAt: url, formats: formats)
@@ -162,8 +166,8 @@ extension PersistentStoreCoordinator {
       for end in ["-wal", "-shm", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
         try FileManager.default.removeItem(atPath: path + end)
       }
-      let folder = ExternalFiles(store: url).folder.path(percentEncoded: false)
-      if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
+      let files = ExternalFiles(store: url)
+      if files.isOwn { files.removeAll(files.names) }
     } catch {
       throw StoreError.cannotRemove(url, reason: "\(error)")
     }

@@ -5,6 +5,11 @@ import CSQLite
 #else
   import Foundation
 #endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// A connection to a store.
 ///
@@ -20,6 +25,7 @@ final class SQLiteConnection {
   /// The same for those that need no more than an entity, by its place: what looks single rows up.
   private var rowStatements: [SQLiteStatement?] = []
   private var faultStatements: [SQLiteStatement?] = []
+  private var scanGuard: ScanGuard?
 
   /// A statement that serves a part of the model.
   struct StatementKey: Hashable {
@@ -33,7 +39,9 @@ final class SQLiteConnection {
   ///   - path: A file's path, or a URI.
   ///   - stores: The stores that the connection will have open, for errors to name.
   ///   - busyTimeout: How many seconds to wait for others who write.
-  init(path: String, of stores: [URL], busyTimeout: Double = 10) throws {
+  ///   - isDefensive: Whether SQLite refuses statements that can damage a file. Who makes a new file goes without a
+  ///     journal, and may declare tables anew.
+  init(path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true) throws {
     self.stores = stores
     // Without SQLite's own lock, for nobody else uses the connection at the time.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
@@ -48,13 +56,29 @@ final class SQLiteConnection {
     handle = opened
     sqlite3_extended_result_codes(handle, 1)
     csqlite_protect(handle)
+    csqlite_defend(handle, isDefensive ? 1 : 0)
     wait(forOthers: busyTimeout)
     PredicateFunctions.install(on: handle)
     SQLLog.install(on: handle)
     try execute("PRAGMA foreign_keys = ON")
   }
 
+  /// Limits what statements may read of files that somebody has prepared.
+  func limitScans(ofFiles paths: [String]) {
+    guard !paths.isEmpty else { return }
+    let scanGuard = ScanGuard(handle, paths: paths)
+    scanGuard.watch()
+    self.scanGuard = scanGuard
+  }
+
+  /// Runs a statement that counts all rows of a table.
+  func watchingCount<R>(_ count: () throws -> R) rethrows -> R {
+    guard let scanGuard else { return try count() }
+    return try scanGuard.watchingCount(count)
+  }
+
   deinit {
+    if scanGuard != nil { sqlite3_progress_handler(handle, 0, nil, nil) }
     // Those that somebody keeps are finished with later, and the connection with the last of them.
     sqlite3_close_v2(handle)
   }
@@ -104,6 +128,24 @@ final class SQLiteConnection {
   /// A statement that the caller keeps.
   func makeStatement(_ sql: String) throws -> SQLiteStatement {
     try SQLiteStatement(sql, on: handle, of: stores)
+  }
+
+  /// Has the file keep its journal as a write-ahead log.
+  ///
+  /// SQLite does not wait for others there, as it does where a transaction begins.
+  func switchToWAL(busyTimeout: Double) throws {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(Self.bounded(busyTimeout))
+    var pause: UInt32 = 1000
+    while true {
+      do {
+        _ = try scalar("PRAGMA journal_mode = WAL")
+        return
+      } catch StoreError.busy where clock.now < end {
+        usleep(pause)
+        pause = min(pause * 2, 50_000)
+      }
+    }
   }
 
   /// Waits this many seconds for others who write, from now on.

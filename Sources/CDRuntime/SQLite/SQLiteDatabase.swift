@@ -27,7 +27,7 @@ final class SQLiteDatabase: Sendable {
   /// Who is told of what is saved.
   let watch = HistoryWatch()
   /// Tells the saves of this coordinator from those of others in the history.
-  let origin = UUID().uuidString
+  let origin = UUID.random().uuidString
   /// Keys that contexts have given back, by the place of the root entity.
   private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
 
@@ -51,8 +51,7 @@ final class SQLiteDatabase: Sendable {
       var connection: SQLiteConnection?
       var others = descriptions
       others.remove(at: place)
-      let store = try SQLiteStore(
-        description, place: place, model: model, others: others, keeping: &connection)
+      let store = try Self.open(description, place, model, others, keeping: &connection)
       if let connection { kept.append(connection) }
       stores.append(store)
     }
@@ -70,6 +69,19 @@ final class SQLiteDatabase: Sendable {
     }
     writer = SQLiteWriter(first)
     withExtendedLifetime(kept) {}
+  }
+
+  private static func open(
+    _ description: PersistentStoreDescription, _ place: Int, _ model: ModelPlan,
+    _ others: [PersistentStoreDescription], keeping connection: inout SQLiteConnection?
+  ) throws -> SQLiteStore {
+    // A migration of another process may put a new file in the store's place meanwhile: that one is opened then.
+    for _ in 0..<5 {
+      do {
+        return try SQLiteStore(description, place: place, model: model, others: others, keeping: &connection)
+      } catch StoreError.replaced {}
+    }
+    return try SQLiteStore(description, place: place, model: model, others: others, keeping: &connection)
   }
 
   /// A store that is being made by a connection of its own. What others would read and write here is empty.
@@ -90,6 +102,8 @@ final class SQLiteDatabase: Sendable {
       try connection.execute(
         "ATTACH \(SQLite.literal(store.path)) AS \(SQLite.quoted(set.schema(of: store)))")
     }
+    connection.limitScans(
+      ofFiles: set.all.filter { !$0.isInMemory }.map { $0.url.path(percentEncoded: false) })
     return connection
   }
 
@@ -171,17 +185,25 @@ final class SQLiteDatabase: Sendable {
       let stores = stores
       guard let store = stores.home(of: root) else { throw StoreError.noStore(entity: root.name) }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
+      // Somebody may have set the counter to a key that is taken, or where none follow.
       let statement = try connection.statement(
-        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, 1 + ?2) "
-          + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = \"next\" + ?2 RETURNING \"next\"")
+        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" AS k (\"entity\", \"next\") "
+          + "VALUES (?1, 1 + ?2) ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = k.\"next\" + ?2 "
+          + "WHERE k.\"next\" BETWEEN 1 AND ?3 - ?2 RETURNING \"next\", "
+          + "\"next\" - ?2 > (SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(root.table)))")
       defer { statement.reset() }
       statement.bind(root.name, at: 1)
       statement.bind(count, at: 2)
-      var next: Int64 = 0
-      while try statement.step() { next = statement.int64(0) }
+      statement.bind(Self.largestKey, at: 3)
+      var next: Int64?
+      while try statement.step() { if statement.int64(1) == 1 { next = statement.int64(0) } }
+      guard let next else { throw StoreError.damagedKeys(store.url, entity: root.name) }
       return next - count..<next
     }
   }
+
+  /// The largest key of an object. More follow in 64 bits, so that sums of keys and counts never overflow.
+  static let largestKey: Int64 = 1 << 62
 
   /// Takes back keys that no object has had.
   func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {

@@ -32,17 +32,20 @@ final class SQLiteStore: Sendable {
   ) throws {
     self.place = place
     var description = description
+    // Everything beside the store has its name, which is that of the file and not of a link to it.
+    description.location = try description.location.resolvingLink()
     if description.location.format?.isReadOnly == true { description.isReadOnly = true }
     isReadOnly = description.isReadOnly
     switch description.location {
     case .xml(let url), .binary(let url), .custom(let url, _):
       self.url = url
       let format = description.location.format ?? XMLStoreFormat()
+      if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
       let file = try StoreFile(url, format, isReadOnly: description.isReadOnly)
       self.file = file
       let opening = FileStoreOpening(
         file: file, description: description, model: model, place: place, others: others,
-        memory: "file:/cdgen-\(UUID().uuidString)?vfs=memdb")
+        memory: "file:/cdgen-\(UUID.random().uuidString)?vfs=memdb")
       let opened = try opening.open()
       connection = opened.connection
       storeID = opened.storeID
@@ -53,7 +56,7 @@ final class SQLiteStore: Sendable {
       identity = nil
     case .inMemory:
       file = nil
-      let name = UUID().uuidString
+      let name = UUID.random().uuidString
       url = URL(string: "memory:\(name)") ?? EmptyValue.url
       path = "file:/cdgen-\(name)?vfs=memdb"
       isInMemory = true
@@ -71,7 +74,10 @@ final class SQLiteStore: Sendable {
       self.files = files
       let plain = url.path(percentEncoded: false)
       if !description.isReadOnly { try MigrationFiles(url).recover() }
-      try Self.checkHeader(of: url, path: plain)
+      try DatabaseFile.checkHeader(of: url)
+      try MigrationFiles(url).checkNames()
+      let hasExternalSlots = model.hasExternalSlots(ofStore: place)
+      if hasExternalSlots { try files.checkFolder() }
       if description.isReadOnly {
         let (own, path) = try Self.openToRead(url)
         self.path = path
@@ -103,8 +109,8 @@ final class SQLiteStore: Sendable {
         connection = own
         self.migration = migration
         // The journal of a store that is not ours, or not yet, is left alone until here.
-        _ = try own.scalar("PRAGMA journal_mode = WAL")
-        if model.entities.contains(where: { $0.home == place && !$0.externalSlots.isEmpty }) {
+        try own.switchToWAL(busyTimeout: description.busyTimeout)
+        if hasExternalSlots {
           try ExternalValues.collect(files, own)
         }
       }
@@ -147,6 +153,7 @@ final class SQLiteStore: Sendable {
     let isThere = FileManager.default.fileExists(atPath: path)
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: busyTimeout)
+      connection.limitScans(ofFiles: [path])
       // The first read is what opens the file and its journal.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       // SQLite opens a file that it may not write to all the same, and fails at the first write.
@@ -171,6 +178,7 @@ final class SQLiteStore: Sendable {
     let uri = url.absoluteURL.absoluteString
     do {
       let connection = try SQLiteConnection(path: uri + "?mode=ro", of: [url])
+      connection.limitScans(ofFiles: [path])
       // The first read is what finds out whether the folder lets SQLite do its bookkeeping.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
@@ -188,34 +196,15 @@ final class SQLiteStore: Sendable {
       }
       // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
       // its journal could not be read this way, and an old state is worse than none.
-      let journal = try? Data(contentsOf: URL(filePath: path + "-wal"), options: .alwaysMapped)
-      if journal?.isEmpty == false {
+      if (MigrationFiles.size(path + "-wal") ?? 0) > 0 {
         throw StoreError.cannotCreate(
           url,
           reason:
             "its journal cannot be read where nothing can be written; open it once in a folder that can be")
       }
-      return (try SQLiteConnection(path: uri + "?immutable=1", of: [url]), uri + "?immutable=1")
-    }
-  }
-
-  /// Refuses a file that is no database before SQLite touches it. An empty file becomes a store.
-  static func checkHeader(of url: URL, path: String) throws {
-    guard let file = FileIdentity(path) else { return }
-    // A pipe would be waited for, and a folder is none either.
-    guard file.isRegular else {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
-    }
-    let header: Data
-    do {
-      let handle = try FileHandle(forReadingFrom: url)
-      defer { try? handle.close() }
-      header = try handle.read(upToCount: 16) ?? Data()
-    } catch {
-      throw StoreError.cannotCreate(url, reason: "\(error)")
-    }
-    guard header.isEmpty || Array(header) == Array("SQLite format 3\u{0}".utf8) else {
-      throw StoreError.notADatabase(url)
+      let connection = try SQLiteConnection(path: uri + "?immutable=1", of: [url])
+      connection.limitScans(ofFiles: [path])
+      return (connection, uri + "?immutable=1")
     }
   }
 }

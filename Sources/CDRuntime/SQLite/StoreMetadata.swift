@@ -22,12 +22,15 @@ struct StoreMetadata {
   /// Of a store of several merged models: the version of each, by the models' identities. Empty for any other, and where
   /// the release that wrote the store did not note it.
   var partVersions: [UUID: Int] = [:]
-  /// The name of the file that the store was before its last migration, to be removed when it is opened again.
-  var pendingBackup: String?
+  /// The names of the files that the store was before its last migrations, to be removed when it is opened again.
+  var pendingBackups: [String] = []
   /// The app's own, without the prefix that they have in the table.
   var values: [String: String] = [:]
 
   private static let valuePrefix = "app."
+
+  /// What the entry `pendingBackup` has for some names, none of which has a slash.
+  static func text(ofBackups names: [String]) -> String { names.joined(separator: "/") }
 
   /// The SQL condition of the rows that hold the app's own values.
   static let areValues = "substr(\"key\", 1, \(valuePrefix.count)) = \(SQLite.literal(valuePrefix))"
@@ -82,6 +85,8 @@ struct StoreMetadata {
     modelID = try uuid("modelID")
     modelName = try text("modelName")
     versionNumber = try number("versionNumber")
+    guard formatVersion > 0 else { throw StoreError.damagedMetadata(url, key: "formatVersion") }
+    guard versionNumber > 0 else { throw StoreError.damagedMetadata(url, key: "versionNumber") }
     version = try text("version")
     dataHash = try text("dataHash")
     layoutHash = try text("layoutHash")
@@ -89,7 +94,7 @@ struct StoreMetadata {
     entityHashes = try text("entityHashes")
     createdBy = try text("createdBy")
     partVersions = values["parts"].map(Self.partVersions) ?? [:]
-    pendingBackup = values["pendingBackup"]
+    pendingBackups = values["pendingBackup"]?.split(separator: "/").map(String.init) ?? []
     // By bytes: to Swift the prefix ends with another character where the key begins with an accent.
     let prefix = Self.valuePrefix.utf8
     for (key, value) in values where key.utf8.starts(with: prefix) {

@@ -21,20 +21,18 @@ struct StoreOpening {
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
-    guard try isEmpty() else { return try check(inTransaction: false) }
+    let schema = try StoredSchema(connection)
+    guard schema.isEmpty else { return try check(schema, inTransaction: false) }
     if isReadOnly { throw StoreError.foreignDatabase(url) }
     return try connection.write {
       // Another process may have been faster.
-      try isEmpty() ? create() : check(inTransaction: true)
+      let schema = try StoredSchema(connection)
+      return try schema.isEmpty ? create() : check(schema, inTransaction: true)
     }
   }
 
-  private func isEmpty() throws -> Bool {
-    try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1") == nil
-  }
-
   private func create() throws -> UUID {
-    let storeID = UUID()
+    let storeID = UUID.random()
     let schema = SQLiteSchema(model, store: place)
     for sql in SQLiteSchema.systemTables + schema.tables + schema.indexes.map(\.sql) {
       try connection.execute(sql)
@@ -43,10 +41,8 @@ struct StoreOpening {
     return storeID
   }
 
-  private func check(inTransaction: Bool) throws -> UUID {
-    guard try connection.scalar("SELECT 1 FROM sqlite_master WHERE name = '_cdgen_metadata'") != nil else {
-      throw StoreError.foreignDatabase(url)
-    }
+  private func check(_ stored: StoredSchema, inTransaction: Bool) throws -> UUID {
+    try stored.check(of: url)
     let found = try StoreMetadata(connection, url: url)
     let source = model.source(ofStore: place)
     guard found.modelID == source.model.id else {
@@ -54,26 +50,28 @@ struct StoreOpening {
     }
     // What was written with this very version, for the same entities, says of itself what would be written now.
     let isSame =
-      try model.isWhole(store: place) && found.version == source.version.canonicalJSON
-      && model.entities.map(\.table).allSatisfy(tables().contains)
+      model.isWhole(store: place) && found.version == source.version.canonicalJSON
+      && model.entities.map(\.table).allSatisfy(stored.tables.contains)
     let wanted = isSame ? found : StoreMetadata(model, storeID: found.storeID, store: place)
     guard found.dataHash == wanted.dataHash, !hasMappedSteps(from: found) else {
-      if found.dataHash != wanted.dataHash { try checkConfiguration(found) }
+      if found.dataHash != wanted.dataHash { try checkConfiguration(found, tables: stored.tables) }
       throw needsMigration(found, to: source)
     }
+    let expected = SQLiteSchema(model, store: place)
+    try stored.check(expected, of: url)
     if isReadOnly { return found.storeID }
-    if let backup = found.pendingBackup, !isJustMigrated {
-      MigrationFiles(url).removeBackup(backup)
+    if !found.pendingBackups.isEmpty, !isJustMigrated {
+      for backup in found.pendingBackups { MigrationFiles(url).removeBackup(backup) }
       try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
     }
     // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
-      || found.partVersions != wanted.partVersions || !hasIndexes()
+      || found.partVersions != wanted.partVersions || !stored.hasIndexes(of: expected)
     {
       if inTransaction {
-        try update(to: wanted)
+        try update(to: wanted, expected)
       } else {
-        try connection.write { try update(to: wanted) }
+        try connection.write { try update(to: wanted, expected) }
       }
     }
     return found.storeID
@@ -92,7 +90,7 @@ struct StoreOpening {
 
   /// Refuses a store that holds the objects of other entities than it is opened for, by the version that it was written
   /// with: no migration would bring it there.
-  private func checkConfiguration(_ found: StoreMetadata) throws {
+  private func checkConfiguration(_ found: StoreMetadata, tables: Set<String>) throws {
     guard let descriptions, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
     let graph = EntityGraph(version)
     let names = Set(version.configurations.map(\.name))
@@ -100,32 +98,12 @@ struct StoreOpening {
     let stores =
       [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
     guard let assignment = try? StoreAssignment(graph, stores) else { return }
-    let tables = try tables()
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
     let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }
     guard holds != asked else { return }
     let fitting = version.configurations.first { Set($0.entities.map(root)) == Set(holds.map(root)) }
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
-  }
-
-  private func tables() throws -> Set<String> {
-    Set(try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'").compactMap { $0[0] })
-  }
-
-  /// Whether all indexes that the model asks for are there, and as it asks for them.
-  private func hasIndexes() throws -> Bool {
-    let present = try presentIndexes()
-    return SQLiteSchema(model, store: place).indexes.allSatisfy { present[$0.name] == $0.sql }
-  }
-
-  /// The text of each index of the store by its name.
-  private func presentIndexes() throws -> [String: String] {
-    let rows = try connection.rows(
-      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    return rows.reduce(into: [:]) { present, row in
-      if let name = row[0], let sql = row[1] { present[name] = sql }
-    }
   }
 
   /// Whether mappings change objects on the way from a version that stores the same as the current one.
@@ -163,12 +141,11 @@ struct StoreOpening {
   }
 
   /// Makes the indexes those of the model, and lets the metadata say so.
-  private func update(to metadata: StoreMetadata) throws {
-    let schema = SQLiteSchema(model, store: place)
+  private func update(to metadata: StoreMetadata, _ schema: SQLiteSchema) throws {
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     var present: Set<String> = []
-    for (name, sql) in try presentIndexes() {
+    for (name, sql) in try StoredSchema(connection).indexes {
       if wanted[name] == sql {
         present.insert(name)
       } else {

@@ -113,6 +113,20 @@ struct DamagedFileTests {
     #expect(try container.persistentStoreCoordinator.verify() == [])
   }
 
+  /// The power went while the store was being made: the file has its length, and not its first page.
+  @Test func aCreationThatWasInterruptedIsMadeAnew() throws {
+    let url = store.folder.appending(path: "new.cdstore")
+    func big(_ values: Int...) -> [UInt8] {
+      values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
+    }
+    let head = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7] + big(0, 77, 0, 512, 4096)
+    try Data(count: 8192).write(to: url)
+    #expect(throws: StoreError.notADatabase(url)) { try PersistentContainer(for: LibraryModel.self, at: url) }
+    try (Data(head) + Data(count: 512 - head.count)).write(to: URL(filePath: url.path + "-journal"))
+    let context = try PersistentContainer(for: LibraryModel.self, at: url).newContext()
+    #expect(try Tag.objects(in: context).isEmpty)
+  }
+
   @Test func whatIsNoFileIsRefused() throws {
     let folder = store.folder.appending(path: "folder.cdstore")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

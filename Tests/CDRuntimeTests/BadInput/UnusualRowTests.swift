@@ -109,7 +109,7 @@ import Testing
     try change("UPDATE _cdgen_keys SET next = 1")
     let context = try store.freshContext()
     _ = Author(name: "Second", in: context)
-    #expect(throws: SaveError.self) { try context.save() }
+    #expect(throws: StoreError.damagedKeys(store.url, entity: "Author")) { try context.save() }
     #expect(try Author.objects(in: store.freshContext()).map(\.name) == ["Thoreau"])
   }
 

@@ -5,7 +5,7 @@ import Foundation
 /// A store's file, changed behind the runtime's back.
 enum PlainSQL {
   static func run(_ sql: String, at url: URL) throws {
-    try SQLiteConnection(path: url.path(percentEncoded: false), of: [url]).execute(sql)
+    try SQLiteConnection(path: url.path(percentEncoded: false), of: [url], isDefensive: false).execute(sql)
   }
 }
 

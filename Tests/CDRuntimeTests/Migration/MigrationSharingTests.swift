@@ -16,6 +16,27 @@ import Testing
     try SQLiteConnection(path: fixture.url.path(percentEncoded: false), of: [], busyTimeout: 0)
   }
 
+  /// A program that was killed between beginning a journal and syncing it leaves one that starts with zeros.
+  @Test(.onlyOnSQLite("its journals")) func aJournalThatWasNeverBegunIsNoHindrance() throws {
+    let fixture = try fixture()
+    do { _ = try connection(fixture).scalar("PRAGMA journal_mode = DELETE") }
+    try (Data(count: 512) + Data(repeating: 7, count: 4108)).write(
+      to: URL(filePath: fixture.url.path + "-journal"))
+    try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<3]))
+    try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<3]))
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
+  /// Stores that are migrated again before anybody has opened them.
+  @Test func theBackupsOfAllMigrationsGo() throws {
+    let fixture = try fixture()
+    for end in [3, 4, 5, 6] {
+      try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<end]))
+    }
+    try fixture.open(MigrationChainTests.model(MigrationChainTests.line[..<6]))
+    #expect(fixture.files == ["store.cdstore"])
+  }
+
   private enum Holding: CaseIterable, Sendable { case read, write, exclusive }
 
   /// Somebody who reads or writes at the time: the migration waits, and then says so.

@@ -19,11 +19,23 @@
 public final class StoreInput {
   /// The store's URL, for a format that has more than one file or reads by another library. Errors are to name it.
   public let url: URL
-  private let descriptor: Int32
+  private let source: Source
+
+  private enum Source {
+    case descriptor(Int32)
+    case database(DatabaseFile)
+  }
+  /// How many bytes of a database were read.
+  private var offset: Int64 = 0
 
   /// - Parameter descriptor: The caller's, open at the file's beginning.
   init(_ descriptor: Int32, of url: URL) {
-    self.descriptor = descriptor
+    source = .descriptor(descriptor)
+    self.url = url
+  }
+
+  init(_ database: DatabaseFile, of url: URL) {
+    source = .database(database)
     self.url = url
   }
 
@@ -48,6 +60,14 @@ public final class StoreInput {
   /// Replaces an array by the next bytes; by none at the file's end.
   func read(upToCount count: Int, into bytes: inout [UInt8]) throws {
     guard count > 0 else { return bytes.removeAll() }
+    let descriptor: Int32
+    switch source {
+    case .database(let file):
+      bytes = try file.read(at: offset, upToCount: min(count, 1 << 30))
+      offset += Int64(bytes.count)
+      return
+    case .descriptor(let open): descriptor = open
+    }
     var failure: Int32 = 0
     if bytes.count != count { bytes = [UInt8](repeating: 0, count: count) }
     let filled = bytes.withUnsafeMutableBytes { buffer in

@@ -3,6 +3,11 @@
 #else
   import Foundation
 #endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The files of large values that a migration has written: they go where it fails.
 final class NewExternalFiles {
@@ -53,7 +58,10 @@ final class NewExternalFiles {
   /// - Parameter connection: A connection to the store.
   static func recover(_ url: URL, _ connection: SQLiteConnection) throws {
     let journal = journal(of: url)
-    guard let data = FileManager.default.contents(atPath: journal) else { return }
+    // Anybody may have put something there, a pipe for example, which would be waited for.
+    guard Disk.kind(of: journal) == S_IFREG, let data = FileManager.default.contents(atPath: journal) else {
+      return
+    }
     let lines = String(decoding: data, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)
     let found = try connection.rows(
@@ -68,5 +76,5 @@ final class NewExternalFiles {
   }
 
   /// Whether a process has left such files.
-  static func hasLeftovers(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: journal(of: url)) }
+  static func hasLeftovers(_ url: URL) -> Bool { Disk.kind(of: journal(of: url)) == S_IFREG }
 }

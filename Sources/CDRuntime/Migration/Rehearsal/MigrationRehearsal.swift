@@ -46,7 +46,7 @@ public struct MigrationRehearsal: Sendable {
   ///   ``MigrationError`` where there is no way at all to the version, where the disk has no room for the copy, and
   ///   where the rehearsal was cancelled.
   public func run() throws -> MigrationReport {
-    guard let url = store.location.url else {
+    guard let url = try store.location.resolvingLink().url else {
       throw StoreError.cannotCreate(
         EmptyValue.url, reason: "a store in memory has no version to migrate from")
     }

@@ -14,7 +14,8 @@ final class RehearsalCopy {
   /// - Parameter format: The store's, where it is no SQLite file: the copy is one all the same.
   /// - Throws: ``StoreError``, or ``MigrationError`` where the disk has no room.
   init(of original: URL, _ format: (any StoreFormat)?, in workFolder: URL) throws {
-    folder = workFolder.appending(path: "cdgen-rehearsal-\(UUID().uuidString)", directoryHint: .isDirectory)
+    folder = workFolder.appending(
+      path: "cdgen-rehearsal-\(UUID.random().uuidString)", directoryHint: .isDirectory)
     url = folder.appending(path: original.lastPathComponent)
     // What is thrown from here on leaves the folder to the deinitializer.
     do {
@@ -59,12 +60,13 @@ final class RehearsalCopy {
   }
 
   private func linkLargeValues(of original: URL) throws {
-    let files = ExternalFiles(store: original).folder
-    guard FileManager.default.fileExists(atPath: files.path(percentEncoded: false)) else { return }
+    let large = ExternalFiles(store: original)
+    guard large.isOwn else { return }
+    let files = large.folder
     let links = ExternalFiles(store: url).folder
     do {
       try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
-      for name in try FileManager.default.contentsOfDirectory(atPath: files.path(percentEncoded: false)) {
+      for name in large.names {
         try FileManager.default.createSymbolicLink(
           at: links.appending(path: name), withDestinationURL: files.appending(path: name).absoluteURL)
       }

@@ -43,6 +43,8 @@ struct RehearsalRun {
     report.parts = parts(route)
     let now = Date()
     let plans = try route.legs.map { try migration.makePlan($0, now: now) }
+    try migration.checkSchema(
+      plans, SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL]))
     report.isInPlace = plans.compactMap { InPlaceStep($0) }.count == plans.count
     var before: [String: Int] = [:]
     if let start = route.legs.first?.source ?? route.refusal?.leg.source { before = try counts(start) }
@@ -183,7 +185,7 @@ struct RehearsalRun {
     guard migration.log?.hasProblems != true else { return false }
     files.linkExternalFiles(target)
     try migration.derive(plan, at: result, place: place)
-    if place.step == place.of - 1 { try migration.finish(plan, at: target, backup: nil) }
+    if place.step == place.of - 1 { try migration.finish(plan, at: target) }
     if file != migration.url { try FileManager.default.removeItem(at: file) }
     file = result
     return true

@@ -28,7 +28,7 @@ extension Evaluation {
       return try aggregate(function, values)
     case .random: return .double(Double.random(in: 0..<1))
     case .now: return .value(.date(now))
-    case .uuid: return .value(.uuid(UUID()))
+    case .uuid: return .value(.uuid(UUID.random()))
     case .noindex: return values[0]
     default: break
     }

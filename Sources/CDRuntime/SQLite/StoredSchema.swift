@@ -1,0 +1,158 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The tables, indexes, views and triggers that a SQLite file holds.
+///
+/// A schema is a program: triggers run when rows change, views and virtual tables answer in the place of tables, and
+/// checks and expressions of indexes are calculated for each row. So a store is used only where its schema is known:
+/// the tables have the text that this release gives them, and there is no trigger, view or virtual table.
+struct StoredSchema {
+  private struct Object {
+    let type: String
+    let name: String
+    let table: String
+    let sql: String?
+  }
+
+  private let objects: [Object]
+  private let connection: SQLiteConnection
+
+  init(_ connection: SQLiteConnection, schema: String = "main") throws {
+    self.connection = connection
+    objects = try connection.rows("SELECT type, name, tbl_name, sql FROM \(schema).sqlite_master").map {
+      Object(type: $0[0] ?? "", name: $0[1] ?? "", table: $0[2] ?? "", sql: $0[3])
+    }
+  }
+
+  var isEmpty: Bool { objects.isEmpty }
+
+  /// The names of the tables.
+  var tables: Set<String> { Set(objects.filter { $0.type == "table" }.map(\.name)) }
+
+  /// The text of each index by its name, but for those that SQLite makes for keys.
+  var indexes: [String: String] {
+    objects.reduce(into: [:]) { result, object in
+      if object.type == "index", let sql = object.sql { result[object.name] = sql }
+    }
+  }
+
+  // MARK: What is to be there
+
+  /// Refuses a database that is no store, and one with anything but tables and indexes, of whatever model it is.
+  func check(of url: URL) throws(StoreError) {
+    guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
+    let foreign = objects.filter { object in
+      switch object.type {
+      case "index": false
+      case "table":
+        object.sql?.uppercased().hasPrefix("CREATE TABLE") != true
+          || Self.systemTables[object.name].map { $0 != object.sql } ?? false
+      default: true
+      }
+    }
+    if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
+  }
+
+  /// Refuses a store whose tables could do anything but hold the rows of a model.
+  func check(_ expected: SQLiteSchema, of url: URL) throws {
+    try check(of: url)
+    let layouts = Dictionary(expected.layouts.map { ($0.name, $0) }) { first, _ in first }
+    // A table that is missing is damage, which the first statement that wants it tells.
+    let foreign = try objects.filter { object in
+      guard object.type == "table", let layout = layouts[object.name] else { return false }
+      return try object.sql != layout.sql() && !isAltered(object, layout)
+    }
+    if !foreign.isEmpty { throw StoreError.foreignSchema(url, objects: foreign.map(describe).sorted()) }
+  }
+
+  /// Tables and indexes of others' that a store can be used with: no statement of ours reads the tables, and an index
+  /// of plain columns changes no result.
+  func harmlessObjects(_ expected: SQLiteSchema) -> [String] {
+    let tables = Set(expected.layouts.map(\.name))
+    let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
+    return objects.filter { object in
+      switch object.type {
+      case "table":
+        !tables.contains(object.name) && !Self.isSystemTable(object.name, object.sql)
+          && !Self.ofSQLite.contains(object.name)
+      case "index": object.sql != nil && indexes[object.name] != object.sql && tables.contains(object.table)
+      default: false
+      }
+    }.map(describe)
+  }
+
+  /// Whether the indexes are those of a layout. Others may be there where they are of plain columns; one that may refuse
+  /// a row, or calculates, may not.
+  func hasIndexes(of expected: SQLiteSchema) throws -> Bool {
+    let present = indexes
+    guard expected.indexes.allSatisfy({ present[$0.name] == $0.sql }) else { return false }
+    guard present.count > expected.indexes.count else { return true }
+    let names = Set(expected.indexes.map(\.name))
+    let tables = Set(expected.layouts.map(\.name))
+    return try objects.allSatisfy { object in
+      guard object.type == "index", object.sql != nil, !names.contains(object.name),
+        tables.contains(object.table)
+      else { return true }
+      return try isPlain(object)
+    }
+  }
+
+  // MARK: Comparing
+
+  private static let metadata = "_cdgen_metadata"
+
+  /// Tables that SQLite keeps for itself.
+  private static let ofSQLite: Set<String> = [
+    "sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4",
+  ]
+
+  /// The text of each table that every store has, by its name.
+  private static let systemTables: [String: String] = {
+    let names = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history", "_cdgen_files"]
+    return Dictionary(zip(names, SQLiteSchema.systemTables)) { first, _ in first }
+  }()
+
+  private static func isSystemTable(_ name: String, _ sql: String?) -> Bool {
+    systemTables[name].map { $0 == sql } ?? false
+  }
+
+  private func describe(_ object: Object) -> String {
+    let isVirtual = object.type == "table" && object.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true
+    return "the \(isVirtual ? "virtual table" : object.type) '\(object.name)'"
+      + (object.table == object.name ? "" : " on '\(object.table)'")
+  }
+
+  /// Whether a table has the text that statements of migrations have left: columns in another order, and stand-ins for
+  /// rows that are older than a column.
+  private func isAltered(_ object: Object, _ layout: TableLayout) throws -> Bool {
+    guard let sql = object.sql else { return false }
+    let columns = try connection.rows(
+      "SELECT name, dflt_value FROM pragma_table_xinfo(\(SQLite.literal(object.name))) ORDER BY cid")
+    let definitions = Dictionary(layout.columns.map { ($0.name, $0) }) { first, _ in first }
+    guard columns.count == definitions.count else { return false }
+    var texts: [String] = []
+    for column in columns {
+      guard let definition = definitions[column[0] ?? ""] else { return false }
+      // SQLite shows an expression without the parentheses that it needs, so that one is not taken for a literal here.
+      texts.append(definition.sql + (column[1].map { " DEFAULT \($0)" } ?? ""))
+    }
+    return sql
+      == "CREATE TABLE \(SQLite.quoted(layout.name)) ("
+      + (texts + layout.constraints).joined(separator: ", ") + ") \(layout.options)"
+  }
+
+  /// Whether an index is of columns alone, has all rows, and lets equal values be.
+  private func isPlain(_ object: Object) throws -> Bool {
+    let name = SQLite.literal(object.name)
+    let list = try connection.rows(
+      "SELECT \"unique\", partial FROM pragma_index_list(\(SQLite.literal(object.table))) WHERE name = \(name)"
+    )
+    let expressions = try connection.rows("SELECT 1 FROM pragma_index_info(\(name)) WHERE cid < 0")
+    return list.first == ["0", "0"] && expressions.isEmpty
+  }
+}
