@@ -65,7 +65,12 @@ extension ManagedObjectContext {
     original._willRead()
     if let known = registered(original.key, root: plan.root) {
       if known.scope.plan === plan {
-        if !known.isPending, isOutdated(known, original) { takeAnew(from: original, into: known) }
+        if known.isPending {
+          // It may be a fault all the same: that it was related to others needs no row.
+          known._willRead()
+        } else if isOutdated(known, original) {
+          takeAnew(from: original, into: known)
+        }
         return known
       }
       // It was made by an identifier, before anybody had seen the row: its class is not that of the row.
@@ -153,13 +158,15 @@ extension ManagedObjectContext {
   ) -> [ManagedObject] {
     guard let original = original(of: object) else { return [] }
     let members = parent.objects(of: original, relationship)
+    // The object may be one of those that are copied, which has its relationships forgotten.
+    let copies = copies(of: members)
     if relationship.isOrdered {
       state.positions.removeAll()
       for (place, member) in members.enumerated() {
         state.positions[member.key] = Int64(place + 1) * Positions.gap
       }
     }
-    return copies(of: members)
+    return copies
   }
 
   /// The partner that an object has in the parent.

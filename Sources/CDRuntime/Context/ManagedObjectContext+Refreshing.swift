@@ -84,15 +84,14 @@ extension ManagedObjectContext {
   func forgetRelationships(
     _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
   ) {
-    extras.toMany.removeAll { slot, state in
-      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else {
-        return false
-      }
-      if state.isChanged, !relationship.isOrdered {
+    for (slot, state) in extras.toMany {
+      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else { continue }
+      if !state.isChanged {
+        state.forget()
+      } else if !relationship.isOrdered {
         state.keys = nil
         state.cache = nil
       }
-      return !state.isChanged
     }
     extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
   }

@@ -50,6 +50,15 @@ final class ToManyState {
     }
   }
 
+  /// Sets the order of what was added to a relationship that has not been loaded.
+  ///
+  /// - Parameter gone: Those of them that were removed before, and so lose the places that they may have.
+  func reorderAdded(_ keys: [ObjectKey], removedBefore gone: [ObjectKey]) {
+    added = KeyList(keys)
+    for key in gone where !removed.contains(key) { removed.append(key) }
+    isOrderChanged = true
+  }
+
   /// Notes what the store has, to which the changes are added.
   func load(_ stored: [ObjectKey]) {
     var list = KeyList(stored.filter { !removed.contains($0) })
@@ -63,6 +72,20 @@ final class ToManyState {
       if removed.contains(key) { positions[key] = nil }
     }
     (keys, added, removed) = (list, additions, removals)
+  }
+
+  /// Forgets what was loaded, so that it is read again. There are no changes.
+  ///
+  /// The state is emptied and not replaced: a caller that is about to change it may have caused the reading that led
+  /// here, and what it changes next must not get lost.
+  func forget() {
+    keys = nil
+    cache = nil
+    positions.removeAll()
+    isReplaced = false
+    isOrderChanged = false
+    added = KeyList()
+    removed = KeyList()
   }
 
   /// Forgets changes that have been saved.
