@@ -149,6 +149,25 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Lets what the parent has deleted since the context last looked be found missing. A fetch does not find a deleted
+  /// object, and what is related to it by one side alone is not changed.
+  func noticeDeletions() {
+    guard let parent else { return }
+    parent.noticeDeletions()
+    guard parent.deletionCount != seenDeletions else { return }
+    seenDeletions = parent.deletionCount
+    deletionCount += 1
+    for object in registeredObjects where !object.isPending {
+      let original = parent.registered(object.key, root: object.scope.plan.root)
+      if original?.exists == true { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+    let roots = Set(model.entities.map(\.root))
+    forgetRelationships(to: roots, lost: roots)
+    dropCaches()
+  }
+
   // MARK: Relationships
 
   /// The objects that the parent has in a to-many relationship, and their order.

@@ -91,9 +91,13 @@ extension ManagedObjectContext {
       } else if !relationship.isOrdered {
         state.keys = nil
         state.cache = nil
+      } else {
+        state.isOutdated = true
       }
     }
+    if extras.partners.isEmpty { return }
     extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
+    extras.hasOutdatedPartners = !extras.partners.isEmpty
   }
 
   /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.

@@ -76,7 +76,7 @@ extension ManagedObjectContext {
       return
     }
     switch resolution {
-    case .objectWins: break
+    case .objectWins: releasePartners(of: object, in: store)
     case .storeWins:
       for slot in object.scope.plan.storedSlots
       where store[slot] != snapshot[slot] && object.extras?.changed.contains(slot) == true {
@@ -87,8 +87,27 @@ extension ManagedObjectContext {
       for slot in object.scope.plan.storedSlots where mine[slot] != store[slot] {
         set(object, slot, mine[slot] ?? .null)
       }
+      releasePartners(of: object, in: store)
     case .rollback: refresh(object, mergeChanges: false)
-    case .values(let values): try take(values, object)
+    case .values(let values):
+      releasePartners(of: object, in: store)
+      try take(values, object)
+    }
+  }
+
+  /// Takes an object from the partners that its row has in symmetric relationships and that it has not: these have it in
+  /// rows of their own.
+  private func releasePartners(of object: ManagedObject, in store: [Int: AttributeValue]) {
+    for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
+      guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
+        key != object.key, key != object.referenceKey(relationship.slot),
+        let partner = self.object(key, relationship)
+      else { continue }
+      refresh(partner, mergeChanges: true)
+      partner._willRead()
+      if partner.referenceKey(relationship.slot) == object.key {
+        setReference(of: partner, relationship, to: nil)
+      }
     }
   }
 
@@ -261,8 +280,20 @@ extension ManagedObjectContext {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, relationship.description.isOptional else { continue }
       let key = object.referenceKey(relationship.slot)
-      guard key != 0, (try? isGone(key, relationship)) == true else { continue }
-      object._setReference(relationship.slot, 0)
+      guard key != 0 else { continue }
+      if (try? isGone(key, relationship)) == true {
+        object._setReference(relationship.slot, 0)
+      } else if relationship.isSymmetric, key != object.key, let partner = self.object(key, relationship) {
+        // The partner's own row has lost it, or has another one by now.
+        refresh(partner, mergeChanges: true)
+        partner._willRead()
+        object._setReference(relationship.slot, 0)
+        if partner.referenceKey(relationship.slot) == object.key {
+          object._setReference(relationship.slot, key)
+        } else if partner.referenceKey(relationship.slot) == 0 {
+          setReference(of: object, relationship, to: partner)
+        }
+      }
     }
   }
 

@@ -121,6 +121,10 @@ extension ManagedObjectContext {
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
+      if extras.hasOutdatedPartners {
+        extras.partners.removeAll()
+        extras.hasOutdatedPartners = false
+      }
     }
     pending = rest
   }

@@ -19,6 +19,9 @@ final class ToManyState {
   /// Whether positions have to be written.
   var isOrderChanged = false
 
+  /// Whether others have changed the objects since they were loaded, and own changes have kept them from being read again.
+  var isOutdated = false
+
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || isOrderChanged }
 
   /// Notes that an object is related from now on, at the end of an ordered relationship.
@@ -83,6 +86,7 @@ final class ToManyState {
     cache = nil
     positions.removeAll()
     isReplaced = false
+    isOutdated = false
     isOrderChanged = false
     added = KeyList()
     removed = KeyList()
@@ -90,6 +94,7 @@ final class ToManyState {
 
   /// Forgets changes that have been saved.
   func didSave() {
+    if isOutdated { return forget() }
     // Where an object comes back later, its row has no position.
     for key in removed.keys { positions[key] = nil }
     added = KeyList()
