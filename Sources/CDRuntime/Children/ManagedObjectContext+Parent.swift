@@ -149,8 +149,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets what the parent has deleted since the context last looked be found missing. A fetch does not find a deleted
-  /// object, and what is related to it by one side alone is not changed.
+  /// Finds out whether the parent has deleted objects since the last call. Objects that the parent may not have any more
+  /// become faults, and relationships are read again: no fetch returns a deleted object, and the deletion does not change
+  /// objects with a one-sided relationship to it.
   func noticeDeletions() {
     guard let parent else { return }
     parent.noticeDeletions()
@@ -177,7 +178,7 @@ extension ManagedObjectContext {
   ) -> [ManagedObject] {
     guard let original = original(of: object) else { return [] }
     let members = parent.objects(of: original, relationship)
-    // The object may be one of those that are copied, which has its relationships forgotten.
+    // Before the positions are set: the object may itself be among the copied ones, whose states are emptied.
     let copies = copies(of: members)
     if relationship.isOrdered {
       state.positions.removeAll()

@@ -179,8 +179,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes from a parent's object that is about to be deleted what the child's object was not related to any more when it
-  /// was deleted. What is deleted too stays related to it until then.
+  /// Removes the relationships of a parent's object that the child had removed before it deleted the object. Objects that
+  /// the child deletes too stay related until the parent deletes them, so that ``ManagedObjectLifecycle`` sees them.
   private func giveLosses(
     of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
   ) {

@@ -40,7 +40,8 @@ extension ManagedObjectContext {
     note(id, object, relationship, member, in: group)
   }
 
-  /// Notes a pair one of whose objects is deleted, as it was until then: that object knows.
+  /// Notes whether two objects, one of which is deleted, were related when it was deleted. The relationship's state of
+  /// the deleted object says so.
   func noteFormerPair(_ pair: UndoPair, in group: UndoGroup) {
     guard let id = UndoPair.ID(pair.object, pair.relationship, pair.member), !group.hasPair(id) else {
       return

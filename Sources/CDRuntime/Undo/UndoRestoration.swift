@@ -79,8 +79,8 @@ struct UndoRestoration {
     return inverse
   }
 
-  /// Tells objects that are deleted once more what they were related to when they were deleted before. Nobody sees it
-  /// here, but a child's save gives it to the parent.
+  /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are not
+  /// visible in this context, but the save to the parent needs them: what an object had let go of is not deleted with it.
   private func putLosses(of entries: [UndoEntry]) {
     if entries.isEmpty || context.parent == nil { return }
     for entry in entries {
@@ -194,7 +194,7 @@ struct UndoRestoration {
         } else if registered(key, relationship) == nil {
           continue
         }
-        // Else it is as it was: nothing can be seen of the object, and the save says that one is missing.
+        // A mandatory reference is put back in any case. It reads as nil, and the save reports the missing object.
       }
       putReference(key, object, relationship)
     }
@@ -208,8 +208,8 @@ struct UndoRestoration {
     guard let object = registered(key, relationship), !object.exists else {
       return live(key, relationship) != nil
     }
-    // The row is there until the deletion is saved, and the reference leads to it unseen: the rule of the relationship
-    // has not cleared it. Without a row there is nothing that the reference could lead to.
+    // The row exists until the deletion is saved. Where the inverse's delete rule leaves references as they are, one to
+    // it reads as nil, and the rule is checked at the save. An object that was never saved has no row.
     guard object.flags.contains(.deleted), !object.flags.contains(.inserted) else { return false }
     switch relationship.inverse?.deleteRule {
     case .nullify?, .cascade?: return false
