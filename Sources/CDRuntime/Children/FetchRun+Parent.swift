@@ -15,6 +15,7 @@ extension FetchRun {
   }
 
   func objects(by parent: ManagedObjectContext) throws -> [ManagedObject] {
+    context.noticeDeletions()
     if isParents {
       let originals = try run(in: parent).objects()
       if includesChanges { return context.copies(of: originals) }
@@ -39,6 +40,7 @@ extension FetchRun {
   }
 
   func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {
+    context.noticeDeletions()
     if isParents { return try run(in: parent).keys() }
     return try objects(by: parent).map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
   }

@@ -65,7 +65,12 @@ extension ManagedObjectContext {
     original._willRead()
     if let known = registered(original.key, root: plan.root) {
       if known.scope.plan === plan {
-        if !known.isPending, isOutdated(known, original) { takeAnew(from: original, into: known) }
+        if known.isPending {
+          // It may be a fault all the same: that it was related to others needs no row.
+          known._willRead()
+        } else if isOutdated(known, original) {
+          takeAnew(from: original, into: known)
+        }
         return known
       }
       // It was made by an identifier, before anybody had seen the row: its class is not that of the row.
@@ -144,6 +149,26 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Finds out whether the parent has deleted objects since the last call. Objects that the parent may not have any more
+  /// become faults, and relationships are read again: no fetch returns a deleted object, and the deletion does not change
+  /// objects with a one-sided relationship to it.
+  func noticeDeletions() {
+    guard let parent else { return }
+    parent.noticeDeletions()
+    guard parent.deletionCount != seenDeletions else { return }
+    seenDeletions = parent.deletionCount
+    deletionCount += 1
+    for object in registeredObjects where !object.isPending {
+      let original = parent.registered(object.key, root: object.scope.plan.root)
+      if original?.exists == true { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+    let roots = Set(model.entities.map(\.root))
+    forgetRelationships(to: roots, lost: roots)
+    dropCaches()
+  }
+
   // MARK: Relationships
 
   /// The objects that the parent has in a to-many relationship, and their order.
@@ -153,13 +178,15 @@ extension ManagedObjectContext {
   ) -> [ManagedObject] {
     guard let original = original(of: object) else { return [] }
     let members = parent.objects(of: original, relationship)
+    // Before the positions are set: the object may itself be among the copied ones, whose states are emptied.
+    let copies = copies(of: members)
     if relationship.isOrdered {
       state.positions.removeAll()
       for (place, member) in members.enumerated() {
         state.positions[member.key] = Int64(place + 1) * Positions.gap
       }
     }
-    return copies(of: members)
+    return copies
   }
 
   /// The partner that an object has in the parent.

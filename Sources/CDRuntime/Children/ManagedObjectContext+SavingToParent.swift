@@ -60,6 +60,8 @@ extension ManagedObjectContext {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
     }
+    // To be related to others needs no values: they may not have been read.
+    object._willRead()
     let (mine, snapshot, theirs) = (object.currentValues(), object.snapshotValues(), original.currentValues())
     let plan = object.scope.plan
     let isContested = plan.storedSlots.contains { slot in
@@ -74,8 +76,8 @@ extension ManagedObjectContext {
 
   // MARK: Giving
 
-  /// References before pairs, and deletions last: what an object that goes had been told to let go of is not deleted
-  /// with it. The parent follows its rules as for changes of its own.
+  /// References before pairs, and deletions last. The parent follows its rules as for changes of its own, so that it has
+  /// to know first what a deleted object had let go of: that is not deleted with it.
   private func give(_ own: [ManagedObject], to parent: ManagedObjectContext) {
     var pairs: [(object: ManagedObject, original: ManagedObject)] = []
     for object in own {
@@ -83,11 +85,14 @@ extension ManagedObjectContext {
       if let original { pairs.append((object, original)) }
     }
     let staying = pairs.filter { !$0.object.flags.contains(.deleted) }
+    let leaving = pairs.filter { $0.object.flags.contains(.deleted) }
+    let orders = staying.flatMap { ordersToGive(of: $0.object, to: $0.original) }
+    for (object, original) in leaving { giveLosses(of: object, to: original, parent) }
     for (object, original) in staying { giveValues(of: object, to: original) }
     for (object, original) in staying { giveReferences(of: object, to: original, parent) }
     for (object, original) in staying { givePairs(of: object, to: original, parent) }
-    for (object, original) in pairs where object.flags.contains(.deleted) { parent.delete(original) }
-    for (object, original) in staying { giveOrders(of: object, to: original, parent) }
+    for (_, original) in leaving { parent.delete(original) }
+    for order in orders { give(order, to: parent) }
   }
 
   /// An instance of a child's new object, with the same identifier.
@@ -174,18 +179,85 @@ extension ManagedObjectContext {
     }
   }
 
-  private func giveOrders(
+  /// Removes the relationships of a parent's object that the child had removed before it deleted the object. Objects that
+  /// the child deletes too stay related until the parent deletes them, so that ``ManagedObjectLifecycle`` sees them.
+  private func giveLosses(
     of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
   ) {
-    for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
-      guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered,
-        let wanted = state.keys?.keys
-      else { continue }
-      let theirs = parent.objects(of: original, relationship).map(\.key)
-      let (members, known) = (Set(theirs), Set(wanted))
-      // What others have brought to the parent's comes behind.
-      let order = wanted.filter(members.contains) + theirs.filter { !known.contains($0) }
-      if order != theirs { parent.setOrder(of: original, relationship, to: order) }
+    func remains(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+      registered(key, root: model.entities[relationship.destination].root)?.isDeleted != true
     }
+    for case let relationship? in object.scope.plan.relationships {
+      switch relationship.storage {
+      case .reference:
+        guard object.extras?.changed.contains(relationship.slot) == true else { continue }
+        let key = original.referenceKey(relationship.slot)
+        guard key != 0, key != object.referenceKey(relationship.slot), remains(key, relationship) else {
+          continue
+        }
+        parent.setReference(of: original, relationship, to: nil)
+      case .join:
+        guard let state = object.extras?.toManyState(relationship.slot) else { continue }
+        for key in state.removed.keys where !state.added.contains(key) && remains(key, relationship) {
+          if let member = parent.object(key, relationship) {
+            parent.remove(member, from: original, relationship)
+          }
+        }
+      case .inverseReference, .referencesOfOthers: continue
+      }
+    }
+  }
+
+  // MARK: Orders
+
+  /// The order that a child gives to a relationship of its parent's.
+  private struct GivenOrder {
+    let object: ManagedObject
+    let original: ManagedObject
+    let relationship: RelationshipPlan
+    /// All objects, where the child has loaded them.
+    let all: [ObjectKey]?
+    /// Else those that come to the end, in their order.
+    let last: [ObjectKey]
+  }
+
+  /// What is to be known of orders before anything is given: an object that is related already is not moved by being
+  /// added once more.
+  private func ordersToGive(of object: ManagedObject, to original: ManagedObject) -> [GivenOrder] {
+    (object.extras?.toMany ?? []).compactMap { slot, state in
+      guard state.isOrderChanged, let relationship = object.scope.plan.relationships[slot],
+        relationship.isOrdered
+      else { return nil }
+      let known = original.extras?.toManyState(slot)
+      let last = state.added.keys.filter { key in
+        state.removed.contains(key)
+          || !(known?.keys?.contains(key) ?? known?.added.contains(key) ?? false)
+      }
+      return GivenOrder(
+        object: object, original: original, relationship: relationship, all: state.keys?.keys, last: last)
+    }
+  }
+
+  private func give(_ order: GivenOrder, to parent: ManagedObjectContext) {
+    guard let wanted = order.all else { return giveEnd(order, to: parent) }
+    let theirs = parent.objects(of: order.original, order.relationship).map(\.key)
+    let (members, known) = (Set(theirs), Set(wanted))
+    // What others have brought to the parent's comes behind.
+    let result = wanted.filter(members.contains) + theirs.filter { !known.contains($0) }
+    if result != theirs { parent.setOrder(of: order.original, order.relationship, to: result) }
+  }
+
+  /// Gives the order of what the child has added to a relationship that it has not loaded. It is not loaded for that.
+  private func giveEnd(_ order: GivenOrder, to parent: ManagedObjectContext) {
+    let state = order.original.toManyState(order.relationship.slot)
+    let last = Set(order.last)
+    if let theirs = state.keys?.keys {
+      let result = theirs.filter { !last.contains($0) } + order.last.filter(Set(theirs).contains)
+      return parent.setOrder(of: order.original, order.relationship, to: result)
+    }
+    let added = state.added.keys
+    guard let gone = order.object.extras?.toManyState(order.relationship.slot)?.removed.keys else { return }
+    let result = added.filter { !last.contains($0) } + order.last.filter(Set(added).contains)
+    state.reorderAdded(result, removedBefore: gone.filter(last.contains))
   }
 }

@@ -5,6 +5,7 @@ extension ManagedObjectContext {
   /// An object of another context, or one whose row is gone, is left alone.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
+    deletionCount += 1
     // A list in place of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []

@@ -37,6 +37,8 @@ extension ManagedObjectContext {
     statement.bind(seen, at: 1)
     var roots: Set<Int> = []
     var lost: Set<Int> = []
+    // Those of objects that are read again though their rows have not been written.
+    var holders: Set<Int> = []
     var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     while try statement.step() {
@@ -59,6 +61,7 @@ extension ManagedObjectContext {
         roots.insert(plan.root)
         changes = changes?.followed(by: Self.changes(member, of: store))
         merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
+        holders.formUnion(forgetReferences(to: HistoryText.ranges(member.value["inserted"]), of: plan.root))
         let deleted = HistoryText.ranges(member.value["deleted"])
         if !deleted.isEmpty { lost.insert(plan.root) }
         merge(deleted, of: plan.root) { lose($0) }
@@ -67,7 +70,7 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Who is told may fetch, and come here again.
     statement.reset()
-    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots) }
+    if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots.union(holders)) }
     if let changes { changeObservers?.tell(changes) }
     tellObserversUnlessReading()
   }
@@ -90,6 +93,55 @@ extension ManagedObjectContext {
     object.flags.insert(.inaccessible)
     noteChange(of: object)
     object.report(.objectGone)
+  }
+
+  /// Lets one-sided references be read again that lead to rows which have come to a table.
+  ///
+  /// When a row goes the store clears them, and nobody is told: the object that they led to is not found. Where a row of
+  /// the same key comes back later, by an undo or a merge policy, they would lead to it again.
+  ///
+  /// - Returns: The roots of the objects that have such references.
+  @discardableResult
+  func forgetReferences(to ranges: [ClosedRange<ObjectKey>], of root: Int) -> Set<Int> {
+    guard !ranges.isEmpty, let references = model.clearedReferences[root] else { return [] }
+    let sorted = KeyRanges.normalized(ranges)
+    func isAmong(_ key: ObjectKey) -> Bool {
+      var (low, high) = (0, sorted.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if sorted[middle].upperBound < key { low = middle + 1 } else { high = middle }
+      }
+      return low < sorted.count && sorted[low].contains(key)
+    }
+    var roots: Set<Int> = []
+    for (entity, slot) in references {
+      for object in maps[entity.root]?.objects ?? [] {
+        guard object.scope.plan === entity, object.flags.isDisjoint(with: [.fault, .gone, .inaccessible]),
+          isAmong(object.referenceKey(slot))
+        else { continue }
+        roots.insert(entity.root)
+        if object.isPending { forgetReference(of: object, slot) } else { object.becomeStale() }
+      }
+    }
+    return roots
+  }
+
+  /// Clears an unsaved object's reference where the store has cleared it, too. What the object was given since stays.
+  private func forgetReference(of object: ManagedObject, _ slot: Int) {
+    guard !object.flags.contains(.inserted), object.extras?.changed.contains(slot) != true else { return }
+    guard case .reference(let column)? = object.scope.plan.relationships[slot]?.storage, parent == nil else {
+      return
+    }
+    let plan = object.scope.plan
+    let name = SQLite.quoted(plan.columns[column].name)
+    // Should it fail the reference stays, and the save finds out.
+    guard
+      let rows = try? reader().rows(
+        "SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE _pk = \(object.key) AND \(name) IS NULL"),
+      !rows.isEmpty
+    else { return }
+    noteChange(of: object) { $0.number == slot }
+    object._setReference(slot, 0)
   }
 
   /// Tells the objects of some keys that are in memory and have no changes.
@@ -141,6 +193,6 @@ extension ManagedObject {
   final func becomeStale() {
     if flags.contains(.observed) { scope.context?.noteChange(of: self) }
     flags.insert(.fault)
-    extras?.toMany.removeAll { !$0.state.isChanged }
+    for (_, state) in extras?.toMany ?? [] where !state.isChanged { state.forget() }
   }
 }

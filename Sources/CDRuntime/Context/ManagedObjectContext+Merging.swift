@@ -16,7 +16,12 @@ extension ManagedObjectContext {
     endReading()
     var roots: Set<Int> = []
     var lost: Set<Int> = []
-    for group in changes.inserted.groups { if let plan = plan(of: group) { roots.insert(plan.root) } }
+    var holders: Set<Int> = []
+    for group in changes.inserted.groups {
+      guard let plan = plan(of: group) else { continue }
+      roots.insert(plan.root)
+      holders.formUnion(forgetReferences(to: group.keys, of: plan.root))
+    }
     for group in changes.updated.groups + changes.refreshed.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
@@ -30,7 +35,7 @@ extension ManagedObjectContext {
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let told = changes.asRefreshed
-    if !children.isEmpty { tellChildren(told, of: roots) }
+    if !children.isEmpty { tellChildren(told, of: roots.union(holders)) }
     changeObservers?.tell(told)
     tellObservers()
   }

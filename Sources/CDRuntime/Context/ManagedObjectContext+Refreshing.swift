@@ -84,17 +84,20 @@ extension ManagedObjectContext {
   func forgetRelationships(
     _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
   ) {
-    extras.toMany.removeAll { slot, state in
-      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else {
-        return false
-      }
-      if state.isChanged, !relationship.isOrdered {
+    for (slot, state) in extras.toMany {
+      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else { continue }
+      if !state.isChanged {
+        state.forget()
+      } else if !relationship.isOrdered {
         state.keys = nil
         state.cache = nil
+      } else {
+        state.isOutdated = true
       }
-      return !state.isChanged
     }
+    if extras.partners.isEmpty { return }
     extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
+    extras.hasOutdatedPartners = !extras.partners.isEmpty
   }
 
   /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.

@@ -6,12 +6,12 @@ extension ManagedObjectContext {
   /// Writes what is pending, as often as it takes for all conflicts to be resolved.
   func writeResolvingConflicts() throws -> SavePlan {
     for attempt in 1... {
-      var conflicts: [SaveConflict] = []
+      var met = MetConflicts()
       do {
-        return try write(conflicts: &conflicts)
+        return try write(&met)
       } catch let error as SaveError where attempt < Self.mostAttempts {
         switch error {
-        case .conflict, .notUnique: try resolve(conflicts, error)
+        case .conflict, .notUnique: try resolve(met.all, error, notUnique: met.notUnique)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
         case .validation, .unsettled, .partlySaved: throw error
         }
@@ -24,7 +24,12 @@ extension ManagedObjectContext {
     return SavePlan([])
   }
 
-  func resolve(_ conflicts: [SaveConflict], _ error: SaveError) throws {
+  /// Asks the merge policy about conflicts and does as it says.
+  ///
+  /// - Parameters:
+  ///   - error: What the save has thrown for them.
+  ///   - notUnique: What is thrown for unique values that the policy cannot settle, where that is another error.
+  func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
     for conflict in conflicts {
       // What another conflict's resolution has done away with conflicts no more.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
@@ -33,7 +38,7 @@ extension ManagedObjectContext {
       switch conflict.reason {
       case .changed, .deleted: try resolveRow(of: object)
       case .partnerTaken: try resolvePartner(of: object, conflict)
-      case .notUnique: try resolveUnique(object, conflict, error)
+      case .notUnique: try resolveUnique(object, conflict, notUnique ?? error)
       }
     }
   }
@@ -71,7 +76,7 @@ extension ManagedObjectContext {
       return
     }
     switch resolution {
-    case .objectWins: break
+    case .objectWins: releasePartners(of: object, in: store)
     case .storeWins:
       for slot in object.scope.plan.storedSlots
       where store[slot] != snapshot[slot] && object.extras?.changed.contains(slot) == true {
@@ -82,8 +87,27 @@ extension ManagedObjectContext {
       for slot in object.scope.plan.storedSlots where mine[slot] != store[slot] {
         set(object, slot, mine[slot] ?? .null)
       }
+      releasePartners(of: object, in: store)
     case .rollback: refresh(object, mergeChanges: false)
-    case .values(let values): try take(values, object)
+    case .values(let values):
+      releasePartners(of: object, in: store)
+      try take(values, object)
+    }
+  }
+
+  /// Takes an object from the partners that its row has in symmetric relationships and that it has not: these have it in
+  /// rows of their own.
+  private func releasePartners(of object: ManagedObject, in store: [Int: AttributeValue]) {
+    for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
+      guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
+        key != object.key, key != object.referenceKey(relationship.slot),
+        let partner = self.object(key, relationship)
+      else { continue }
+      refresh(partner, mergeChanges: true)
+      partner._willRead()
+      if partner.referenceKey(relationship.slot) == object.key {
+        setReference(of: partner, relationship, to: nil)
+      }
     }
   }
 
@@ -232,17 +256,19 @@ extension ManagedObjectContext {
   /// Lets the save insert the row of an object again that somebody else has deleted, and the pairs that are known.
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
     becomeNew(object)
+    forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
     for (slot, keys) in pairs {
       let state = object.toManyState(slot)
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       let kept = keys.filter { (try? isGone($0, relationship)) != true }
       (state.keys, state.added, state.cache) = (KeyList(kept), KeyList(kept), nil)
-      // The side that writes the pairs is the other one.
-      guard case .join(_, isSource: false) = relationship.storage, let inverse = relationship.inverseSlot
+      // The side that writes the pairs is the other one. Of a symmetric relationship each side writes its own.
+      guard case .join(_, let isSource) = relationship.storage, let inverse = relationship.inverseSlot,
+        !isSource || relationship.isSymmetric
       else {
         continue
       }
-      for key in kept {
+      for key in kept where key != object.key || !relationship.isSymmetric {
         guard let member = self.object(key, relationship) else { continue }
         let other = member.toManyState(inverse)
         member.willChange(inverse)
@@ -254,8 +280,20 @@ extension ManagedObjectContext {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, relationship.description.isOptional else { continue }
       let key = object.referenceKey(relationship.slot)
-      guard key != 0, (try? isGone(key, relationship)) == true else { continue }
-      object._setReference(relationship.slot, 0)
+      guard key != 0 else { continue }
+      if (try? isGone(key, relationship)) == true {
+        object._setReference(relationship.slot, 0)
+      } else if relationship.isSymmetric, key != object.key, let partner = self.object(key, relationship) {
+        // The partner's own row has lost it, or has another one by now.
+        refresh(partner, mergeChanges: true)
+        partner._willRead()
+        object._setReference(relationship.slot, 0)
+        if partner.referenceKey(relationship.slot) == object.key {
+          object._setReference(relationship.slot, key)
+        } else if partner.referenceKey(relationship.slot) == 0 {
+          setReference(of: object, relationship, to: partner)
+        }
+      }
     }
   }
 
@@ -292,7 +330,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes the deletion of an object back, with the references to it that its rules cleared.
+  /// Takes the deletion of an object back, with what its rules did to others: references and pairs that they cleared.
   private func takeBackDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
@@ -304,17 +342,19 @@ extension ManagedObjectContext {
         guard let other = registered(object.referenceKey(relationship.slot), root: root) else { continue }
         other.willChange(inverse.slot)
         if inverse.isToMany {
-          other.toManyState(inverse.slot).add(object.key)
+          takeBackRemoval(of: object.key, from: other, inverse)
         } else {
           other.requireExtras().partners[inverse.slot] = object.key
         }
         other.noteTouch(inverse.slot)
       case .join:
-        guard let state = object.extras?.toManyState(relationship.slot) else { continue }
-        for key in state.keys?.keys ?? [] where key != object.key {
-          guard let other = registered(key, root: root) else { continue }
+        // Those that had pairs with it: the object itself has read its relationships anew by now.
+        for other in pending where other.scope.plan.root == root && other !== object {
+          guard !other.flags.contains(.deleted),
+            other.extras?.toManyState(inverse.slot)?.removed.contains(object.key) == true
+          else { continue }
           other.willChange(inverse.slot)
-          other.toManyState(inverse.slot).add(object.key)
+          takeBackRemoval(of: object.key, from: other, inverse)
           other.noteTouch(inverse.slot)
         }
       case .inverseReference, .referencesOfOthers: break
@@ -326,11 +366,41 @@ extension ManagedObjectContext {
         else { continue }
         setReference(of: other, inverse, to: object)
         forgetEqualChanges(of: other)
+        // The store has it where it was.
+        let state = object.extras?.toManyState(relationship.slot)
+        state?.added.remove(other.key)
+        state?.removed.remove(other.key)
+      }
+      if case .referencesOfOthers = relationship.storage,
+        let state = object.extras?.toManyState(relationship.slot), state.added.isEmpty, state.removed.isEmpty
+      {
+        state.forget()
       }
     }
     dropCaches()
     noteLoose(to: [object.scope.plan.root])
     refresh(object, mergeChanges: false)
+  }
+
+  /// Puts an object back into a to-many relationship out of which its deletion has taken it, at the place that it has
+  /// in the store.
+  private func takeBackRemoval(
+    of key: ObjectKey, from holder: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    let state = holder.toManyState(relationship.slot)
+    state.cache = nil
+    let wasRemoved = state.removed.remove(key)
+    if !state.isChanged { return state.forget() }
+    guard let members = state.keys?.keys, !members.contains(key) else { return }
+    // Others have brought it here since this was read.
+    guard wasRemoved else { return state.add(key) }
+    var place = members.count
+    if relationship.isOrdered, (try? readPositions(holder, relationship, state)) != nil {
+      let stored = state.positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+      let before = stored.prefix { $0 != key }.last(where: Set(members).contains)
+      place = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
+    }
+    state.keys?.insert(key, at: place)
   }
 
   // MARK: Partners
@@ -373,4 +443,12 @@ extension ManagedObjectContext {
       refresh(object, mergeChanges: false)
     }
   }
+}
+
+/// The conflicts that a save has met.
+struct MetConflicts {
+  var all: [SaveConflict] = []
+  /// What the save would throw for unique values alone; nil where none are in the way. A save that has met conflicts of
+  /// rows too throws these first.
+  var notUnique: SaveError?
 }

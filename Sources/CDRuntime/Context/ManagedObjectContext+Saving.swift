@@ -57,7 +57,7 @@ extension ManagedObjectContext {
   /// Writes what is pending.
   ///
   /// - Parameter met: Set to all conflicts where the save throws for them.
-  func write(conflicts met: inout [SaveConflict]) throws -> SavePlan {
+  func write(_ met: inout MetConflicts) throws -> SavePlan {
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endSnapshot()
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
       do {
         partial = try run.write()
       } catch {
-        met = run.conflicts + run.refusals
+        met = MetConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
         throw error
       }
       unfinishedSave = partial == nil ? nil : run.saveID
@@ -78,8 +78,8 @@ extension ManagedObjectContext {
   }
 
   private func write() throws -> SavePlan {
-    var met: [SaveConflict] = []
-    return try write(conflicts: &met)
+    var met = MetConflicts()
+    return try write(&met)
   }
 
   /// Ends a save that has reached some of several stores: what is in these is saved, and the rest is not.
@@ -121,6 +121,10 @@ extension ManagedObjectContext {
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
+      if extras.hasOutdatedPartners {
+        extras.partners.removeAll()
+        extras.hasOutdatedPartners = false
+      }
     }
     pending = rest
   }

@@ -31,7 +31,10 @@ extension ManagedObjectContext {
     case .referencesOfOthers, .reference, .inverseReference:
       if let inverse = inverse(of: relationship) { setReference(of: member, inverse, to: object) }
     }
-    if let index, relationship.isOrdered, var keys = state.keys {
+    guard let index, relationship.isOrdered else { return }
+    // What an undo manager notes of the other side may have had this side read again.
+    if state.keys == nil { load(object, relationship, state) }
+    if var keys = state.keys {
       // The index is one among the objects that can be seen: deleted ones have a key in the list until the save.
       let others = objects(of: object, relationship).filter { $0 !== member }
       keys.remove(member.key)

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveError/validation(_:)`` with every mistake.
   func validate() throws {
     var errors: [ValidationError] = []
-    if pending.contains(where: { $0.flags.contains(.deleted) }) { clearDeleted() }
+    var hasDeleted = false
     for object in pending {
       if isOfRemovedStore(object) {
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
@@ -19,15 +19,18 @@ extension ManagedObjectContext {
           ValidationError(
             reason: .storeRemoved, entity: object.scope.plan.name, property: nil, objectID: object.objectID))
       } else if object.flags.contains(.deleted) {
+        hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
         checkDenials(of: object, &errors)
         errors += refusals(of: object)
       } else if object.isPending {
-        addMistakes(of: object, to: &errors)
+        addMistakes(of: object, settlesZeros: true, to: &errors)
         errors += refusals(of: object)
       }
     }
     if !errors.isEmpty { throw SaveError.validation(errors) }
+    // Not before: a save that is refused leaves the graph as it is.
+    if hasDeleted { clearDeleted() }
   }
 
   /// The rules that an object breaks; none where it could be saved.
@@ -61,8 +64,12 @@ extension ManagedObjectContext {
     return errors
   }
 
+  /// - Parameters:
+  ///   - isWhole: Whether properties are checked that have not been changed.
+  ///   - settlesZeros: Whether an object that is about to be saved gets the zeros that the store will have.
   private func addMistakes(
-    of object: ManagedObject, isWhole: Bool = false, to errors: inout [ValidationError]
+    of object: ManagedObject, isWhole: Bool = false, settlesZeros: Bool = false,
+    to errors: inout [ValidationError]
   ) {
     object._willRead()
     let plan = object.scope.plan
@@ -92,6 +99,7 @@ extension ManagedObjectContext {
       case .attribute(let attribute, let cell):
         if making != nil, attribute.derivation != nil { continue }
         let value = object.storedValue(slot.number)
+        if settlesZeros, value.isMinusZero { object.setStoredValues([slot.number: value.withPlainZero]) }
         if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
           add(reason, slot.name)
         }
@@ -102,6 +110,9 @@ extension ManagedObjectContext {
             add(.missingValue, slot.name)
           }
           continue
+        }
+        if settlesZeros, values.values.contains(where: \.isMinusZero) {
+          object.setStoredValues([slot.number: .composite(values.mapValues(\.withPlainZero))])
         }
         for field in fields {
           let value = values[field.description.name] ?? .null

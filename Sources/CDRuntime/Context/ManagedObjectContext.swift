@@ -105,6 +105,10 @@ public final class ManagedObjectContext {
   public let parent: ManagedObjectContext?
   /// Contexts that have this one for their parent.
   var children: [ChildReference] = []
+  /// How often objects have been deleted here, or found to be deleted in the parent.
+  var deletionCount = 0
+  /// The parent's count when the context last looked.
+  var seenDeletions = 0
 
   /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
   public var mergePolicy = MergePolicy.error
@@ -180,6 +184,7 @@ public final class ManagedObjectContext {
   ) {
     self.making = making
     self.parent = parent
+    seenDeletions = parent?.deletionCount ?? 0
     connection = making?.connection
     persistentStoreCoordinator = coordinator
     model = coordinator.plan

@@ -20,6 +20,9 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case damaged(String)
   /// A row refers to a row that is not there.
   case danglingReference(entity: String, key: Int64, destination: String)
+  /// A relationship that is its own inverse leads from one object to another, by their keys, and not back. The two sides
+  /// are rows of their own.
+  case oneDirection(entity: String, relationship: String, key: Int64, other: Int64)
   /// A value cannot be read as what the model says.
   case unreadable(ObservedError)
   /// A value breaks a rule of the model.
@@ -46,6 +49,8 @@ extension StoreFinding: CustomStringConvertible {
     case .damaged(let text): "damaged: \(text)"
     case .danglingReference(let entity, let key, let destination):
       "'\(entity)' p\(key) refers to an object of '\(destination)' that is not there"
+    case .oneDirection(let entity, let relationship, let key, let other):
+      "'\(entity)' p\(key) has p\(other) in '\(relationship)', and p\(other) does not have p\(key)"
     case .unreadable(let error):
       "\(error.objectID.map { "\($0): " } ?? "")\(error)"
     case .invalid(let error): "\(error)"
@@ -64,8 +69,8 @@ extension StoreFinding: CustomStringConvertible {
 }
 
 extension PersistentStoreCoordinator {
-  /// Checks the stores whole: the files, the references, that every value can be read, the rules of the model, the
-  /// hashes of the metadata, and the history. Nothing is changed.
+  /// Checks the stores whole: the files, the references, that the two sides of a relationship agree, that every value can
+  /// be read, the rules of the model, the hashes of the metadata, and the history. Nothing is changed.
   ///
   /// All rows are read, in batches, so that the memory is bounded.
   ///
@@ -92,6 +97,8 @@ extension PersistentStoreCoordinator {
     }
     findings += try incompleteSaves(stores, connection)
     findings += try danglingReferences(stores, connection)
+    findings += try danglingPairs(stores, connection)
+    findings += try oneDirections(stores, connection)
     for root in plan.entities where root.root == root.index {
       guard let home = stores.home(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
@@ -106,22 +113,98 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// References that no foreign key guards: to other stores, and those of a delete rule of `noAction`.
+  /// References that no foreign key guards: to other stores, those of a delete rule of `noAction`, and those to a row of
+  /// the destination's table that is of another entity.
   private func danglingReferences(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
     for entity in plan.entities where stores.home(of: entity) != nil {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = plan.entities[relationship.destination]
-        guard case .reference(let column) = relationship.storage, !relationship.isGuaranteed,
-          stores.home(of: destination) != nil
+        guard case .reference(let column) = relationship.storage, stores.home(of: destination) != nil,
+          let condition = isNone(
+            of: destination, "t0.\(SQLite.quoted(entity.columns[column].name))",
+            isGuaranteed: relationship.isGuaranteed)
         else { continue }
-        let name = SQLite.quoted(entity.columns[column].name)
         let rows = try connection.rows(
-          "SELECT t0._pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE t0.\(name) IS NOT NULL AND NOT EXISTS "
-            + "(SELECT 1 FROM \(SQLite.quoted(destination.table)) AS t1 WHERE t1._pk = t0.\(name))")
+          "SELECT t0._pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition)")
         findings += rows.compactMap { $0[0].flatMap { Int64($0) } }.map {
           .danglingReference(entity: entity.name, key: $0, destination: destination.name)
+        }
+      }
+    }
+    return findings
+  }
+
+  /// The same of the rows that hold pairs.
+  private func danglingPairs(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    for join in plan.joins {
+      let (source, target) = (plan.entities[join.source], plan.entities[join.target])
+      guard stores.home(of: source) != nil, stores.home(of: target) != nil else { continue }
+      let sides = [
+        (column: "_source", entity: source, other: "_target", otherEntity: target, isGuaranteed: true),
+        (
+          column: "_target", entity: target, other: "_source", otherEntity: source,
+          isGuaranteed: source.home == target.home
+        ),
+      ]
+      for side in sides {
+        guard let condition = isNone(of: side.entity, "t0.\(side.column)", isGuaranteed: side.isGuaranteed)
+        else {
+          continue
+        }
+        let rows = try connection.rows(
+          "SELECT t0.\(side.other) FROM \(SQLite.quoted(join.table)) AS t0 WHERE \(condition)")
+        findings += rows.compactMap { $0[0].flatMap { Int64($0) } }.map {
+          .danglingReference(entity: side.otherEntity.name, key: $0, destination: side.entity.name)
+        }
+      }
+    }
+    return findings
+  }
+
+  /// The condition that a key is set and leads to no object of an entity; nil where a foreign key says all.
+  ///
+  /// - Parameter isGuaranteed: Whether a foreign key guards that there is a row.
+  private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
+    let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
+    // What is of an entity that the model has not is a finding of its own.
+    let others = plan.entities[entity.root].kinds.filter { !entity.kinds.contains($0) }
+    let names = others.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    let isOther = others.isEmpty ? nil : "EXISTS (\(rows) AND t1._entity IN (\(names)))"
+    if isGuaranteed { return isOther }
+    let isMissing = "\(key) IS NOT NULL AND NOT EXISTS (\(rows))"
+    return isOther.map { "(\(isMissing)) OR \($0)" } ?? isMissing
+  }
+
+  /// Symmetric relationships that lead one way only. Of all others one row holds both sides.
+  private func oneDirections(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    for entity in plan.entities where stores.home(of: entity) != nil {
+      for case let relationship? in entity.relationships
+      where relationship.owner == entity.name && relationship.isSymmetric {
+        let table = SQLite.quoted(entity.table)
+        let sql: String
+        switch relationship.storage {
+        case .reference(let column):
+          let name = SQLite.quoted(entity.columns[column].name)
+          sql =
+            "SELECT t0._pk, t0.\(name) FROM \(table) AS t0 JOIN \(table) AS t1 ON t1._pk = t0.\(name) "
+            + "WHERE t1.\(name) IS NOT t0._pk ORDER BY 1"
+        case .join(let place, _):
+          let join = SQLite.quoted(plan.joins[place].table)
+          sql =
+            "SELECT t0._source, t0._target FROM \(join) AS t0 WHERE NOT EXISTS (SELECT 1 FROM \(join) AS t1 "
+            + "WHERE t1._source = t0._target AND t1._target = t0._source) ORDER BY 1, 2"
+        case .inverseReference, .referencesOfOthers: continue
+        }
+        for row in try connection.rows(sql) {
+          guard let key = row[0].flatMap({ Int64($0) }), let other = row[1].flatMap({ Int64($0) }) else {
+            continue
+          }
+          findings.append(
+            .oneDirection(entity: entity.name, relationship: relationship.name, key: key, other: other))
         }
       }
     }

@@ -11,6 +11,8 @@ final class ObjectExtras {
   @exclusivity(unchecked) var toMany: [(slot: Int, state: ToManyState)] = []
   /// The partner of a one-to-one relationship whose reference stands in the partner's table, once known.
   var partners: [Int: ObjectKey] = [:]
+  /// Whether others may have changed the partners, and own changes have kept them from being read again.
+  var hasOutdatedPartners = false
   /// All values by slot, for an object without a generated class; a reference is its key.
   @exclusivity(unchecked) var values: [AttributeValue] = []
   /// The attributes that a draft was given values for.

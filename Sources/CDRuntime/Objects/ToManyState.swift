@@ -19,6 +19,9 @@ final class ToManyState {
   /// Whether positions have to be written.
   var isOrderChanged = false
 
+  /// Whether others have changed the objects since they were loaded, and own changes have kept them from being read again.
+  var isOutdated = false
+
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || isOrderChanged }
 
   /// Notes that an object is related from now on, at the end of an ordered relationship.
@@ -50,6 +53,15 @@ final class ToManyState {
     }
   }
 
+  /// Sets the order of what was added to a relationship that has not been loaded.
+  ///
+  /// - Parameter gone: Those of them that were removed before, and so lose the places that they may have.
+  func reorderAdded(_ keys: [ObjectKey], removedBefore gone: [ObjectKey]) {
+    added = KeyList(keys)
+    for key in gone where !removed.contains(key) { removed.append(key) }
+    isOrderChanged = true
+  }
+
   /// Notes what the store has, to which the changes are added.
   func load(_ stored: [ObjectKey]) {
     var list = KeyList(stored.filter { !removed.contains($0) })
@@ -65,8 +77,24 @@ final class ToManyState {
     (keys, added, removed) = (list, additions, removals)
   }
 
+  /// Forgets what was loaded, so that it is read again. There are no changes.
+  ///
+  /// The state is emptied and not replaced: a caller that is about to change it may have caused the reading that led
+  /// here, and what it changes next must not get lost.
+  func forget() {
+    keys = nil
+    cache = nil
+    positions.removeAll()
+    isReplaced = false
+    isOutdated = false
+    isOrderChanged = false
+    added = KeyList()
+    removed = KeyList()
+  }
+
   /// Forgets changes that have been saved.
   func didSave() {
+    if isOutdated { return forget() }
     // Where an object comes back later, its row has no position.
     for key in removed.keys { positions[key] = nil }
     added = KeyList()

@@ -35,9 +35,10 @@ enum CellType: Sendable {
   }
 
   /// The value as the column keeps it, `Int` widened or narrowed where nothing is lost; nil for a value of
-  /// another type. Null fits every cell.
+  /// another type. Null fits every cell. A zero has no sign: see ``AttributeValue/withPlainZero``.
   func fitted(_ value: AttributeValue) -> AttributeValue? {
-    switch (self, value) {
+    let value = value.withPlainZero
+    return switch (self, value) {
     case (_, .null), (.string, .string), (.codable, .string), (.bool, .bool), (.int64, .int),
       (.double, .double), (.decimal, .decimal), (.date, .date), (.data, .data), (.uuid, .uuid),
       (.url, .url):
@@ -65,6 +66,28 @@ enum CellType: Sendable {
     case .uuid: .uuid(EmptyValue.uuid)
     case .url: .url(EmptyValue.url)
     case .codable: .null
+    }
+  }
+}
+
+extension AttributeValue {
+  /// The value with 0.0 in place of -0.0, as every store keeps it: SQLite writes a REAL that is an integer as an integer,
+  /// which has no negative zero.
+  var withPlainZero: AttributeValue {
+    switch self {
+    case .double(let number) where number == 0: .double(0)
+    case .date(let date) where date.timeIntervalSinceReferenceDate == 0: .date(EmptyValue.date)
+    default: self
+    }
+  }
+
+  /// Whether the value is -0.0.
+  var isMinusZero: Bool {
+    switch self {
+    case .double(let number): number == 0 && number.sign == .minus
+    case .date(let date):
+      date.timeIntervalSinceReferenceDate == 0 && date.timeIntervalSinceReferenceDate.sign == .minus
+    default: false
     }
   }
 }

@@ -78,7 +78,7 @@ final class EntityPlan: Sendable {
     hasLifecycle = objectType is any ManagedObjectLifecycle.Type
     isObservable = objectType is any ObservableEntityClass.Type
     initialValues = slots.map { slot in
-      if case .value(let value)? = slot.attribute?.defaultValue { return value }
+      if case .value(let value)? = slot.attribute?.defaultValue { return value.withPlainZero }
       return .null
     }
     readings = slots.map(\.reading)

@@ -26,6 +26,9 @@ final class ModelPlan: Sendable {
   let triggers: [DerivationTrigger]
   /// The names of derived attributes, of any entity.
   let derivedNames: Set<String>
+  /// The one-sided references that the store clears when the row goes to which they lead, by that row's root. Nobody
+  /// writes down that they have been cleared.
+  let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
 
@@ -66,6 +69,14 @@ final class ModelPlan: Sendable {
     triggers = DerivationTrigger.all(in: entities)
     hasLifecycle = entities.contains(where: \.hasLifecycle)
     hasExternalSlots = entities.contains { !$0.externalSlots.isEmpty }
+    var cleared: [Int: [(entity: EntityPlan, slot: Int)]] = [:]
+    for entity in entities {
+      for slot in entity.clearableSlots {
+        guard let relationship = entity.relationships[slot], relationship.inverse == nil else { continue }
+        cleared[entities[relationship.destination].root, default: []].append((entity, slot))
+      }
+    }
+    clearedReferences = cleared
     selects = entities.map { EntitySelect($0, entities: entities) }
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })

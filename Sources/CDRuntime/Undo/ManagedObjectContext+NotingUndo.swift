@@ -40,6 +40,27 @@ extension ManagedObjectContext {
     note(id, object, relationship, member, in: group)
   }
 
+  /// Notes whether two objects, one of which is deleted, were related when it was deleted. The relationship's state of
+  /// the deleted object says so.
+  func noteFormerPair(_ pair: UndoPair, in group: UndoGroup) {
+    guard let id = UndoPair.ID(pair.object, pair.relationship, pair.member), !group.hasPair(id) else {
+      return
+    }
+    var state = pair.object.extras?.toManyState(pair.relationship.slot)
+    var key = pair.member.key
+    if pair.object.exists, let inverse = pair.relationship.inverseSlot {
+      state = pair.member.extras?.toManyState(inverse)
+      key = pair.object.key
+    }
+    guard let state else { return }
+    let isRelated =
+      state.keys != nil
+      ? state.keys?.contains(key) == true : state.added.contains(key) || !state.removed.contains(key)
+    group.add(
+      UndoPair(
+        object: pair.object, relationship: pair.relationship, member: pair.member, wasRelated: isRelated), id)
+  }
+
   private func note(
     _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
     in group: UndoGroup

@@ -9,10 +9,18 @@ extension ManagedObjectContext {
       case .nullify, .cascade: continue
       case .deny, .noAction: break
       }
-      if case .reference = relationship.storage { continue }
-      let others =
-        relationship.isToMany
-        ? objects(of: object, relationship) : partner(of: object, relationship).map { [$0] } ?? []
+      let others: [ManagedObject]
+      switch relationship.storage {
+      case .reference where relationship.isSymmetric:
+        // Its partner refers to it in a row of its own.
+        let partner = object.relatedObject(relationship)
+        partner?._willRead()
+        others =
+          partner.map { $0.referenceKey(inverse.slot) == object.key && $0 !== object ? [$0] : [] } ?? []
+      case .reference: continue
+      case .referencesOfOthers, .join: others = objects(of: object, relationship)
+      case .inverseReference: others = partner(of: object, relationship).map { [$0] } ?? []
+      }
       result += others.map { UndoReferrer(object: $0, relationship: inverse) }
     }
     return result

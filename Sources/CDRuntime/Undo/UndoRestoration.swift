@@ -25,9 +25,9 @@ struct UndoRestoration {
       bringBack(entry)
     }
     for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
-    for entry in group.entries where !entry.existed && entry.existedAfter && entry.object.exists {
-      takeAway(entry.object)
-    }
+    let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
+    for entry in leaving { takeAway(entry.object) }
+    putLosses(of: leaving)
     for pair in group.pairs where pair.object.exists && pair.member.exists {
       putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
     }
@@ -63,13 +63,48 @@ struct UndoRestoration {
           context.noteWhole(object, in: &now, of: inverse)
         }
         current[ObjectIdentifier(object)] = now.lists
+      } else if entry.existed, context.parent != nil {
+        // What it was related to when it was deleted.
+        for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
       }
       _ = inverse.add(now)
     }
     for pair in group.pairs {
-      context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
+      if pair.object.exists, pair.member.exists {
+        context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
+      } else if context.parent != nil {
+        context.noteFormerPair(pair, in: inverse)
+      }
     }
     return inverse
+  }
+
+  /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are not
+  /// visible in this context, but the save to the parent needs them: what an object had let go of is not deleted with it.
+  private func putLosses(of entries: [UndoEntry]) {
+    if entries.isEmpty || context.parent == nil { return }
+    for entry in entries {
+      let object = entry.object
+      for (slot, value) in entry.values.sorted(by: { $0.key < $1.key }) {
+        guard object.scope.plan.relationships[slot] != nil, object.storedValue(slot) != value else {
+          continue
+        }
+        var key: ObjectKey = 0
+        if case .int(let number) = value { key = number }
+        object._willWrite(slot)
+        object._setReference(slot, key)
+        object.didChange(slot)
+      }
+    }
+    let leaving = Set(entries.map { ObjectIdentifier($0.object) })
+    func putLoss(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
+      guard let slot, leaving.contains(ObjectIdentifier(object)) else { return }
+      object.toManyState(slot).put(member.key, isMember: false, isStored: true)
+    }
+    for pair in group.pairs where !pair.wasRelated {
+      putLoss(pair.object, pair.relationship.slot, pair.member)
+      putLoss(pair.member, pair.relationship.inverseSlot, pair.object)
+    }
   }
 
   // MARK: Existence
@@ -153,16 +188,33 @@ struct UndoRestoration {
       }
       var key: ObjectKey = 0
       if case .int(let number) = value { key = number }
-      // One that others have deleted cannot be had again. One that is deleted here can be referred to, unseen.
-      if key != 0, registered(key, relationship) == nil, live(key, relationship) == nil {
-        guard relationship.description.isOptional else { continue }
-        key = 0
+      if key != 0, !canRefer(to: key, relationship) {
+        if relationship.description.isOptional {
+          key = 0
+        } else if registered(key, relationship) == nil {
+          continue
+        }
+        // A mandatory reference is put back in any case. It reads as nil, and the save reports the missing object.
       }
       putReference(key, object, relationship)
     }
     if !attributes.isEmpty { object.setStoredValues(attributes) }
     for slot in attributes.keys { object.didChange(slot) }
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
+  }
+
+  /// Whether a reference can lead to an object again: the save would refuse one to a row that is not there.
+  private func canRefer(to key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+    guard let object = registered(key, relationship), !object.exists else {
+      return live(key, relationship) != nil
+    }
+    // The row exists until the deletion is saved. Where the inverse's delete rule leaves references as they are, one to
+    // it reads as nil, and the rule is checked at the save. An object that was never saved has no row.
+    guard object.flags.contains(.deleted), !object.flags.contains(.inserted) else { return false }
+    switch relationship.inverse?.deleteRule {
+    case .nullify?, .cascade?: return false
+    case .deny?, .noAction?, nil: return true
+    }
   }
 
   private mutating func putReference(

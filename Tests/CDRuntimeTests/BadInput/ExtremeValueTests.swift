@@ -92,6 +92,36 @@ import Testing
     }
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func minusZeroIsTheSameBeforeAndAfterASave(kind: StoreKind) throws {
+    let store = ScratchStore(kind)
+    let zero = Date(timeIntervalSinceReferenceDate: 0)
+    let minus: [(key: String, value: AttributeValue, kept: AttributeValue)] = [
+      ("double", .double(-0.0), .double(0)), ("float", .double(-0.0), .double(0)),
+      ("date", .date(Date(timeIntervalSinceReferenceDate: -0.0)), .date(zero)),
+    ]
+    let container = try PersistentContainer(scratchModel: Self.model, store)
+    let context = container.newContext()
+    let child = ManagedObjectContext(parent: context)
+    let thing = try child.insert(entityNamed: "Thing")
+    for (key, value, kept) in minus {
+      try thing.setValue(.attribute(value), forKey: key)
+      #expect(try thing.value(forKey: key) == .attribute(kept))
+    }
+    try child.save()
+    try context.save()
+    let other = container.newContext()
+    let read = try other.existingObject(with: thing.objectID)
+    for object in [thing, read, try context.existingObject(with: thing.objectID)] {
+      // Equal to the last bit.
+      for (key, _, kept) in minus { #expect(try object.value(forKey: key) == .attribute(kept)) }
+    }
+    // A value that is that of the store is no conflict.
+    try read.setValue(.attribute(.int(1)), forKey: "int16")
+    try other.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
   static let noNumbers: [(key: String, value: AttributeValue)] = [
     ("double", .double(.nan)), ("float", .double(.nan)), ("decimal", .decimal(.nan)),
     ("date", .date(Date(timeIntervalSinceReferenceDate: .nan))),

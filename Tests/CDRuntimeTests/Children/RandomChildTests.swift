@@ -17,25 +17,46 @@ import Testing
     let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
     for seed in first..<first + rounds { try RandomFamily(seed: seed).run(rounds: 100) }
   }
+
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func relationshipsOfEveryShapeAreGiven(seed: UInt64) throws {
+    try RandomFamily(seed: seed, RandomShapes.version(seed: seed)).run(rounds: 12)
+  }
+
+  @Test func furtherShapesAreGivenToo() throws {
+    let environment = ProcessInfo.processInfo.environment
+    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
+    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
+    for seed in first..<first + rounds {
+      try RandomFamily(seed: seed, RandomShapes.version(seed: seed)).run(rounds: 12)
+    }
+  }
 }
 
 private struct RandomFamily {
   let seed: UInt64
+  let version: ModelVersion
   let container: PersistentContainer
   let parent: ManagedObjectContext
   let undoManager = ContextUndoManager()
+  /// What has been done in the round, for a failure to tell.
+  let log = RandomLog()
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, _ version: ModelVersion = EveryRelationshipModel.version) throws {
     self.seed = seed
-    container = try PersistentContainer(scratchModel: EveryRelationshipModel.model)
+    self.version = version
+    container = try PersistentContainer(
+      scratchModel: ManagedObjectModel(
+        name: "Random", id: UUID(), versions: [version], currentVersionNumber: version.number))
     parent = container.newContext()
     parent.undoManager = undoManager
   }
 
   func run(rounds: Int) throws {
-    let changes = try RandomChanges(in: parent, random: SplitMix(seed: seed))
+    let changes = try RandomChanges(in: parent, random: SplitMix(seed: seed), of: version)
     for round in 0..<rounds {
-      for _ in 0..<Int.random(in: 0...12, using: &changes.random) { _ = try changes.change() }
+      log.lines = []
+      for _ in 0..<Int.random(in: 0...12, using: &changes.random) { log.add(try changes.change()) }
       undoManager.endEvent()
       let isNested = Bool.random(using: &changes.random)
       try work(in: parent, isNested: isNested, &changes.random, "round \(round)")
@@ -50,9 +71,12 @@ private struct RandomFamily {
     let before = try GraphText.lines(context)
     let child = ManagedObjectContext(parent: context)
     try expect(before, child, place + ": what a child sees")
-    let changes = try RandomChanges(in: child, random: SplitMix(seed: random.next()))
-    for _ in 0..<Int.random(in: 1...20, using: &random) { _ = try changes.change() }
+    let changes = try RandomChanges(in: child, random: SplitMix(seed: random.next()), of: version)
+    if Bool.random(using: &random) { child.undoManager = ContextUndoManager() }
+    log.add("-- child\(child.undoManager == nil ? "" : " with undo")")
+    for _ in 0..<Int.random(in: 1...20, using: &random) { log.add(try changes.change()) }
     if isNested { try work(in: child, isNested: false, &random, place) }
+    if child.undoManager != nil { try undoAll(in: child, place) }
     try expect(before, context, place + ": while a child changes")
     switch Int.random(in: 0..<5, using: &random) {
     case 0: return
@@ -62,16 +86,20 @@ private struct RandomFamily {
       return try expect(before, child, place + ": rolled back")
     default: break
     }
+    var after: [String: String] = [:]
     for _ in 0..<20 {
       do {
+        after = try GraphText.lines(child)
+        log.add("-- save the child")
         try child.save()
         break
       } catch let error as SaveError {
+        log.add("repair \(error)")
         try changes.repair(error)
       }
     }
     #expect(!child.hasChanges, Comment(rawValue: place))
-    let after = try GraphText.lines(child)
+    try expect(after, child, place + ": the child after its save")
     try expect(after, context, place + ": given to the parent")
     try expect(after, ManagedObjectContext(parent: context), place + ": another child")
     if context === parent, before != after {
@@ -84,9 +112,18 @@ private struct RandomFamily {
     }
   }
 
+  /// Takes all changes of a child back and makes them again.
+  private func undoAll(in child: ManagedObjectContext, _ place: String) throws {
+    let after = try GraphText.lines(child)
+    while child.undoManager?.canUndo == true { child.undo() }
+    while child.undoManager?.canRedo == true { child.redo() }
+    try expect(after, child, place + ": undone and redone in the child")
+  }
+
   private func save(_ changes: RandomChanges) throws {
     for _ in 0..<20 {
       do {
+        log.add("-- save")
         try parent.save()
         break
       } catch let error as SaveError {
@@ -95,6 +132,11 @@ private struct RandomFamily {
     }
     #expect(!parent.hasChanges)
     try expect(try GraphText.lines(parent), container.newContext(), "saved")
+    let findings = try container.persistentStoreCoordinator.verify().filter {
+      // A rule of `noAction` leaves these.
+      if case .danglingReference = $0 { false } else { true }
+    }
+    if !findings.isEmpty { throw Difference(description: "seed \(seed): \(findings)") }
   }
 
   private func expect(
@@ -102,6 +144,14 @@ private struct RandomFamily {
   ) throws {
     let differences = GraphText.differences(expected, try GraphText.lines(context))
     guard !differences.isEmpty else { return }
-    throw Difference(description: "seed \(seed), \(place):\n" + differences.joined(separator: "\n"))
+    throw Difference(
+      description: "seed \(seed), \(place):\n" + differences.joined(separator: "\n") + "\n"
+        + log.lines.joined(separator: "\n") + "\n" + RandomShapes.text(version))
   }
+}
+
+private final class RandomLog {
+  var lines: [String] = []
+
+  func add(_ line: String) { lines.append(line) }
 }

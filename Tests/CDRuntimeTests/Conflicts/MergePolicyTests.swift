@@ -254,4 +254,160 @@ import Testing
     }
     #expect(try store.container().persistentStoreCoordinator.verify() == [])
   }
+
+  // MARK: Pairs
+
+  private func names(_ authors: [Author]) -> [String] { authors.map(\.name).sorted() }
+
+  private func tag(_ name: String, in context: ManagedObjectContext) throws -> Tag {
+    try #require(try Tag.fetch(where: \.name == name, in: context).first)
+  }
+
+  private func author(_ name: String, in context: ManagedObjectContext) throws -> Author {
+    try #require(try Author.fetch(where: \.name == name, in: context).first)
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func aDeletionThatIsTakenBackKeepsAllPairs(isLoaded: Bool, isChild: Bool) throws {
+    let friends = ["f", "g", "h"].map { Author(name: $0, in: context) }
+    (friends[0].friends, friends[0].spouse) = (friends, friends[1])
+    let tags = ["s", "t"].map { Tag(name: $0, in: context) }
+    let books = ["1", "2", "3"].map { book($0) }
+    for book in books.reversed() { book.tags = tags }
+    books[0].reviews = [3, 1, 2].map { Review(stars: $0, in: context) }
+    try context.save()
+    let mine = isLoaded && !isChild ? context : try store.freshContext()
+    let work = isChild ? ManagedObjectContext(parent: mine) : mine
+    let theirs = isChild ? mine : other
+    let author = try author("f", in: work)
+    let tag = try self.tag("t", in: work)
+    if isLoaded {
+      #expect(author.friends.count == 3 && tag.books.map(\.isbn) == ["3", "2", "1"])
+      for friend in author.friends { #expect(friend.friends.contains(author)) }
+    }
+    work.delete(author)
+    work.delete(tag)
+    try self.author("f", in: theirs).name = "ff"
+    try self.tag("t", in: theirs).name = "tt"
+    if !isChild { try theirs.save() }
+    work.mergePolicy = .mergeByPropertyStoreTrump
+    try work.save()
+    if isChild { try mine.save() }
+    let fresh = try store.freshContext()
+    for context in [work, fresh] {
+      let author = try self.author("ff", in: context)
+      #expect(names(author.friends) == ["ff", "g", "h"] && author.spouse?.name == "g")
+      #expect(try names(self.author("g", in: context).friends) == ["ff"])
+      #expect(try names(self.author("h", in: context).friends) == ["ff"])
+      #expect(try self.author("g", in: context).spouse === author)
+      let tag = try self.tag("tt", in: context)
+      #expect(tag.books.map(\.isbn) == ["3", "2", "1"])
+      for isbn in ["1", "2", "3"] {
+        #expect(try self.book(isbn, in: context).tags.map(\.name).sorted() == ["s", "tt"])
+      }
+    }
+    #expect(try store.container().persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test func aDeletionThatIsTakenBackKeepsThePlacesInOrders() throws {
+    let books = ["1", "2", "3"].map { book($0) }
+    let tag = Tag(name: "t", in: context)
+    for book in books { book.tags = [tag] }
+    let reviews = [1, 2, 3].map { Review(stars: $0, in: context) }
+    books[0].reviews = reviews
+    try context.save()
+    #expect(tag.books.count == 3 && books[0].reviews.count == 3)
+    // The orders have changes of their own.
+    tag.books = [books[2], books[0], books[1]]
+    books[0].reviews = [reviews[2], reviews[0], reviews[1]]
+    context.delete(books[1])
+    context.delete(reviews[1])
+    try book("2", in: other).title = "theirs"
+    try #require(try Review.fetch(where: \.stars == 2, in: other).first).text = "theirs"
+    try other.save()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    try context.save()
+    for context in [context, try store.freshContext()] {
+      let tag = try self.tag("t", in: context)
+      #expect(tag.books.map(\.isbn) == ["3", "1", "2"])
+      #expect(try book("1", in: context).reviews.map(\.stars) == [3, 1, 2])
+    }
+  }
+
+  @Test func aRowWrittenAnewHasItsSymmetricPairsBothWays() throws {
+    let friends = ["f", "g", "h"].map { Author(name: $0, in: context) }
+    friends[0].friends = friends
+    try context.save()
+    #expect(friends[0].friends.count == 3)
+    let gone = try author("f", in: other)
+    other.delete(gone)
+    try other.save()
+    friends[0].name = "ff"
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    for context in [context, try store.freshContext()] {
+      #expect(try names(author("ff", in: context).friends) == ["ff", "g", "h"])
+      #expect(try names(author("g", in: context).friends) == ["ff"])
+    }
+    #expect(try store.container().persistentStoreCoordinator.verify() == [])
+  }
+
+  // MARK: Several conflicts
+
+  @Test func aUniqueConflictIsNamedBesideOneThatIsSettled() throws {
+    let books = ["1", "2", "3"].map { book($0) }
+    try context.save()
+    try book("1", in: other).title = "theirs"
+    try other.save()
+    (books[0].title, books[1].isbn) = ("mine", "3")
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    do {
+      try context.save()
+      Issue.record("two books have one ISBN")
+    } catch SaveError.notUnique(let conflicts) {
+      #expect(conflicts.map(\.properties) == [["isbn"]])
+      #expect(conflicts.first.map { Set($0.objectIDs) } == [books[1].objectID, books[2].objectID])
+    }
+    books[1].isbn = "4"
+    try context.save()
+    #expect(try book("1", in: store.freshContext()).title == "mine")
+  }
+
+  // MARK: References that the store clears
+
+  @Test(arguments: [true, false])
+  func aReferenceThatTheStoreHasClearedDoesNotComeBackWithTheRow(isBatch: Bool) throws {
+    let book = self.book("1")
+    let shelves = [Shelf(in: context), Shelf(in: context)]
+    (shelves[0].label, shelves[1].label) = ("a", "b")
+    for shelf in shelves { shelf.favourite = book }
+    try context.save()
+    let third = try store.freshContext()
+    let held = try Shelf.objects(in: third).sorted { ($0.label ?? "") < ($1.label ?? "") }
+    let form = ManagedObjectContext(parent: third)
+    let copies = try held.map { try form.localInstance(of: $0) }
+    #expect(held.allSatisfy { $0.favourite != nil } && copies.allSatisfy { $0.favourite != nil })
+    // One of them has changes.
+    held[1].label = "c"
+    if isBatch {
+      _ = try other.execute(BatchDeleteRequest<Book>(where: \.isbn == "1"))
+    } else {
+      other.delete(try self.book("1", in: other))
+      try other.save()
+    }
+    book.title = "mine"
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try self.book("1", in: store.freshContext()).title == "mine")
+    #expect(try Shelf.objects(in: store.freshContext()).allSatisfy { $0.favourite == nil })
+    // Whoever had read the reference.
+    #expect(try Shelf.objects(in: third).count == 2)
+    #expect(held.allSatisfy { $0.favourite == nil })
+    #expect(try Shelf.objects(in: form).count == 2)
+    #expect(copies.allSatisfy { $0.favourite == nil })
+    #expect(try Shelf.objects(in: context).count == 2)
+    #expect(shelves.allSatisfy { $0.favourite == nil })
+    try third.save()
+    #expect(try Shelf.objects(in: store.freshContext()).allSatisfy { $0.favourite == nil })
+  }
 }

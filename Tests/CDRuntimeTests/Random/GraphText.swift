@@ -2,11 +2,9 @@
 
 /// The objects of a context with all their values, as text by entity and key.
 enum GraphText {
-  private static let model = OracleModel(EveryRelationshipModel.version)
-
   static func lines(_ context: ManagedObjectContext) throws -> [String: String] {
     var lines: [String: String] = [:]
-    for name in model.entityNames where model.isRoot(name) {
+    for name in context.model.entities.filter({ $0.index == $0.root }).map(\.name) {
       for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
         lines["\(object.entity.name) \(object.key)"] = line(object)
       }

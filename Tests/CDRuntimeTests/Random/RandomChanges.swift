@@ -3,7 +3,8 @@ import SeededRandom
 
 @testable import CDRuntime
 
-/// Random changes of a context's objects, of `EveryRelationshipModel`.
+/// Random changes of a context's objects, of `EveryRelationshipModel` or of another one whose attributes are strings and
+/// integers.
 final class RandomChanges {
   let context: ManagedObjectContext
   var random: SplitMix
@@ -12,11 +13,13 @@ final class RandomChanges {
   private(set) var count = 0
   /// What the objects are taken in the order of, where their keys say less; nil for the keys.
   private let order: ((ManagedObjectID) -> Int)?
-  private let model = OracleModel(EveryRelationshipModel.version)
+  private let model: OracleModel
 
   init(
-    in context: ManagedObjectContext, random: SplitMix, order: ((ManagedObjectID) -> Int)? = nil
+    in context: ManagedObjectContext, random: SplitMix,
+    of version: ModelVersion = EveryRelationshipModel.version, order: ((ManagedObjectID) -> Int)? = nil
   ) throws {
+    model = OracleModel(version)
     self.context = context
     self.random = random
     self.order = order
@@ -126,7 +129,10 @@ final class RandomChanges {
         if error.reason == .deleteDenied, let name = error.property,
           let relationship = object.scope.plan.slot(name)?.relationship
         {
-          for member in object.relatedObjects(relationship) { context.delete(member) }
+          let members =
+            relationship.isToMany
+            ? object.relatedObjects(relationship) : object.relatedObject(relationship).map { [$0] } ?? []
+          for member in members { context.delete(member) }
         } else {
           context.delete(object)
         }

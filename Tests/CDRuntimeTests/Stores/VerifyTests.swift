@@ -24,6 +24,46 @@ import Testing
 
   @Test func aWholeStoreHasNone() throws { #expect(try findings() == []) }
 
+  @Test func relationshipsThatLeadOneWayAreFound() throws {
+    let context = try store.freshContext()
+    let authors = ["a", "b", "c"].map { Author(name: $0, in: context) }
+    authors[0].friends = authors
+    authors[0].spouse = authors[1]
+    authors[2].spouse = authors[2]
+    try context.save()
+    let keys = authors.map(\.key)
+    #expect(try findings() == [])
+    try store.run(
+      "DELETE FROM \"Author.friends\" WHERE _source = \(keys[2]) AND _target = \(keys[0]); "
+        + "UPDATE Author SET spouse = NULL WHERE _pk = \(keys[0])")
+    #expect(
+      try findings() == [
+        .oneDirection(entity: "Author", relationship: "friends", key: keys[0], other: keys[2]),
+        .oneDirection(entity: "Author", relationship: "spouse", key: keys[1], other: keys[0]),
+      ])
+    #expect(
+      try findings()[1].description
+        == "'Author' p\(keys[1]) has p\(keys[0]) in 'spouse', and p\(keys[0]) does not have "
+        + "p\(keys[1])")
+  }
+
+  @Test func whatLeadsToAnObjectOfAnotherEntityIsFound() throws {
+    let context = try store.freshContext()
+    let author = Author(name: "a", in: context)
+    let magazine = Magazine(title: "m", issue: 1, author: author, in: context)
+    let review = Review(stars: 1, in: context)
+    let tag = try #require(try Tag.objects(in: context).first)
+    try context.save()
+    try store.run(
+      "UPDATE Review SET book = \(magazine.key); "
+        + "INSERT INTO \"Book.tags\" (_source, _target) VALUES (\(magazine.key), \(tag.key))")
+    #expect(
+      try findings() == [
+        .danglingReference(entity: "Review", key: review.key, destination: "Book"),
+        .danglingReference(entity: "Tag", key: tag.key, destination: "Book"),
+      ])
+  }
+
   @Test func brokenRulesAreFound() throws {
     try store.run("UPDATE Publication SET isbn = 'letters'")
     #expect(

@@ -10,6 +10,7 @@ final class RandomUndo {
   typealias Graph = [String: Int]
 
   let seed: UInt64
+  private let version: ModelVersion
   /// Every how many groups the graph is kept.
   private let stride: Int
   private let changes: RandomChanges
@@ -25,12 +26,17 @@ final class RandomUndo {
   private(set) var compared = 0
   private(set) var hasFailed = false
 
-  init(seed: UInt64, stride: Int = 1) throws {
+  init(
+    seed: UInt64, stride: Int = 1, _ version: ModelVersion = EveryRelationshipModel.version
+  ) throws {
     self.seed = seed
     self.stride = stride
-    container = try PersistentContainer(scratchModel: EveryRelationshipModel.model)
+    self.version = version
+    container = try PersistentContainer(
+      scratchModel: ManagedObjectModel(
+        name: "Random", id: UUID(), versions: [version], currentVersionNumber: version.number))
     context = container.newContext()
-    changes = try RandomChanges(in: context, random: SplitMix(seed: seed))
+    changes = try RandomChanges(in: context, random: SplitMix(seed: seed), of: version)
     context.undoManager = undoManager
   }
 
@@ -102,8 +108,10 @@ final class RandomUndo {
 
   private func fail(_ lines: [String], _ what: String) {
     hasFailed = true
-    Issue.record(
-      "seed \(seed), \(what)\n\(lines.joined(separator: "\n"))\n\(log.suffix(80).joined(separator: "\n"))")
+    let text =
+      "seed \(seed), \(what)\n" + lines.joined(separator: "\n") + "\n"
+      + log.suffix(80).joined(separator: "\n") + "\n" + RandomShapes.text(version)
+    Issue.record(Comment(rawValue: text))
   }
 
   // MARK: The store

@@ -15,6 +15,22 @@ import Testing
     #expect(run.saves > 5 && run.undoneSaves > 5)
   }
 
+  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  func relationshipsOfEveryShapeComeBack(seed: UInt64) throws {
+    try RandomUndo(seed: seed, RandomShapes.version(seed: seed)).run(changes: 120)
+  }
+
+  @Test func furtherShapesComeBackToo() throws {
+    let environment = ProcessInfo.processInfo.environment
+    let rounds = environment["CDGEN_RANDOM_ROUNDS"].flatMap { UInt64($0) } ?? 0
+    let first = environment["CDGEN_RANDOM_SEED"].flatMap { UInt64($0) } ?? 1000
+    for seed in first..<first + rounds {
+      let run = try RandomUndo(seed: seed, RandomShapes.version(seed: seed))
+      try run.run(changes: 120)
+      if run.hasFailed { return }
+    }
+  }
+
   @Test func furtherSeedsComeBackToo() throws {
     let environment = ProcessInfo.processInfo.environment
     func number(_ name: String) -> UInt64? { environment[name].flatMap { UInt64($0) } }

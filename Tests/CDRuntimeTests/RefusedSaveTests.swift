@@ -1,0 +1,147 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// Saves that are refused leave the graph as it is: what stood in the way can be put right, and the next save succeeds.
+@Suite struct RefusedSaveTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+  private let undoManager = ContextUndoManager()
+  private let held = HeldContexts()
+
+  private static let model = ManagedObjectModel(
+    name: "Owners", id: UUID(),
+    versions: [
+      ModelVersion(
+        number: 1,
+        entities: [
+          EntityDescription(
+            name: "Owner",
+            relationships: [
+              RelationshipDescription(
+                name: "items", destination: "Item", isToMany: true, inverse: "owner", deleteRule: .deny),
+              RelationshipDescription(name: "crown", destination: "Item", inverse: "king", deleteRule: .deny),
+            ]),
+          EntityDescription(
+            name: "Item",
+            relationships: [
+              RelationshipDescription(name: "owner", destination: "Owner", inverse: "items"),
+              RelationshipDescription(name: "king", destination: "Owner", inverse: "crown"),
+              RelationshipDescription(name: "friend", destination: "Item"),
+            ]),
+        ])
+    ], currentVersionNumber: 1)
+
+  init() throws {
+    container = try PersistentContainer(scratchModel: Self.model)
+    context = container.newContext()
+  }
+
+  private func make(_ entity: String, in context: ManagedObjectContext? = nil) throws -> ManagedObject {
+    try (context ?? self.context).insert(entityNamed: entity)
+  }
+
+  private func object(_ object: ManagedObject, _ key: String) throws -> ManagedObject? {
+    guard case .object(let other) = try object.value(forKey: key) else { return nil }
+    return other
+  }
+
+  private func read(_ object: ManagedObject) throws -> ManagedObject {
+    let context = container.newContext()
+    held.contexts.append(context)
+    return try context.existingObject(with: object.objectID)
+  }
+
+  @Test(arguments: ["owner", "king"], [true, false])
+  func aDenialCanBeResolvedAfterARefusedSave(key: String, isChild: Bool) throws {
+    let (owner, other) = (try make("Owner"), try make("Owner"))
+    try context.save()
+    let work = isChild ? ManagedObjectContext(parent: context) : context
+    let mine = try work.localInstance(of: owner)
+    // A reference that has been changed, which the save may clear.
+    let item = try make("Item", in: work)
+    try item.setValue(mine, forKey: key)
+    work.delete(mine)
+    for _ in 0..<2 {
+      #expect(throws: SaveError.self) { try work.save() }
+    }
+    try item.setValue(work.localInstance(of: other), forKey: key)
+    try work.save()
+    try context.save()
+    #expect(try object(read(item), key)?.objectID == other.objectID)
+    #expect(throws: FetchError.self) { try read(owner) }
+  }
+
+  @Test func aRefusedSaveClearsNothing() throws {
+    let owner = try make("Owner")
+    let item = try make("Item")
+    try context.save()
+    context.undoManager = undoManager
+    try item.setValue(owner, forKey: "owner")
+    undoManager.endEvent()
+    context.delete(owner)
+    undoManager.endEvent()
+    #expect(throws: SaveError.self) { try context.save() }
+    context.undo()
+    #expect(try object(item, "owner") === owner)
+    try context.save()
+    #expect(try object(read(item), "owner")?.objectID == owner.objectID)
+  }
+
+  // MARK: References that an undo puts back
+
+  @Test(arguments: [true, false])
+  func anUndoLeadsToNoObjectThatIsGone(hasRow: Bool) throws {
+    let item = try make("Item")
+    try context.save()
+    context.undoManager = undoManager
+    let (friend, other) = (try make("Item"), try make("Item"))
+    try item.setValue(friend, forKey: "friend")
+    undoManager.endEvent()
+    if hasRow { try context.save() }
+    context.delete(friend)
+    undoManager.endEvent()
+    try item.setValue(other, forKey: "friend")
+    undoManager.endEvent()
+    try context.save()
+    context.undo()
+    #expect(try object(item, "friend") == nil)
+    try context.save()
+    #expect(try object(read(item), "friend") == nil)
+    context.undo()
+    #expect(try object(item, "friend") === friend && !friend.isDeleted)
+    try context.save()
+    #expect(try object(read(item), "friend")?.objectID == friend.objectID)
+    context.redo()
+    try context.save()
+    context.redo()
+    try context.save()
+    #expect(try object(read(item), "friend")?.objectID == other.objectID)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  @Test(arguments: ["owner", "king", "friend"], [true, false])
+  func anUndoLeadsToNoObjectThatWasDeletedUnnoted(key: String, isSavedBefore: Bool) throws {
+    let (item, first) = (try make("Item"), try make(key == "friend" ? "Item" : "Owner"))
+    try item.setValue(first, forKey: key)
+    try context.save()
+    context.undoManager = undoManager
+    try item.setValue(.object(nil), forKey: key)
+    undoManager.endEvent()
+    undoManager.disableUndoRegistration()
+    context.delete(first)
+    undoManager.enableUndoRegistration()
+    if isSavedBefore { try context.save() }
+    context.undo()
+    #expect(try object(item, key) == nil)
+    do {
+      try context.save()
+    } catch SaveError.validation(let errors) {
+      // The undo has brought back what denies the deletion.
+      #expect(!isSavedBefore && key != "friend" && errors.map(\.reason) == [.deleteDenied])
+      try item.setValue(.object(nil), forKey: key)
+      try context.save()
+    }
+    #expect(try object(read(item), key) == nil)
+  }
+}
