@@ -96,7 +96,7 @@ class Folder:
         return self
 
     def __exit__(self, kind, *_):
-        if self.keep or kind is not None:
+        if self.keep or kind not in (None, SystemExit):
             print(f"the files are in {self.path}", file=sys.stderr)
         else:
             shutil.rmtree(self.path, ignore_errors=True)
