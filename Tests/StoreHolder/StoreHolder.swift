@@ -68,6 +68,13 @@ struct StoreHolder {
       try PersistentStoreCoordinator.copyPersistentStore(
         at: url, to: request[1] == "xml" ? .xml(target) : .sqlite(target))
     case "destroy": try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    case "open-at":
+      // The same file by another name: a symbolic or a hard link.
+      guard request.count == 2 else { break }
+      _ = try PersistentContainer(model: model, at: URL(filePath: request[1]))
+    case "metadata-at":
+      guard request.count == 2 else { break }
+      return try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: request[1])).storeID.uuidString
     case "open-as-xml":
       // A caller that mistakes the kind of the file gets an error, and the locks must survive that too.
       _ = try PersistentStoreCoordinator(model: model, at: .xml(url))
