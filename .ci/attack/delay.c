@@ -3,6 +3,9 @@
 //
 //     cc -shared -fPIC -O1 -o delay.so delay.c -ldl
 //     LD_PRELOAD=delay.so CDGEN_DELAY=/folder CDGEN_DELAY_SEED=7 program …
+//
+// With CDGEN_DELAY_AT=N and CDGEN_DELAY_UNTIL=PATH it stops at the Nth of these moments alone, makes PATH-reached, and waits
+// until there is a file PATH: for .ci/attack/switch.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,19 +18,33 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *folder;
+static const char *folder, *until;
 static unsigned state;
+static long moment, at_moment;
 
 __attribute__((constructor)) static void begin(void) {
   folder = getenv("CDGEN_DELAY");
   const char *seed = getenv("CDGEN_DELAY_SEED");
   state = seed ? atoi(seed) : getpid();
+  until = getenv("CDGEN_DELAY_UNTIL");
+  if (until && getenv("CDGEN_DELAY_AT")) at_moment = atol(getenv("CDGEN_DELAY_AT"));
 }
 
 // Most calls are not delayed, some for some milliseconds, a few for as long as another process takes for all of its work.
 static void pause_at(const char *path) {
   if (!folder || !path || strncmp(path, folder, strlen(folder))) return;
   int code = errno;
+  if (until) {
+    if (__atomic_add_fetch(&moment, 1, __ATOMIC_SEQ_CST) == at_moment) {
+      char reached[4096];
+      struct stat status;
+      snprintf(reached, sizeof reached, "%s-reached", until);
+      syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, reached, O_WRONLY | O_CREAT, 0644));
+      while (stat(until, &status)) usleep(1000);
+    }
+    errno = code;
+    return;
+  }
   unsigned drawn = rand_r(&state) % 1000;
   if (drawn < 20) usleep(rand_r(&state) % 400000);
   else if (drawn < 150) usleep(rand_r(&state) % 10000);
