@@ -132,6 +132,10 @@ let package = Package(
     .executableTarget(
       name: "migrate-quiet-todo", dependencies: ["QuietToDo"], path: "Tests/QuietToDoMigrator",
       swiftSettings: settings),
+    // A program that holds a store open and calls what else takes the same file: see .ci/attack/processes.
+    .executableTarget(
+      name: "hold-store", dependencies: ["CDCoreDataStore", "CDRuntime", "CDModel"],
+      path: "Tests/StoreHolder", swiftSettings: settings),
     .testTarget(
       name: "ToDoStoryTests", dependencies: ["QuietToDo", "CDMigrationTesting", "CDRuntime"],
       swiftSettings: settings),
