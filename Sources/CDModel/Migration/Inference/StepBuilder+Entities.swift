@@ -141,7 +141,7 @@ extension StepBuilder {
   }
 
   private func compareUnmapped(_ entity: EntityDescription) {
-    let now = destination.version.entities.first { match.entities[$0.name] == entity.name }
+    let now = heirs[entity.name]?.first.flatMap { destination.entity($0) }
     let kind: ModelChange.Kind =
       now.map { $0.isAbstract ? .entityBecameAbstract($0.name) : .entityUnmapped(entity.name) }
       ?? .entityUnmapped(entity.name)
@@ -166,7 +166,7 @@ extension StepBuilder {
         continue
       }
       for name in old.entities {
-        guard let now = destination.version.entities.first(where: { match.entities[$0.name] == name }),
+        guard let now = heirs[name]?.first.flatMap({ destination.entity($0) }),
           !now.isAbstract, !new.entities.contains(now.name)
         else { continue }
         let drop = rules.drops.firstIndex(of: "\(old.name).\(name)")
@@ -182,7 +182,7 @@ extension StepBuilder {
   private func candidates(for entity: EntityDescription) -> [String] {
     let names = Set(source.attributes(of: entity.name).map(\.name))
     return destination.version.entities.filter { new in
-      guard match.entities[new.name] == nil, !new.isAbstract,
+      guard match.entities[new.name] == nil, !new.isAbstract, mayCompare(),
         !rules.entities.contains(where: { $0.destination == new.name })
       else { return false }
       let shared = destination.attributes(of: new.name).count { names.contains($0.name) }
