@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 
 #if canImport(Darwin)
   import Darwin

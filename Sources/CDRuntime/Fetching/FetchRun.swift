@@ -127,7 +127,8 @@ struct FetchRun {
       return try MatchBudget.run(isCancellable: true) {
         do {
           return try body(self)
-        } catch let error as StoreError where error.isOfStatement && MatchBudget.current?.isCancelled == true {
+        } catch let error as StoreError where error.isOfStatement && MatchBudget.current?.isCancelled == true
+        {
           throw EvaluationError.cancelled
         }
       }

@@ -36,7 +36,8 @@ extension VersionValidator {
 
   /// Reports the first entity that is too deep, not those below it.
   private func validateDepths() {
-    for (entity, depth) in zip(version.entities, depths) where depth == Self.mostAncestors + 1 {
+    for (entity, depth) in zip(version.entities, depths)
+    where depth == Self.mostAncestors + 1 && !isInCycle(entity) {
       error(
         entityElement(entity), "parent",
         "'\(entity.name)' has more than \(Self.mostAncestors) ancestors, which is the most that an entity can have; "

@@ -128,16 +128,18 @@ struct Fetch: ParsableCommand {
       try query.forEach(in: context) { cells.append(try rows.cells($0, of: entity)) }
       try output.write(Lines.table(rows.header(entity), cells))
     case .csv:
-      try query.forEach(in: context, begin: { try output.write(Lines.csv(rows.header(entity))) }) { object in
-        try output.write(Lines.csv(try rows.cells(object, of: entity)))
-      }
+      try query.forEach(
+        in: context, begin: { try output.write(Lines.csv(rows.header(entity))) },
+        { object in try output.write(Lines.csv(try rows.cells(object, of: entity))) })
     case .json:
       var last: String?
-      try query.forEach(in: context, begin: { try output.write("[") }) { object in
-        let row = try rows.row(object).canonicalText
-        if let last { try output.write(last + ",") }
-        last = row
-      }
+      try query.forEach(
+        in: context, begin: { try output.write("[") },
+        { object in
+          let row = try rows.row(object).canonicalText
+          if let last { try output.write(last + ",") }
+          last = row
+        })
       if let last { try output.write(last) }
       try output.write("]")
     }

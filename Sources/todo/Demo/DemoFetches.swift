@@ -50,7 +50,8 @@ struct DemoFetches {
         toDo.name, TimeSpan(from: now, to: toDo.dueDate).relativeText, toDo.category?.name ?? "", state,
       ]
     }
-    try Console.write(line: code + "\n\n" + indented(Table("Name", "Due", "Category", "State", rows: rows).text) + "\n")
+    let table = Table("Name", "Due", "Category", "State", rows: rows)
+    try Console.write(line: code + "\n\n" + indented(table.text) + "\n")
   }
 
   private func indented(_ text: String) -> String {
