@@ -55,22 +55,27 @@ let package = Package(
       swiftSettings: settings),
     // Bound to no library of tests: it throws and answers, and the test compares.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
+    // What cdgen, cdstore and todo write by. Nobody who uses the libraries compiles it.
+    .target(
+      name: "CDConsole",
+      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: settings),
     .executableTarget(
       name: "cdgen",
       dependencies: [
-        "CDGenerator", "CDSchema", "CDModel", "CDXcode",
+        "CDConsole", "CDGenerator", "CDSchema", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "cdstore",
       dependencies: [
-        "CDRuntime", "CDSchema", "CDModel", "CDXcode", "CDCoreDataStore",
+        "CDConsole", "CDRuntime", "CDSchema", "CDModel", "CDXcode", "CDCoreDataStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "todo",
       dependencies: [
-        "CDRuntime",
+        "CDConsole", "CDRuntime",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings, plugins: ["CDGenPlugin"]),
     .plugin(name: "CDGenPlugin", capability: .buildTool(), dependencies: ["cdgen"]),

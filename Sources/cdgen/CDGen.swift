@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 
 /// The command line for schemas. Each subcommand reads a model's folder and says what is wrong with it, or
 /// writes files; none opens a store.
@@ -23,4 +24,9 @@ struct CDGen: ParsableCommand {
       PrintJSONSchema.self,
       MissingModel.self,
     ])
+
+  static func main() {
+    Console.begin()
+    main(nil)
+  }
 }

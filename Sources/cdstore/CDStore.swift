@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 
 /// The command line for stores. It has no generated classes: objects are read and written by their keys.
 @main
@@ -23,4 +24,9 @@ struct CDStore: ParsableCommand {
       Create.self, Load.self, Fetch.self, Filter.self, Info.self, Migrate.self, Plan.self, Verify.self,
       Convert.self,
     ])
+
+  static func main() {
+    Console.begin()
+    main(nil)
+  }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 
 /// A to-do list that is kept in a store: the example program of cdgen.
 ///
@@ -19,4 +20,9 @@ struct TodoProgram: AsyncParsableCommand {
     subcommands: [
       Add.self, List.self, Done.self, Mute.self, Due.self, CategoryCommands.self, Demo.self,
     ])
+
+  static func main() async {
+    Console.begin()
+    await main(nil)
+  }
 }

@@ -79,6 +79,26 @@ public struct EntityGraph: Sendable {
     return version.entities[place]
   }
 
+  /// How many ancestors each entity of the version has, by its place there.
+  package var depths: [Int] {
+    var depths = [Int?](repeating: nil, count: parents.count)
+    for start in parents.indices {
+      // A list in place of recursion, up to an ancestor whose depth is known.
+      var path: [Int] = []
+      var next: Int? = start
+      while let place = next, depths[place] == nil {
+        path.append(place)
+        next = parents[place]
+      }
+      var depth = next.flatMap { depths[$0] } ?? -1
+      for place in path.reversed() {
+        depth += 1
+        depths[place] = depth
+      }
+    }
+    return depths.map { $0 ?? 0 }
+  }
+
   /// The entities whose parent an entity is, in declared order.
   public func subentities(of name: String) -> [EntityDescription] {
     guard let place = places[name] else { return [] }

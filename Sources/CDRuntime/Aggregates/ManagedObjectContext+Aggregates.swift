@@ -23,12 +23,14 @@ extension ManagedObjectContext {
     let groups = rows.map { Dictionary(zip(names, $0), uniquingKeysWith: { _, last in last }) }
     guard let having = request.having else { return groups }
     let evaluator = PredicateEvaluator(variables: request.variables.mapValues { EvaluationValue($0) })
-    return try groups.filter { group in
-      do throws(EvaluationError) {
-        return try evaluator.matches(having, Self.subject(group))
-      } catch {
-        throw FetchError(error)
+    do {
+      return try MatchBudget.run(isCancellable: true) {
+        try groups.filter { try evaluator.matches(having, Self.subject($0)) }
       }
+    } catch EvaluationError.cancelled {
+      throw CancellationError()
+    } catch let error as EvaluationError {
+      throw FetchError(error)
     }
   }
 

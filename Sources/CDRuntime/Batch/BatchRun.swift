@@ -47,6 +47,8 @@ final class BatchRun {
       }
     } catch let error as StoreError where error.isReferenceViolation {
       throw BatchError.danglingReferences(entity: entity.name)
+    } catch EvaluationError.cancelled {
+      throw CancellationError()
     } catch let error as EvaluationError {
       throw FetchError(error)
     }

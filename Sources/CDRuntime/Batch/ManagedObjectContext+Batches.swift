@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute<Object>(_ request: BatchUpdateRequest<Object>) throws -> BatchResult {
     let plan = try entityPlan(of: request.fetchRequest)
-    return try runBatch(plan) { try $0.update(request) }
+    return try MatchBudget.run(isCancellable: true) { try runBatch(plan) { try $0.update(request) } }
   }
 
   /// Deletes all objects that meet a condition, without an object for each, in one transaction.
@@ -38,7 +38,9 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute<Object>(_ request: BatchDeleteRequest<Object>) throws -> BatchResult {
     let plan = try entityPlan(of: request.fetchRequest)
-    return try runBatch(plan) { try $0.delete(request.fetchRequest) }
+    return try MatchBudget.run(isCancellable: true) {
+      try runBatch(plan) { try $0.delete(request.fetchRequest) }
+    }
   }
 
   private func runBatch(_ plan: EntityPlan, _ body: (BatchRun) throws -> Int) throws -> BatchResult {
@@ -47,6 +49,8 @@ extension ManagedObjectContext {
       let run = BatchRun(self, connection, plan)
       return try run.run { try body(run) }
     }
+    // The sequence may have read in this context, from a state without the batch.
+    endReading()
     database.watch.announce()
     // What this context has in memory follows at once.
     if connection != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }

@@ -1,8 +1,9 @@
 // A child's save: its changes become the parent's, which are unsaved there.
 extension ManagedObjectContext {
   /// Gives the changes to the parent. They have been validated.
-  func save(to parent: ManagedObjectContext) throws {
-    try settleConflicts(with: parent)
+  func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
+    try settleConflicts(with: parent, &hooks)
+    let reverts = revertCount
     let own = pending.filter { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
     let saved = model.hasLifecycle ? own.compactMap(\.lifecycle) : []
     let changes = self.changes(of: SavePlan(pending))
@@ -10,10 +11,12 @@ extension ManagedObjectContext {
     give(own, to: parent)
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
+    // Hooks of the parent's may have taken the changes back here, which the parent has all the same.
+    if revertCount != reverts { parent.tellChildren() }
     parent.tellChildren(changes.asRefreshed, except: self)
-    for object in saved { object.didSave() }
     parent.changeObservers?.tell(changes.asRefreshed)
     changeObservers?.tell(changes)
+    tellOfSave(saved)
     parent.tellObservers()
   }
 
@@ -38,7 +41,7 @@ extension ManagedObjectContext {
 
   // MARK: Conflicts
 
-  private func settleConflicts(with parent: ManagedObjectContext) throws {
+  private func settleConflicts(with parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     for attempt in 1... {
       let conflicts = pending.compactMap { conflict(of: $0) }
       if conflicts.isEmpty { return }
@@ -46,8 +49,8 @@ extension ManagedObjectContext {
       guard !mergePolicy.isError, attempt < 10 else { throw error }
       try unnoted { try resolve(conflicts, error) }
       pending.removeAll { $0.flags.contains(.gone) }
-      try deriveAttributes()
-      try validate()
+      hooks.validateAnew()
+      try prepareToWrite(&hooks)
     }
   }
 

@@ -30,7 +30,10 @@ enum AttributeRules {
       do {
         if try !RegularExpression.compiled(pattern, []).matches(text) { return .patternMismatch }
       } catch {
-        return error == .patternTooCostly ? .patternTooCostly : .unusablePattern
+        switch error {
+        case .patternTooCostly, .matchingTooCostly: return .patternTooCostly
+        default: return .unusablePattern
+        }
       }
     }
     return nil

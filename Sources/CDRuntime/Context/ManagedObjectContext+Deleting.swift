@@ -9,8 +9,11 @@ extension ManagedObjectContext {
     // A list in place of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
+    let reverts = revertCount
     while let next = waiting.popLast() {
       delete(next, &waiting)
+      // A rollback in a hook takes back the whole deletion, the part that was to come included.
+      if revertCount != reverts { break }
       if !looseFollowers.isEmpty { roots.insert(next.scope.plan.root) }
     }
     // Nobody tells the objects that are related by one side alone, or by a rule that leaves the others as they are.
@@ -24,9 +27,10 @@ extension ManagedObjectContext {
     object._willRead()
     guard !object.isInaccessible else { return }
     if let lifecycle = object.lifecycle {
-      lifecycle.prepareForDeletion()
-      // It may have deleted the object itself.
-      guard !object.isDeleted else { return }
+      let reverts = revertCount
+      running(.prepareForDeletion) { lifecycle.prepareForDeletion() }
+      // It may have deleted the object itself, or taken it out of the context.
+      guard revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
     if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {

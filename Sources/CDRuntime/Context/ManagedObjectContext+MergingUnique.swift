@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     let full = SaveConflict(
       reason: .notUnique, objectID: object.objectID, keys: conflict.keys, values: differing.values,
       otherID: id)
-    let resolution = try mergePolicy.resolution(of: full)
+    let resolution = try self.resolution(of: full)
     guard isNew else { return try resolveChanged(object, conflict, resolution, error) }
     // One of another entity cannot be what this one is.
     guard object.scope.plan === other.scope.plan || resolution == .rollback else { throw error }

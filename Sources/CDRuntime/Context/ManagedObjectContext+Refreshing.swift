@@ -9,6 +9,7 @@ extension ManagedObjectContext {
   ///     stay so, and an object that was deleted stays deleted: a rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.scope.context === self, object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
+    changeCount &+= 1
     endReading()
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }

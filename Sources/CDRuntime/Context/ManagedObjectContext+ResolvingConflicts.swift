@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   private static let mostAttempts = 1000
 
   /// Writes what is pending, as often as it takes for all conflicts to be resolved.
-  func writeResolvingConflicts() throws -> SavePlan {
+  func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
     for attempt in 1... {
       var met = MetConflicts()
       do {
@@ -13,13 +13,14 @@ extension ManagedObjectContext {
         switch error {
         case .conflict, .notUnique: try resolve(met.all, error, notUnique: met.notUnique)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
-        case .validation, .unsettled, .partlySaved: throw error
+        case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting: throw error
         }
       }
       pending.removeAll { $0.flags.contains(.gone) }
       guard hasChanges else { break }
-      try deriveAttributes()
-      try validate()
+      hooks.validateAnew()
+      try prepareToWrite(&hooks)
+      guard hasChanges else { break }
     }
     return SavePlan([])
   }
@@ -35,12 +36,28 @@ extension ManagedObjectContext {
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
       // Whatever becomes of it: what its relationships lead to may come and go with its row.
       noteChange(of: object)
-      switch conflict.reason {
-      case .changed, .deleted: try resolveRow(of: object)
-      case .partnerTaken: try resolvePartner(of: object, conflict)
-      case .notUnique: try resolveUnique(object, conflict, notUnique ?? error)
+      do {
+        switch conflict.reason {
+        case .changed, .deleted: try resolveRow(of: object)
+        case .partnerTaken: try resolvePartner(of: object, conflict)
+        case .notUnique: try resolveUnique(object, conflict, notUnique ?? error)
+        }
+      } catch is RevertedByPolicy {
+        // What is left of the changes is tried again.
+        return
       }
     }
+  }
+
+  /// A merge policy has rolled the context back, or reset it.
+  private struct RevertedByPolicy: Error {}
+
+  /// What the merge policy makes of a conflict.
+  func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
+    let reverts = revertCount
+    let resolution = try running(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
+    if revertCount != reverts { throw RevertedByPolicy() }
+    return resolution
   }
 
   // MARK: Rows
@@ -55,7 +72,7 @@ extension ManagedObjectContext {
       if isDeleting { return }
       // Only a store that cannot be read leaves a row that is there unread.
       try checkIsGone(object)
-      switch try mergePolicy.resolution(
+      switch try self.resolution(
         of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
       {
       case .storeWins, .rollback: acceptDeletion(of: object)
@@ -70,7 +87,7 @@ extension ManagedObjectContext {
     for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
     let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
     guard isDeleting || !conflict.keys.isEmpty else { return }
-    let resolution = try mergePolicy.resolution(of: conflict)
+    let resolution = try self.resolution(of: conflict)
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback { takeBackDeletion(of: object) }
       return
@@ -432,7 +449,7 @@ extension ManagedObjectContext {
         if let partner { noteChange(of: partner) { $0.number == inverse } }
       }
     }
-    switch try mergePolicy.resolution(of: full) {
+    switch try self.resolution(of: full) {
     case .objectWins, .overwrite: setReference(of: holder, relationship, to: nil)
     case .values(let values):
       try take(values, object)

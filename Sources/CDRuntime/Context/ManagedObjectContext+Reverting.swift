@@ -2,6 +2,8 @@
 extension ManagedObjectContext {
   /// Undoes all changes since the last save: new objects are gone, the others have their values again.
   public func rollback() {
+    revertCount &+= 1
+    changeCount &+= 1
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
@@ -58,6 +60,8 @@ extension ManagedObjectContext {
 
   /// Forgets all objects and all changes. Objects that somebody still holds are inaccessible from now on.
   public func reset() {
+    revertCount &+= 1
+    changeCount &+= 1
     currentUndoManager?.removeAllActions()
     for scope in scopes { scope.context = nil }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }

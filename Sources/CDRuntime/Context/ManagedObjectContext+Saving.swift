@@ -21,7 +21,11 @@ extension ManagedObjectContext {
   /// first. A value that the parent has changed too since the child read it is a conflict, and so is a deletion of
   /// an object that the parent has changed, or a change of one that it has deleted; values that one side alone has
   /// changed come together. Unique values are looked at when the store is written.
+  ///
+  /// A save cannot be called by hooks of the context, ``ManagedObjectLifecycle/didSave()`` apart: it throws
+  /// ``SaveError/nested(in:)`` there.
   public func save() throws {
+    try checkMaySave()
     if let error = insertionErrors.first {
       insertionErrors.removeAll()
       throw error
@@ -33,25 +37,38 @@ extension ManagedObjectContext {
     tellObservers()
     defer { tellObservers() }
     isSaving = true
-    defer { isSaving = false }
-    try prepareForSave()
-    // A migration derives when all objects are there.
-    if making == nil { try deriveAttributes() }
-    try validate()
-    if let parent { return try save(to: parent) }
+    isWriting = true
+    saveDepth += 1
+    defer {
+      saveDepth -= 1
+      isSaving = saveDepth > 0
+      isWriting = false
+    }
+    var hooks = SaveHooks()
+    try prepareToWrite(&hooks)
+    // A hook may have taken all changes back.
+    guard hasChanges else { return forgetPending() }
+    if let parent { return try save(to: parent, &hooks) }
     if let making {
       let plan = SavePlan(pending)
       endSnapshot()
       try making.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try unnoted(writeResolvingConflicts)
+    let plan = mergePolicy.isError ? try write() : try unnoted { try writeResolvingConflicts(&hooks) }
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
-    for object in saved { object.didSave() }
-    database.watch.announce()
+    // Before the objects, which may save again: changes are told in the order in which they were saved.
     if let changes { changeObservers?.tell(changes) }
+    tellOfSave(saved)
+  }
+
+  /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.
+  func tellOfSave(_ objects: [any ManagedObjectLifecycle]) {
+    isWriting = false
+    for object in objects { object.didSave() }
+    if parent == nil { database.watch.announce() }
   }
 
   /// Writes what is pending.
@@ -62,8 +79,9 @@ extension ManagedObjectContext {
     // Reads end before the write begins, so that nothing is left reading an old state afterwards.
     endSnapshot()
     var partial: PartialSave?
+    let mark = changeCount
     try database.writer.use { connection in
-      var run = try SaveRun(context: self, connection: connection, plan: plan)
+      var run = try SaveRun(context: self, connection: connection, plan: plan, changeCount: mark)
       do {
         partial = try run.write()
       } catch {
@@ -92,9 +110,8 @@ extension ManagedObjectContext {
     // Orders may stand in the rows of either side: they are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    for object in saved { object.didSave() }
-    database.watch.announce()
     if let changes { changeObservers?.tell(changes) }
+    tellOfSave(saved)
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 

@@ -8,8 +8,9 @@
 extension ManagedObjectContext {
   /// Checks all changed objects.
   ///
+  /// - Parameter refusals: What objects' own validation has thrown.
   /// - Throws: ``SaveError/validation(_:)`` with every mistake.
-  func validate() throws {
+  func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
     var errors: [ValidationError] = []
     var hasDeleted = false
     for object in pending {
@@ -22,10 +23,10 @@ extension ManagedObjectContext {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
         checkDenials(of: object, &errors)
-        errors += refusals(of: object)
+        if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       } else if object.isPending {
         addMistakes(of: object, settlesZeros: true, to: &errors)
-        errors += refusals(of: object)
+        if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       }
     }
     if !errors.isEmpty { throw SaveError.validation(errors) }
@@ -143,7 +144,8 @@ extension ManagedObjectContext {
   }
 
   /// Clears references whose objects were deleted after they were set.
-  private func clearDeleted() {
+  func clearDeleted() {
+    guard pending.contains(where: { $0.flags.contains(.deleted) }) else { return }
     // Clearing changes objects that are listed already, and lists no others.
     for object in pending where object.isPending && !object.flags.contains(.deleted) {
       let plan = object.scope.plan

@@ -118,6 +118,16 @@ public final class ManagedObjectContext {
   var scheduleEndOfEvent: (() -> Void)?
   /// Whether a save is running: what it changes itself makes no group for an undo.
   var isSaving = false
+  /// Whether a save is running that has not written its changes yet.
+  var isWriting = false
+  /// How many saves are running, one called by ``ManagedObjectLifecycle/didSave()`` of another.
+  var saveDepth = 0
+  /// The method of the app's that is running and must not save the context; nil for none.
+  var runningHook: Hook?
+  /// Grows with each rollback and reset: who has called code of the app's sees by it that its objects are others now.
+  var revertCount = 0
+  /// Grows with changes of objects, though not with each: a new object's are counted while it is `tracked`.
+  var changeCount = 0
   let model: ModelPlan
   let database: SQLiteDatabase
   /// The stores that the context's connection has open.
@@ -240,6 +250,7 @@ public final class ManagedObjectContext {
   func reader() throws -> SQLiteConnection {
     noticeRemovals()
     if let parent { return try parent.reader() }
+    if !reading.isEnabled, making == nil, !isGuest { try database.checkIsReadable() }
     if let connection {
       try reading.willRead(connection)
       return connection
@@ -364,7 +375,15 @@ public final class ManagedObjectContext {
     return lookupScope
   }
 
-  func list(_ object: ManagedObject) { pending.append(object) }
+  /// Puts an object on the list of those with changes. One that a reset has taken out of the context, in the middle of
+  /// a change of it, is nobody's any more.
+  func list(_ object: ManagedObject) {
+    guard object.scope.context === self else {
+      object.flags.remove(.listed)
+      return
+    }
+    pending.append(object)
+  }
 
   // MARK: Changes
 

@@ -69,7 +69,8 @@ public struct MergePolicy: Sendable {
   /// A policy of one's own.
   ///
   /// - Parameter resolve: Called for each conflict, with the newest values of the store; again where somebody else has
-  ///   been faster once more. What it throws, the save throws. It is not to use the context.
+  ///   been faster once more. What it throws, the save throws. It is to leave the context alone: a save in it throws
+  ///   ``SaveError/nested(in:)``, and after a rollback or a reset nothing of the conflict is left to be saved.
   public init(_ resolve: @escaping @Sendable (SaveConflict) throws -> Resolution) {
     kind = .custom(resolve)
   }

@@ -21,6 +21,8 @@ struct SaveRun {
   let context: ManagedObjectContext
   let connection: SQLiteConnection
   let plan: SavePlan
+  /// The context's count of changes when the plan was made.
+  let changeCount: Int
   let writer = RowWriter()
   /// The history's rows of this save.
   var saves: [(store: SQLiteStore, id: Int64)] = []
@@ -44,10 +46,13 @@ struct SaveRun {
   var model: ModelPlan { context.model }
 
   /// - Throws: ``StoreError`` where a large value cannot be written.
-  init(context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan) throws {
+  init(
+    context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan, changeCount: Int
+  ) throws {
     self.context = context
     self.connection = connection
     self.plan = plan
+    self.changeCount = changeCount
     stores = context.database.stores
     touched = try plan.stores(among: stores)
     for store in touched {
@@ -94,7 +99,10 @@ struct SaveRun {
 
   private mutating func commit() throws -> PartialSave? {
     do {
-      try context.database.commit(connection, changed: touched)
+      try context.database.commit(connection, changed: touched) {
+        // Values are encoded, and formats write, by code of the app's.
+        guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
+      }
       return nil
     } catch let error as StoreError where error.isReferenceViolation {
       throw SaveError.danglingReferences(try danglingObjects())

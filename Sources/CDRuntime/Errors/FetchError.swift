@@ -37,6 +37,9 @@ public enum FetchError: Error, Hashable, Sendable {
   case missingVariable(String)
   /// What cannot be evaluated, with the construct.
   case unsupported(String)
+  /// The regular expressions of the fetch take too many steps for its values together: the one that was at work when the
+  /// limit was reached.
+  case patternTooCostly(pattern: String)
   /// The evaluation has no result, with the reason: a sum beyond Int64, a division by zero.
   case evaluation(String)
 }
@@ -65,6 +68,7 @@ extension FetchError: CustomStringConvertible {
       "'\(entity).\(key)' is not one value; fetch attributes, to-one relationships and what those lead to"
     case .missingVariable(let name): "variable '$\(name)' has no value; give it one in `variables`"
     case .unsupported(let construct): "\(construct) cannot be evaluated"
+    case .patternTooCostly(let pattern): EvaluationError.matchingTooCostly(pattern: pattern).description
     case .evaluation(let reason): reason
     }
   }

@@ -26,6 +26,12 @@ public enum SaveError: Error, Hashable, Sendable {
   case notUnique([UniquenessConflict])
   /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
   case unsettled([ManagedObjectID])
+  /// `save()` was called by code that the context itself had called: a save's own hook or merge policy, or a hook of
+  /// reading or deleting. The name says which.
+  case nested(in: String)
+  /// Code that was called while rows were being written, the `encode(to:)` of a value or a format of stores, has changed
+  /// the context's objects. Nothing was written.
+  case changedWhileWriting
   /// Objects refer to rows that are not there.
   case danglingReferences([ManagedObjectID])
   /// The objects of some stores have been saved, and then another store could not be written, for the reason given. The
@@ -57,7 +63,8 @@ public struct ValidationError: Error, Hashable, Sendable {
     case patternMismatch
     /// The pattern is no regular expression.
     case unusablePattern
-    /// Whether the string matches takes more than ten million steps to find out: the pattern backtracks.
+    /// Whether the string matches takes more than ten million steps to find out, or the strings of all objects of the
+    /// save take more than twenty million together, and a hundred for each of their characters: the pattern backtracks.
     case patternTooCostly
     /// Fewer or more objects than allowed.
     case wrongCount(Int)
@@ -146,6 +153,12 @@ extension SaveError: CustomStringConvertible {
     case .unsettled(let objects):
       "willSave brings more and more objects to the save, the last of them "
         + "\(objects.map(\.description).joined(separator: ", "))"
+    case .nested(let hook):
+      "save() was called by \(hook) of the same context; what that changes is saved by the save that follows or is "
+        + "running already, so leave the call out, or save when the method has returned"
+    case .changedWhileWriting:
+      "objects were changed while their rows were being written; nothing was written. Let methods that encode "
+        + "values, and formats of stores, change no objects"
     case .danglingReferences(let objects):
       "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
     case .partlySaved(let written, let reason):

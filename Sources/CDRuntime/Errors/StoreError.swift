@@ -62,9 +62,13 @@ public enum StoreError: Error, Hashable, Sendable {
   case damagedKeys(URL, entity: String)
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
-  /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the four that follow, it
+  /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the five that follow, it
   /// names all stores of a coordinator that has several: SQLite does not tell which one it was.
   case busy([URL])
+  /// A coordinator is writing, and code of the app that it called, a batch's sequence or a format of stores, wants the
+  /// coordinator to write: to save, to run a batch, to reserve keys for new objects, to remove a store. Reading is
+  /// possible meanwhile, but for stores in memory and stores that are written whole.
+  case nestedWrite([URL])
   /// The disk has no room for what is to be written.
   case diskFull([URL])
   /// The file is not what SQLite left there.
@@ -137,6 +141,9 @@ extension StoreError: CustomStringConvertible {
       "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
     case .busy(let urls):
       "somebody else has been writing to \(Self.names(urls)) for too long; nothing was written. Try again"
+    case .nestedWrite(let urls):
+      "\(Self.names(urls)) is being written, and code that the write called uses the same coordinator; collect the "
+        + "rows of a batch before the batch begins, and save or insert objects when it has ended"
     case .diskFull(let urls):
       "the disk of \(Self.names(urls)) is full; nothing was written. Make room and try again"
     case .damaged(let urls, let reason):

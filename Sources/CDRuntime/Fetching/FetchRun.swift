@@ -120,16 +120,28 @@ struct FetchRun {
   ///
   /// Where SQLite refuses the statement or fails within it, the evaluator has the last word: SQL may come to a sum
   /// or to a pattern that memory, going from left to right, never reaches.
+  ///
+  /// - Throws: `CancellationError` where the task is cancelled while regular expressions are matched.
   func answer<Result>(_ body: (FetchRun) throws -> Result) throws -> Result {
     do {
-      return try body(self)
+      return try MatchBudget.run(isCancellable: true) {
+        do {
+          return try body(self)
+        } catch let error as StoreError where error.isOfStatement && MatchBudget.current?.isCancelled == true
+        {
+          throw EvaluationError.cancelled
+        }
+      }
+    } catch EvaluationError.cancelled {
+      throw CancellationError()
     } catch let error as EvaluationError {
       throw FetchError(error)
     } catch let error as StoreError where usesSQL && error.isOfStatement {
       SQLLog.note("cdgen: the fetch of '\(plan.name)' is evaluated in memory: \(error)")
       var other = self
       other.usesSQL = false
-      return try other.answer(body)
+      // What SQL has spent may have been on rows that memory leaves out.
+      return try MatchBudget.run(isCancellable: true, isAnew: true) { try other.answer(body) }
     }
   }
 }
@@ -140,6 +152,7 @@ extension FetchError {
     switch error {
     case .unsupported(let construct): self = .unsupported(construct)
     case .unboundVariable(let name): self = .missingVariable(name)
+    case .matchingTooCostly(let pattern): self = .patternTooCostly(pattern: pattern)
     default: self = .evaluation("\(error)")
     }
   }

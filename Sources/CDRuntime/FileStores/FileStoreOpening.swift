@@ -196,6 +196,7 @@ extension StoreError {
     func renamed(_ urls: [URL]) -> [URL] { urls.map { $0 == other ? url : $0 } }
     return switch self {
     case .busy(let urls): .busy(renamed(urls))
+    case .nestedWrite(let urls): .nestedWrite(renamed(urls))
     case .diskFull(let urls): .diskFull(renamed(urls))
     case .damaged(let urls, let reason): .damaged(renamed(urls), reason: reason)
     case .notWritable(let urls, let reason): .notWritable(renamed(urls), reason: reason)

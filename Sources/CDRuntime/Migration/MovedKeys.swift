@@ -63,17 +63,23 @@ extension PersistentStoreCoordinator {
     guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
       database.stores[id.storeID] != nil
     else { return nil }
-    let text = try? database.writer.use { connection -> String? in
-      let stores = database.stores
-      guard let store = stores[id.storeID] else { return nil }
-      let statement = try connection.statement(
-        "SELECT value FROM \(stores.schema(of: store)).\"_cdgen_metadata\" "
-          + "WHERE key = \(SQLite.literal(MovedKeys.metadataKey))")
-      defer { statement.reset() }
-      return try statement.step() ? statement.string(0) : nil
+    let text: String?
+    do {
+      text = try database.writer.use { connection -> String? in
+        let stores = database.stores
+        guard let store = stores[id.storeID] else { return nil }
+        let statement = try connection.statement(
+          "SELECT value FROM \(stores.schema(of: store)).\"_cdgen_metadata\" "
+            + "WHERE key = \(SQLite.literal(MovedKeys.metadataKey))")
+        defer { statement.reset() }
+        return try statement.step() ? statement.string(0) : nil
+      }
+    } catch {
+      // Without the list the key may be another object's now.
+      return nil
     }
     var key = id.key
-    if let text = text ?? nil {
+    if let text {
       let moved = MovedKeys.list(text).filter {
         key < $0.below && managedObjectModel.currentName(ofEntity: $0.entity) == name
       }

@@ -70,7 +70,7 @@ open class ManagedObject {
       if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()
-      lifecycle?.awakeFromInsert()
+      if let lifecycle { context.running(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
     }
   }
 
@@ -201,7 +201,9 @@ extension ManagedObject {
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }
     guard let context = scope.context, !flags.contains(.inaccessible) else { return }
     if context.currentUndoManager != nil { context.noteUndo(self, slot) }
-    guard !flags.contains(.inserted), !context.isAwakening else { return }
+    if context.isAwakening { return }
+    context.changeCount &+= 1
+    guard !flags.contains(.inserted) else { return }
     let extras = requireExtras()
     guard !extras.changed.contains(slot) else { return }
     extras.changed.insert(slot)
@@ -220,6 +222,7 @@ extension ManagedObject {
 
   final func mark(_ flag: ObjectFlags, in context: ManagedObjectContext) {
     flags.insert(flag)
+    context.changeCount &+= 1
     if !flags.contains(.listed) {
       flags.insert(.listed)
       context.list(self)

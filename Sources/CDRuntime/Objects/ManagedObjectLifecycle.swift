@@ -13,6 +13,12 @@
 /// Where the main actor is a module's default isolation, write `nonisolated extension`: objects belong to their
 /// context's isolation, whichever that is. A class that inherits the conformance is asked by the same methods,
 /// which can look at what `self` is. Classes without the conformance pay nothing for it.
+///
+/// The methods may do anything with the context, and with others of the same store. Three things to know:
+/// - A save of the same context throws ``SaveError/nested(in:)``, except in ``didSave()``.
+/// - ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/reset()`` end what was going on: the save then writes
+///   what has been changed since, and the deletion deletes nothing.
+/// - What a validation method changes is checked by the rules of the schema, and validated by no method again.
 public protocol ManagedObjectLifecycle: ManagedObject {
   /// Called when an object has been inserted: its attributes have their defaults, and the values that its
   /// initialiser was given are set afterwards.
@@ -27,7 +33,8 @@ public protocol ManagedObjectLifecycle: ManagedObject {
   /// where that goes on for 1,000 rounds.
   func willSave()
 
-  /// Called after a save that wrote the object. `isDeleted` is true where the save deleted it.
+  /// Called after a save that wrote the object. `isDeleted` is true where the save deleted it. It may change objects
+  /// and save the context; such a save within a save is refused when there are 32 of them.
   func didSave()
 
   /// Called before the object is deleted, while its relationships still hold.

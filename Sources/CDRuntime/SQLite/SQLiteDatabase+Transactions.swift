@@ -14,10 +14,16 @@ extension SQLiteDatabase {
 
   /// Ends a transaction: what it has changed is in the stores' files then.
   ///
+  /// - Parameter check: Called before anything is final, and after all code of the app's: formats write their files.
   /// - Throws: Before anything is written, or where nothing of it is.
-  func commit(_ connection: SQLiteConnection, changed: [SQLiteStore]) throws {
+  func commit(
+    _ connection: SQLiteConnection, changed: [SQLiteStore], check: () throws -> Void = {}
+  ) throws {
     let files = changed.compactMap { store in store.file.map { (store, $0) } }
-    guard !files.isEmpty else { return try connection.execute("COMMIT") }
+    guard !files.isEmpty else {
+      try check()
+      return try connection.execute("COMMIT")
+    }
     try connection.checkDeferredReferences()
     let stores = stores
     func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
@@ -28,12 +34,14 @@ extension SQLiteDatabase {
     // All files are on the disk before the first of them takes its name: what can go wrong has mostly gone wrong by
     // then.
     var prepared: [StoreFile.Prepared] = []
-    var taken = 0
+    // The last one that may have its name.
+    var taken = -1
     do {
       for (store, file) in files {
         try file.checkIdentity()
         prepared.append(try prepare(store, file))
       }
+      try check()
       for (place, (_, file)) in files.enumerated() {
         taken = place
         try file.put(prepared[place])

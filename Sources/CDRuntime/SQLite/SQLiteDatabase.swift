@@ -117,8 +117,15 @@ final class SQLiteDatabase: Sendable {
     for store in set.all { try connection.execute("PRAGMA \(set.schema(of: store)).synchronous = NORMAL") }
   }
 
+  /// Refuses to read a store in memory while the calling thread writes to it: SQLite would wait for the writer, which
+  /// waits for who reads.
+  func checkIsReadable() throws {
+    if writer.isHeldByThisThread { throw StoreError.nestedWrite(stores.all.map(\.url)) }
+  }
+
   /// A connection to read by, with the stores that it has open, until it is given back.
   func takeReader() throws -> (connection: SQLiteConnection, stores: StoreSet) {
+    if stores.isInMemory { try checkIsReadable() }
     var result: Result<(connection: SQLiteConnection, stores: StoreSet), any Error> =
       .failure(CancellationError())
     // With the lock held, so that no store is removed, and its file perhaps with it, before it has been opened. By a

@@ -118,8 +118,10 @@ public final class ContextUndoManager {
   /// Whether there is anything to redo: what was undone, until something else changes.
   public var canRedo: Bool { !redoable.isEmpty && open.map { $0.isEmpty } ?? true }
 
-  /// Takes the newest group back. A group that is open is ended first, however often it was begun.
+  /// Takes the newest group back. A group that is open is ended first, however often it was begun. Does nothing while
+  /// an undo or a redo is running, whose changes call hooks and observers.
   public func undo() {
+    guard !isRestoring else { return }
     groupingLevel = 0
     close()
     guard let group = undoable.popLast(), let inverse = restore(group) else { return }
@@ -127,8 +129,9 @@ public final class ContextUndoManager {
   }
 
   /// Makes the group again that was taken back last. A group that is open is ended first; its changes leave nothing
-  /// to redo.
+  /// to redo. Does nothing while an undo or a redo is running.
   public func redo() {
+    guard !isRestoring else { return }
     groupingLevel = 0
     close()
     guard let group = redoable.popLast(), let inverse = restore(group) else { return }
@@ -139,8 +142,11 @@ public final class ContextUndoManager {
     guard let context else { return nil }
     isRestoring = true
     defer { isRestoring = false }
+    let reverts = context.revertCount
     var restoration = UndoRestoration(group, in: context)
-    return restoration.run()
+    let inverse = restoration.run()
+    // A hook has rolled the context back meanwhile: there is nothing to go on from.
+    return context.revertCount == reverts ? inverse : nil
   }
 
   /// Forgets all that can be undone and redone.

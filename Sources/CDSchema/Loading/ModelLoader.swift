@@ -24,6 +24,15 @@ public enum ModelLoader {
     name: String, files: [String: [UInt8]], unreadable names: [String] = [], folder: String,
     diagnostics: DiagnosticCollector
   ) -> LoadedModel {
+    SuggestionBudget.run {
+      loadAll(name: name, files: files, unreadable: names, folder: folder, diagnostics: diagnostics)
+    }
+  }
+
+  private static func loadAll(
+    name: String, files: [String: [UInt8]], unreadable names: [String], folder: String,
+    diagnostics: DiagnosticCollector
+  ) -> LoadedModel {
     let folderPlace = SourceLocation(path: folder.isEmpty ? name + ".cdmodel" : folder, line: 1, column: 1)
     if let problem = NameRules.problem(with: name) {
       diagnostics.error(folderPlace, "the folder's name is the model's: \(problem)")

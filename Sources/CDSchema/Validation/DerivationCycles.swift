@@ -31,12 +31,42 @@ struct DerivationCycles {
   func find() -> [[Node]] {
     var finished: Set<Node> = []
     var circles: [[Node]] = []
-    for node in nodes where !finished.contains(node) {
+    let possible = nodesOfCircles()
+    for node in nodes where possible.contains(node) && !finished.contains(node) {
       guard let circle = path(from: node, backTo: node) else { continue }
       circles.append(circle)
       finished.formUnion(circle)
     }
     return circles
+  }
+
+  /// The nodes without those that use none, or that none uses, all others of that kind taken away: what is left is in a
+  /// circle or between two.
+  private func nodesOfCircles() -> Set<Node> {
+    var users: [Node: [Node]] = [:]
+    for (node, used) in uses { for each in used { users[each, default: []].append(node) } }
+    return Self.without(ends: Self.without(ends: Set(nodes), uses, users), users, uses)
+  }
+
+  private static func without(
+    ends nodes: Set<Node>, _ next: [Node: [Node]], _ before: [Node: [Node]]
+  ) -> Set<Node> {
+    var left = nodes
+    var counts: [Node: Int] = [:]
+    var ends: [Node] = []
+    for node in nodes {
+      let count = next[node]?.count(where: nodes.contains) ?? 0
+      counts[node] = count
+      if count == 0 { ends.append(node) }
+    }
+    while let end = ends.popLast() {
+      left.remove(end)
+      for node in before[end] ?? [] where left.contains(node) {
+        counts[node, default: 0] -= 1
+        if counts[node] == 0 { ends.append(node) }
+      }
+    }
+    return left
   }
 
   /// The shortest way from a node to another along what they use.

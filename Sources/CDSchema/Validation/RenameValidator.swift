@@ -9,9 +9,10 @@ struct RenameValidator {
 
   func validate() {
     var sources: [String: String] = [:]
+    let kept = Set(version.entities.lazy.filter { $0.renamedFrom == nil }.map(\.name))
     for entity in version.entities {
       if let old = entity.renamedFrom {
-        validate(old, of: entity, sources: &sources)
+        validate(old, of: entity, kept: kept, sources: &sources)
       }
       validateProperties(of: entity)
     }
@@ -31,7 +32,10 @@ struct RenameValidator {
     }
   }
 
-  private func validate(_ old: String, of entity: EntityDescription, sources: inout [String: String]) {
+  /// - Parameter kept: The entities that are not renamed.
+  private func validate(
+    _ old: String, of entity: EntityDescription, kept: Set<String>, sources: inout [String: String]
+  ) {
     let element = ModelElement.entity(version: version.number, name: entity.name)
     guard !bases.isEmpty else {
       error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
@@ -45,7 +49,7 @@ struct RenameValidator {
     }
     if let other = sources[old] {
       error(element, "'\(other)' is renamed from '\(old)' already; a mapping can make two entities of one")
-    } else if version.entities.contains(where: { $0.name == old && $0.renamedFrom == nil }) {
+    } else if kept.contains(old) {
       error(
         element,
         "there is still an entity '\(old)' here, which keeps its objects; "

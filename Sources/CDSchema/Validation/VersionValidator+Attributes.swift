@@ -1,5 +1,4 @@
 import CDModel
-import Foundation  // NSRegularExpression, by whose rules a pattern is later matched.
 
 extension VersionValidator {
   /// An attribute of an entity or a field of a composite.
@@ -90,16 +89,19 @@ extension VersionValidator {
         element, "pattern", "'pattern' is for a String, and this is of type \(attribute.type.schemaName)")
       return
     }
-    guard let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z"),
-      (try? NSRegularExpression(pattern: pattern)) != nil
-    else {
+    guard PatternMatch.expression(pattern) != nil else {
       error(element, "pattern", "'\(pattern)' is no regular expression")
       return
     }
     guard case .value(.string(let text))? = attribute.defaultValue else { return }
-    let whole = NSRange(text.startIndex..., in: text)
-    if expression.firstMatch(in: text, range: whole) == nil {
-      error(element, "default", "the default does not match the pattern")
+    switch PatternMatch(text, pattern) {
+    case .matches: break
+    case .differs, .malformed: error(element, "default", "the default does not match the pattern")
+    case .tooCostly:
+      error(
+        element, "pattern",
+        "to match the default with '\(pattern)' takes too many steps, and no object with such a value could be "
+          + "saved; rewrite the pattern without repetitions within repetitions")
     }
   }
 }

@@ -28,7 +28,7 @@ extension VersionValidator {
   func validateDerivationCycles() {
     for circle in DerivationCycles(graph: graph).find() {
       let first = circle[0]
-      let path = (circle + [first]).map { "\($0.entity).\($0.attribute)" }.joined(separator: " → ")
+      let path = Self.path((circle + [first]).map { "\($0.entity).\($0.attribute)" })
       error(
         .attribute(version: version.number, entity: first.entity, name: first.attribute), "derived",
         "derived attributes cannot depend on themselves: \(path)")

@@ -10,13 +10,14 @@ extension VersionValidator {
         reportUnknownEntity(parent, entityElement(entity), "parent")
       }
     }
-    var reported: Set<String> = []
-    for entity in version.entities where !reported.contains(entity.name) {
-      guard let cycle = cycle(from: entity), cycle.count > 1 else { continue }
-      reported.formUnion(cycle)
-      let path = (cycle + [entity.name]).joined(separator: " → ")
-      error(entityElement(entity), "parent", "entities cannot inherit in a circle: \(path)")
+    for circle in circles.all {
+      guard let first = circle.first, circle.count > 1 else { continue }
+      error(
+        entityElement(first), "parent",
+        "entities cannot inherit in a circle: \(Self.path(circle.map(\.name) + [first.name]))")
     }
+    validateDepths()
+    if isTooDeep { return }
     for entity in version.entities where entity.isAbstract && !isInCycle(entity) {
       if graph.descendants(of: entity.name).allSatisfy(\.isAbstract) {
         warning(
@@ -26,17 +27,66 @@ extension VersionValidator {
     }
   }
 
-  /// The names from an entity along its parents back to itself; nil where it is in no circle.
-  private func cycle(from entity: EntityDescription) -> [String]? {
-    var path = [entity.name]
-    var next = entity.parent
-    while let name = next, path.count <= version.entities.count {
-      if name == entity.name { return path }
-      path.append(name)
-      next = graph.entity(name)?.parent
+  /// How many ancestors an entity may have. SQL compiles a condition for each entity of a hierarchy, and Swift a class
+  /// within a class: neither bears many more.
+  static let mostAncestors = 200
+
+  /// Whether there is an entity with more: what looks at all that entities inherit would take too long.
+  var isTooDeep: Bool { depths.contains { $0 > Self.mostAncestors } }
+
+  /// Reports the first entity that is too deep, not those below it.
+  private func validateDepths() {
+    for (entity, depth) in zip(version.entities, depths)
+    where depth == Self.mostAncestors + 1 && !isInCycle(entity) {
+      error(
+        entityElement(entity), "parent",
+        "'\(entity.name)' has more than \(Self.mostAncestors) ancestors, which is the most that an entity can have; "
+          + "let entities inherit from one further up")
     }
-    return nil
   }
 
-  func isInCycle(_ entity: EntityDescription) -> Bool { cycle(from: entity) != nil }
+  /// Names along a way, without the middle of a long one.
+  static func path(_ names: [String]) -> String {
+    guard names.count > 24 else { return names.joined(separator: " → ") }
+    return
+      (names.prefix(10) + ["… \(names.count - 20) more …"] + names.suffix(10)).joined(separator: " → ")
+  }
+
+  func isInCycle(_ entity: EntityDescription) -> Bool { circles.names.contains(entity.name) }
+}
+
+/// The circles in which entities inherit from each other.
+struct InheritanceCircles {
+  /// Each circle from its first declared entity on, along the parents.
+  private(set) var all: [[EntityDescription]] = []
+  private(set) var names: Set<String> = []
+
+  init(_ graph: EntityGraph) {
+    // The walk that first came by an entity: one that comes by itself again has closed a circle.
+    var walks: [String: Int] = [:]
+    for (number, start) in graph.version.entities.enumerated() {
+      var path: [EntityDescription] = []
+      var next = graph.entity(start.name)
+      while let entity = next, walks[entity.name] == nil {
+        walks[entity.name] = number
+        path.append(entity)
+        next = entity.parent.flatMap { graph.entity($0) }
+      }
+      guard let end = next, walks[end.name] == number,
+        let place = path.firstIndex(where: { $0.name == end.name })
+      else { continue }
+      all.append(Array(path[place...]))
+      names.formUnion(path[place...].map(\.name))
+    }
+    // A walk may have come from outside, and by another than the first one.
+    guard !all.isEmpty else { return }
+    let order = Dictionary(
+      zip(graph.version.entities.map(\.name), 0...), uniquingKeysWith: { first, _ in first })
+    func place(_ entity: EntityDescription) -> Int { order[entity.name] ?? 0 }
+    all = all.map { circle in
+      let first = circle.indices.min { place(circle[$0]) < place(circle[$1]) } ?? 0
+      return Array(circle[first...] + circle[..<first])
+    }
+    .sorted { left, right in place(left[0]) < place(right[0]) }
+  }
 }

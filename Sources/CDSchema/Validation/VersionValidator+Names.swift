@@ -222,10 +222,11 @@ extension VersionValidator {
       }
       taken[property.swiftName] = property.name
     }
+    let bySwiftName = Dictionary(own.map { ($0.swiftName, $0) }, uniquingKeysWith: { first, _ in first })
     for property in own where property.isToMany {
       let capitalised = property.swiftName.prefix(1).uppercased() + property.swiftName.dropFirst()
       for mutator in ["addTo", "removeFrom", "insertInto"].map({ $0 + capitalised }) {
-        guard let other = own.first(where: { $0.swiftName == mutator }) else { continue }
+        guard let other = bySwiftName[mutator] else { continue }
         error(
           other.element, nil,
           "'\(mutator)' is the method that changes '\(property.name)'; "

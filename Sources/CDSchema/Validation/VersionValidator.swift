@@ -12,6 +12,9 @@ struct VersionValidator {
   /// Names of properties and types whose declarations are wrong: what an expression with one of them means
   /// cannot be said.
   let suspectNames: Set<String>
+  let circles: InheritanceCircles
+  /// How many ancestors each entity has, by its place.
+  let depths: [Int]
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
@@ -23,6 +26,8 @@ struct VersionValidator {
     graph = EntityGraph(decoded.version)
     broken = decoded.broken
     suspectNames = Self.suspectNames(decoded, graph)
+    circles = InheritanceCircles(graph)
+    depths = graph.depths
     self.positions = positions
     self.diagnostics = diagnostics
   }
@@ -32,6 +37,7 @@ struct VersionValidator {
     for enumeration in version.enums { validateCases(of: enumeration) }
     for composite in version.composites { validateFields(of: composite) }
     validateInheritance()
+    if isTooDeep { return }
     validateColumnNames()
     for entity in version.entities {
       validatePropertyNames(of: entity)

@@ -1,4 +1,5 @@
 import CDModel
+import CDSchema
 import Foundation
 
 /// Defaults and bounds as they stand in Xcode's files, odd ones among them.
@@ -86,12 +87,11 @@ enum DefaultText {
     guard case .string(let text) = value else { return nil }
     if let least = attribute.minimumLength, text.count < least { return "is shorter than the least length" }
     if let most = attribute.maximumLength, text.count > most { return "is longer than the greatest length" }
-    if let pattern = attribute.pattern,
-      let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z"),
-      expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) == nil
-    {
-      return "does not match the pattern"
+    guard let pattern = attribute.pattern else { return nil }
+    switch PatternMatch(text, pattern) {
+    case .matches, .malformed: return nil
+    case .differs: return "does not match the pattern"
+    case .tooCostly: return "takes too many steps to be matched with the pattern"
     }
-    return nil
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 
@@ -27,11 +28,10 @@ struct AddVersion: ParsableCommand {
         path: FileSystem.join(ModelFolder.trimmed(self.model), VersionFile.name(of: next.number)),
         contents: try next.text(from: loaded))
       try file.create()
-      print(file.path)
+      try Console.write(line: file.path)
       if loaded.positions[.model, "current"] != nil {
-        StandardError.write(
-          line:
-            "note: model.yaml still says 'current: \(current)'; change it when version \(next.number) is done"
+        Console.error(
+          "note: model.yaml still says 'current: \(current)'; change it when version \(next.number) is done"
         )
       }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDGenerator
 import CDModel
 import CDSchema
@@ -28,18 +29,20 @@ struct Check: ParsableCommand {
   var format: Format = .text
 
   func run() throws {
-    var diagnostics: [Diagnostic] = []
-    for path in model {
-      let loaded = ModelLoader.load(folder: path)
-      let found = loaded.diagnostics + Self.generationProblems(of: loaded)
-      diagnostics += found
-      if format == .text {
-        ModelFolder.report(found)
-        print(Self.summary(of: found, at: path))
+    try reportingFailures {
+      var diagnostics: [Diagnostic] = []
+      for path in model {
+        let loaded = ModelLoader.load(folder: path)
+        let found = loaded.diagnostics + Self.generationProblems(of: loaded)
+        diagnostics += found
+        if format == .text {
+          ModelFolder.report(found)
+          try Console.write(line: Self.summary(of: found, at: path))
+        }
       }
+      if format == .json { try Console.write(line: Diagnostic.json(diagnostics)) }
+      if diagnostics.containsErrors { throw ExitCode.failure }
     }
-    if format == .json { print(Diagnostic.json(diagnostics)) }
-    if diagnostics.containsErrors { throw ExitCode.failure }
   }
 
   /// What is right as a model and gives no Swift all the same, such as two names that Swift takes for one.

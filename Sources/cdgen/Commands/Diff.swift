@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 
@@ -55,7 +56,7 @@ struct Diff: ParsableCommand {
         guard let accepted = ModelLoader.load(folder: model).unprovenModel else { throw ExitCode.failure }
         steps = try self.steps(of: accepted)
       }
-      print(steps)
+      try print(steps)
       if !steps.allSatisfy(\.isProven) { throw ExitCode.failure }
     }
   }
@@ -75,15 +76,15 @@ struct Diff: ParsableCommand {
     return [line.step(from: start, to: end)].compactMap { $0 }
   }
 
-  private func print(_ steps: [MigrationStep]) {
+  private func print(_ steps: [MigrationStep]) throws {
     func name(_ step: MigrationStep) -> String {
       MappingFile.name(from: step.source, to: step.destination)
     }
     switch format {
     case .text:
-      Swift.print(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n"), terminator: "")
+      try Console.write(steps.map { $0.planText(mapping: name($0)) }.joined(separator: "\n"))
     case .json:
-      Swift.print(JSONValue.array(steps.map { $0.planJSON(mapping: name($0)) }).indentedText)
+      try Console.write(line: JSONValue.array(steps.map { $0.planJSON(mapping: name($0)) }).indentedText)
     }
   }
 }

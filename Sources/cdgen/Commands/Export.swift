@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 import CDXcode
@@ -35,7 +36,7 @@ struct Export: ParsableCommand {
       }
       let exporter = XcodeExporter(model)
       let folder = ModelFolder.trimmed(output)
-      for loss in exporter.losses { StandardError.write(line: "\(folder): warning: \(loss)") }
+      for loss in exporter.losses { Console.error("\(folder): warning: \(loss)") }
       try FileSystem.makeFolder(FileSystem.folder(of: folder))
       try FileSystem.makeNewFolder(folder)
       for (name, text) in exporter.files.sorted(by: { $0.key < $1.key }) {
@@ -43,7 +44,7 @@ struct Export: ParsableCommand {
         try FileSystem.makeFolder(FileSystem.folder(of: path))
         try OutputFile(path: path, contents: text).create()
       }
-      print(folder)
+      try Console.write(line: folder)
     }
   }
 }

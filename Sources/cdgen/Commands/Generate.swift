@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CDConsole
 public import CDGenerator
 import CDModel
 import CDSchema
@@ -59,7 +60,7 @@ struct Generate: ParsableCommand {
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)
       guard check else { return try result.write() }
       let problems = try result.staleness()
-      for problem in problems { StandardError.write(line: problem.description) }
+      for problem in problems { Console.error(problem.description) }
       if !problems.isEmpty { throw ExitCode.failure }
     }
   }

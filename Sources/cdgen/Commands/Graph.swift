@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CDConsole
 public import CDGenerator
 import CDModel
 
@@ -41,7 +42,7 @@ struct Graph: ParsableCommand {
       if let output {
         try OutputFile(path: output, contents: text).write()
       } else {
-        print(text, terminator: "")
+        try Console.write(text)
       }
     }
   }

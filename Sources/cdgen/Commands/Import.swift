@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 public import CDXcode
@@ -76,7 +77,8 @@ struct Import: ParsableCommand {
         try OutputFile(path: FileSystem.join(folder, name), contents: text).create()
       }
       let count = model.versions.count
-      print("\(folder): \(count) version\(count == 1 ? "" : "s"); next run 'cdgen check \(folder)'")
+      try Console.write(
+        line: "\(folder): \(count) version\(count == 1 ? "" : "s"); next run 'cdgen check \(folder)'")
     }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDSchema
 
 #if canImport(FoundationEssentials)
@@ -36,7 +37,7 @@ struct Init: ParsableCommand {
       for (file, contents) in ModelTemplate.files(name: name, id: UUID()) {
         try OutputFile(path: FileSystem.join(folder, file), contents: contents).create()
       }
-      print(folder)
+      try Console.write(line: folder)
     }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 
@@ -44,11 +45,13 @@ struct Lock: ParsableCommand {
         if !locked.contains(number) { new.append(version) }
       }
       try Self.verify(loaded.lockedVersions, model, folder)
-      guard !new.isEmpty else { return print("\(folder): nothing to lock that is not locked already") }
+      guard !new.isEmpty else {
+        return try Console.write(line: "\(folder): nothing to lock that is not locked already")
+      }
       let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
       try Self.prove(text, loaded, folder)
       try OutputFile(path: FileSystem.join(folder, LockText.fileName), contents: text).write()
-      for version in new { print("\(folder): locked version \(version.number)") }
+      for version in new { try Console.write(line: "\(folder): locked version \(version.number)") }
     }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 
 /// `cdgen missing-model`, which the build plugin runs for a target that has no model.
 ///
@@ -15,12 +16,12 @@ struct MissingModel: ParsableCommand {
   var folder: String
 
   func run() throws {
-    StandardError.write(
-      line: """
-        error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
-        link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
-        \(target) --directory \(folder)' makes
-        """)
+    Console.error(
+      """
+      error: target '\(target)' uses CDGenPlugin and has no model: add a folder NAME.cdmodel, or a symbolic \
+      link to one, to \(folder), such as 'swift package --allow-writing-to-package-directory cdgen init \
+      \(target) --directory \(folder)' makes
+      """)
     throw ExitCode.failure
   }
 }

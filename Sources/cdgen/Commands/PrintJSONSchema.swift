@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDSchema
 
 /// `cdgen json-schema`
@@ -19,6 +20,6 @@ struct PrintJSONSchema: ParsableCommand {
       """)
 
   func run() throws {
-    print(JSONSchema.text)
+    try reportingFailures { try Console.write(line: JSONSchema.text) }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDGenerator
 import CDModel
 import CDSchema
@@ -66,8 +67,9 @@ struct Stub: ParsableCommand {
       }
       do {
         guard let text = try text(of: unproven, loaded, path) else {
-          print(
-            "\(ModelFolder.trimmed(model)): nothing is custom from version \(source) to version \(destination), "
+          try Console.write(
+            line:
+              "\(ModelFolder.trimmed(model)): nothing is custom from version \(source) to version \(destination), "
               + "so that there is nothing to write; 'cdgen diff' shows what is done")
           return
         }

@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDSchema
 
@@ -23,10 +24,10 @@ struct Acceptance {
       }
       try OutputFile(path: path, contents: text).write()
       for each in confirmations.properties {
-        StandardError.write(line: "note: \(path): confirmed the loss of '\(each.name)' for '\(each.entity)'")
+        Console.error("note: \(path): confirmed the loss of '\(each.name)' for '\(each.entity)'")
       }
       for each in confirmations.entities {
-        StandardError.write(line: "note: \(path): confirmed the loss of '\(each)'")
+        Console.error("note: \(path): confirmed the loss of '\(each)'")
       }
     }
   }

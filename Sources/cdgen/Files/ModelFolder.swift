@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDSchema
 
@@ -19,7 +20,7 @@ enum ModelFolder {
   }
 
   static func report(_ diagnostics: [Diagnostic]) {
-    for diagnostic in diagnostics { StandardError.write(line: diagnostic.description) }
+    for diagnostic in diagnostics { Console.error(diagnostic.description) }
   }
 
   /// A path without the slashes that a shell's completion leaves at its end.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -58,7 +59,10 @@ func reportingFailures<T>(_ work: () throws -> T) throws -> T {
   do {
     return try work()
   } catch let failure as Failure {
-    StandardError.write(line: failure.description)
+    Console.error(failure.description)
+    throw ExitCode.failure
+  } catch let failure as OutputFailure {
+    Console.error("error: \(failure)")
     throw ExitCode.failure
   }
 }

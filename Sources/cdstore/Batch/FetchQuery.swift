@@ -77,11 +77,11 @@ struct FetchQuery {
   /// - Parameter begin: Called once the query has an answer.
   /// - Throws: ``RequestError``, and what the bodies throw.
   func forEach(
-    in context: ManagedObjectContext, begin: () -> Void = {}, _ body: (ManagedObject) throws -> Void
+    in context: ManagedObjectContext, begin: () throws -> Void = {}, _ body: (ManagedObject) throws -> Void
   ) throws {
     if isInMemory {
       let objects = try run(in: context)
-      begin()
+      try begin()
       return try objects.forEach(body)
     }
     let results: LazyFetchResults<ManagedObject>
@@ -92,7 +92,7 @@ struct FetchQuery {
     } catch {
       throw RequestError(error, format: format ?? "")
     }
-    begin()
+    try begin()
     for object in results { try body(object) }
   }
 

@@ -56,7 +56,7 @@ struct Convert: ParsableCommand {
         "\(store) is no store of Core Data; --model, --version and --accept-losses are for those alone")
     }
     try PersistentStoreCoordinator.copyPersistentStore(at: URL(filePath: store), to: location)
-    print("\(out): \(type.rawValue)")
+    try Lines.write("\(out): \(type.rawValue)")
   }
 
   private func convertCoreDataStore(to location: PersistentStoreCoordinator.StoreLocation) throws {
@@ -85,9 +85,9 @@ struct Convert: ParsableCommand {
         "note: the model of the new store is one of its own; for a store that an app is to open, name the folder that "
           + "'cdgen import' made")
     }
-    Lines.write("\(out): \(type.rawValue), \(model.name), version \(CoreDataModel.title(copy.version))")
-    Lines.write("")
-    Lines.write(
+    try Lines.write("\(out): \(type.rawValue), \(model.name), version \(CoreDataModel.title(copy.version))")
+    try Lines.write("")
+    try Lines.write(
       Lines.table(
         ["Entity", "Objects"],
         copy.version.entities.filter { !$0.isAbstract }.map { [$0.name, "\(copy.counts[$0.name] ?? 0)"] }))

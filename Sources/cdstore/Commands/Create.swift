@@ -30,6 +30,6 @@ struct Create: ParsableCommand {
       throw Problem("there is a file at \(store) already; it was left as it is")
     }
     _ = try PersistentStoreCoordinator(model: model, at: type.location(URL(filePath: store)))
-    print("\(store): \(model.name), version \(model.currentVersionNumber)")
+    try Lines.write("\(store): \(model.name), version \(model.currentVersionNumber)")
   }
 }

@@ -79,7 +79,7 @@ struct Fetch: ParsableCommand {
     let context = container.newContext()
     guard let version = container.persistentStoreCoordinator.managedObjectModel.currentVersion else { return }
     let rows = RowJSON(EntityGraph(version), idAttribute: id)
-    guard let entity else { return answer(context, rows) }
+    guard let entity else { return try answer(context, rows) }
     try print(query(entity), entity, context, rows)
   }
 
@@ -104,50 +104,66 @@ struct Fetch: ParsableCommand {
     _ query: FetchQuery, _ entity: String, _ context: ManagedObjectContext, _ rows: RowJSON
   ) throws {
     try context.perform {
-      if count { return Lines.write("\(try query.count(in: context))") }
+      if count { return try Lines.write("\(try query.count(in: context))") }
       var output = BufferedOutput()
-      // What has been printed when a row fails is a part of the answer, and is seen to be.
-      defer { output.flush() }
-      switch format {
-      case .table:
-        // The widths of the columns are known at the end.
-        var cells: [[String]] = []
-        try query.forEach(in: context) { cells.append(try rows.cells($0, of: entity)) }
-        output.write(Lines.table(rows.header(entity), cells))
-      case .csv:
-        try query.forEach(in: context, begin: { output.write(Lines.csv(rows.header(entity))) }) { object in
-          output.write(Lines.csv(try rows.cells(object, of: entity)))
-        }
-      case .json:
-        var last: String?
-        try query.forEach(in: context, begin: { output.write("[") }) { object in
-          let row = try rows.row(object).canonicalText
-          if let last { output.write(last + ",") }
-          last = row
-        }
-        if let last { output.write(last) }
-        output.write("]")
+      do {
+        try print(query, entity, context, rows, &output)
+      } catch {
+        // What has been printed when a row fails is a part of the answer, and is seen to be.
+        try? output.flush()
+        throw error
       }
+      try output.flush()
     }
   }
 
-  private func answer(_ context: ManagedObjectContext, _ rows: RowJSON) {
+  private func print(
+    _ query: FetchQuery, _ entity: String, _ context: ManagedObjectContext, _ rows: RowJSON,
+    _ output: inout BufferedOutput
+  ) throws {
+    switch format {
+    case .table:
+      // The widths of the columns are known at the end.
+      var cells: [[String]] = []
+      try query.forEach(in: context) { cells.append(try rows.cells($0, of: entity)) }
+      try output.write(Lines.table(rows.header(entity), cells))
+    case .csv:
+      try query.forEach(
+        in: context, begin: { try output.write(Lines.csv(rows.header(entity))) },
+        { object in try output.write(Lines.csv(try rows.cells(object, of: entity))) })
+    case .json:
+      var last: String?
+      try query.forEach(
+        in: context, begin: { try output.write("[") },
+        { object in
+          let row = try rows.row(object).canonicalText
+          if let last { try output.write(last + ",") }
+          last = row
+        })
+      if let last { try output.write(last) }
+      try output.write("]")
+    }
+  }
+
+  private func answer(_ context: ManagedObjectContext, _ rows: RowJSON) throws {
     for line in InputLines() {
       var format = ""
+      let answer: JSONValue
       do {
         let json = try JSONValue(parsing: line)
         let query = try FetchQuery(json, idAttribute: id)
         format = query.format ?? ""
         let isWhole = try RequestJSON(json: json).flag("rows")
-        try context.perform {
+        answer = try context.perform {
           let objects = try query.run(in: context)
           var members = [JSONValue.Member("ids", .array(objects.map { .string(rows.id($0)) }))]
           if isWhole { members.append(JSONValue.Member("rows", .array(try objects.map(rows.row)))) }
-          Lines.write(JSONValue.object(members).canonicalText)
+          return JSONValue.object(members)
         }
       } catch {
-        Lines.write(RequestError(error, format: format).json.canonicalText)
+        answer = RequestError(error, format: format).json
       }
+      try Lines.write(answer.canonicalText)
     }
   }
 }

@@ -32,7 +32,7 @@ struct Filter: ParsableCommand {
   }
 
   func run() throws {
-    guard let condition else { return answer() }
+    guard let condition else { return try answer() }
     var arguments: [JSONValue] = []
     if let args {
       guard case .array(let list)? = try? JSONValue(parsing: args) else {
@@ -56,27 +56,31 @@ struct Filter: ParsableCommand {
       if line.allSatisfy(\.isWhitespace) { continue }
       do {
         let value = EvaluationValue(try values.constant(try JSONValue(parsing: line)))
-        if try evaluator.matches(predicate, value) { Lines.write(line) }
+        guard try evaluator.matches(predicate, value) else { continue }
       } catch {
         failures += 1
         Lines.error("line \(number): \(error)")
+        continue
       }
+      try Lines.write(line)
     }
     if failures > 0 { throw ExitCode.failure }
   }
 
-  private func answer() {
+  private func answer() throws {
     for line in InputLines() {
       var format = ""
+      let answer: JSONValue
       do {
         let json = try JSONValue(parsing: line)
         guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
         let request = RequestJSON(json: json)
         format = try request.text("where") ?? ""
-        Lines.write(try Self.matches(request, format).canonicalText)
+        answer = try Self.matches(request, format)
       } catch {
-        Lines.write(RequestError(error, format: format).json.canonicalText)
+        answer = RequestError(error, format: format).json
       }
+      try Lines.write(answer.canonicalText)
     }
   }
 

@@ -41,7 +41,7 @@ struct Info: ParsableCommand {
     for (key, value) in metadata.values.sorted(by: { $0.key < $1.key }) {
       lines.append(("app's \(key)", value))
     }
-    write(lines)
+    try write(lines)
     let container = try ModelSource.open(store, isReadOnly: true)
     let context = container.newContext()
     let rows = try metadata.modelVersion.entities.compactMap { entity -> [String]? in
@@ -54,14 +54,14 @@ struct Info: ParsableCommand {
         return nil
       }
     }
-    Lines.write("")
-    Lines.write(Lines.table(["Entity", "Objects"], rows))
+    try Lines.write("")
+    try Lines.write(Lines.table(["Entity", "Objects"], rows))
   }
 
-  private func write(_ lines: [(String, String)]) {
+  private func write(_ lines: [(String, String)]) throws {
     let width = lines.map(\.0.count).max() ?? 0
     for (name, value) in lines {
-      Lines.write(name + String(repeating: " ", count: width - name.count + 2) + value)
+      try Lines.write(name + String(repeating: " ", count: width - name.count + 2) + value)
     }
   }
 
@@ -78,9 +78,9 @@ struct Info: ParsableCommand {
     if let number = found.frameworkVersion { lines.append(("Core Data", "\(number)")) }
     lines.append(("size", "\(size) bytes"))
     for (key, value) in found.values.sorted(by: { $0.key < $1.key }) { lines.append(("app's \(key)", value)) }
-    write(lines)
-    Lines.write("")
-    Lines.write(
+    try write(lines)
+    try Lines.write("")
+    try Lines.write(
       Lines.table(["Entity", "Objects"], found.entities.map { [$0.name, "\($0.count)"] }))
     if let problem { throw problem }
   }

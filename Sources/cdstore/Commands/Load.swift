@@ -43,7 +43,7 @@ struct Load: ParsableCommand {
     var load = LoadFile(context: context, graph: EntityGraph(version), idAttribute: id)
     let counts = try load.insert(json)
     try context.save()
-    for count in counts { print("\(count.entity): \(count.count)") }
+    for count in counts { try Lines.write("\(count.entity): \(count.count)") }
   }
 
   private func contents(of path: String) throws -> Data {

@@ -109,7 +109,7 @@ struct Migrate: ParsableCommand {
       result: result, hasNewIndexes: before.layoutHash != after.layoutHash,
       objects: try objects(PersistentContainer(coordinator).newContext(), after.modelVersion),
       keepsBackup: keepBackup, findings: verify ? findings.map(\.description) : nil)
-    Lines.write(format == .json ? outcome.json.canonicalText : outcome.text)
+    try Lines.write(format == .json ? outcome.json.canonicalText : outcome.text)
     if !findings.isEmpty { throw ExitCode.failure }
   }
 
@@ -134,7 +134,7 @@ struct Migrate: ParsableCommand {
     let report = try rehearsal.run()
     progress.end()
     let printed = RehearsalText(report: report, store: store, showsSQL: sql)
-    Lines.write(format == .json ? printed.json.canonicalText : printed.text)
+    try Lines.write(format == .json ? printed.json.canonicalText : printed.text)
     if !report.succeeds { throw ExitCode.failure }
   }
 }

@@ -41,7 +41,7 @@ struct Plan: ParsableCommand {
     var rehearsal = MigrationRehearsal(description, model: destination)
     rehearsal.workFolder = folder
     let report = try rehearsal.run()
-    Lines.write(RehearsalText(report: report, store: model, showsSQL: true).plan)
+    try Lines.write(RehearsalText(report: report, store: model, showsSQL: true).plan)
     if !report.succeeds { throw ExitCode.failure }
   }
 

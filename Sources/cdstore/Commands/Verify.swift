@@ -17,12 +17,12 @@ struct Verify: ParsableCommand {
 
   func run() throws {
     let findings = try findings()
-    for finding in findings { Lines.write(finding.description) }
+    for finding in findings { try Lines.write(finding.description) }
     guard findings.isEmpty else {
       Lines.error("\(findings.count) \(findings.count == 1 ? "finding" : "findings")")
       throw ExitCode.failure
     }
-    Lines.write("\(store) is whole")
+    try Lines.write("\(store) is whole")
   }
 
   private func findings() throws -> [StoreFinding] {

@@ -1,3 +1,4 @@
+import CDConsole
 import CDRuntime
 import Foundation
 import Synchronization
@@ -52,5 +53,5 @@ final class ProgressLine: Sendable {
       + String(repeating: " ", count: 3 - "\(percent)".count) + "\(percent) %"
   }
 
-  private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  private func write(_ text: String) { Console.error(text: text) }
 }

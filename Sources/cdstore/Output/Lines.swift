@@ -1,9 +1,10 @@
+import CDConsole
 import Foundation
 
 /// What goes to standard output and to the error stream, a line at a time.
 enum Lines {
-  static func write(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-  static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+  static func write(_ text: String) throws { try Console.write(line: text) }
+  static func error(_ text: String) { Console.error(text) }
 
   /// Rows of text in aligned columns. Control characters, which would move a terminal's cursor, are shown as such.
   static func table(_ header: [String], _ rows: [[String]]) -> String {

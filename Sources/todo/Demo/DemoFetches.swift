@@ -1,3 +1,4 @@
+import CDConsole
 import CDRuntime
 import Foundation
 
@@ -7,49 +8,50 @@ struct DemoFetches {
   var context: ManagedObjectContext
 
   func run() throws {
-    show(
+    try show(
       "ToDo.objects(in: context)",
       try ToDo.objects(in: context).sorted { $0.number < $1.number })
 
-    show(
+    try show(
       #"ToDo.objects(matching: \.completed, true, in: context)"#,
       try ToDo.objects(matching: \.completed, true, in: context))
 
-    show(
+    try show(
       #"ToDo.object(matching: \.name, "Call Grace", in: context)"#,
       try ToDo.object(matching: \.name, "Call Grace", in: context))
 
-    show(
+    try show(
       #"ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)"#,
       try ToDo.objects(matching: [.completed: true, .doNotAlert: true], using: .or, in: context)
         .sorted { $0.dueDate < $1.dueDate })
 
     let home = try Category.object(name: "Home", in: context)
-    show(#"Category.object(name: "Home", in: context)?.toDos"#, home?.toDos ?? [])
+    try show(#"Category.object(name: "Home", in: context)?.toDos"#, home?.toDos ?? [])
 
-    show(
+    try show(
       #"ToDo.fetch(where: \.category.name == "Work" && \.completed == false, sortedBy: \.dueDate, limit: 20, in: context)"#,
       try ToDo.fetch(
         where: \.category.name == "Work" && \.completed == false, sortedBy: \.dueDate, limit: 20, in: context)
     )
 
-    show(
+    try show(
       "ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context)",
       try ToDo.dueForAlert(now: now, later: now + 300, before: now - 300, in: context))
   }
 
-  private func show(_ code: String, _ toDo: ToDo?) {
-    show(code, toDo.map { [$0] } ?? [])
+  private func show(_ code: String, _ toDo: ToDo?) throws {
+    try show(code, toDo.map { [$0] } ?? [])
   }
 
-  private func show(_ code: String, _ toDos: [ToDo]) {
+  private func show(_ code: String, _ toDos: [ToDo]) throws {
     let rows = toDos.map { toDo in
       let state = toDo.completed ? "done" : toDo.doNotAlert ? "muted" : ""
       return [
         toDo.name, TimeSpan(from: now, to: toDo.dueDate).relativeText, toDo.category?.name ?? "", state,
       ]
     }
-    print(code + "\n\n" + indented(Table("Name", "Due", "Category", "State", rows: rows).text) + "\n")
+    let table = Table("Name", "Due", "Category", "State", rows: rows)
+    try Console.write(line: code + "\n\n" + indented(table.text) + "\n")
   }
 
   private func indented(_ text: String) -> String {

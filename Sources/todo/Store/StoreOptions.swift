@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 import Foundation
 
@@ -14,15 +15,15 @@ struct StoreOptions: ParsableArguments {
   /// that the work gives. Nothing is saved if the work fails, and nothing is printed if the save does.
   @MainActor
   func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
+    let text: String
     let url = store.map { URL(filePath: $0) } ?? Self.defaultURL
     do {
       try FileManager.default.createDirectory(
         at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
       let container = try PersistentContainer(for: ToDoModel.self, at: url)
       let context = container.viewContext
-      let text = try work(context)
+      text = try work(context)
       if context.hasChanges { try context.save() }
-      print(text)
     } catch let problem as Problem {
       throw problem
     } catch let error as StoreError {
@@ -31,6 +32,7 @@ struct StoreOptions: ParsableArguments {
     } catch {
       throw Problem("\(url.path): \(error)")
     }
+    try Console.write(line: text)
   }
 
   /// Where programs of the system keep what they know.

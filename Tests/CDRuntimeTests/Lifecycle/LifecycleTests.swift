@@ -10,9 +10,13 @@ extension Tag: ManagedObjectLifecycle {
     if isAsked, let context = managedObjectContext { context.transactionAuthor?.append(" \(text)") }
   }
 
-  func awakeFromInsert() { note("insert") }
+  func awakeFromInsert() {
+    HookProbe.reach(.awakeFromInsert, self)
+    note("insert")
+  }
 
   func awakeFromFetch() {
+    HookProbe.reach(.awakeFromFetch, self)
     note("fetch")
     if isAsked { name += "*" }
     if let context = managedObjectContext, context.transactionAuthor == "fetching" {
@@ -23,6 +27,7 @@ extension Tag: ManagedObjectLifecycle {
   }
 
   func willSave() {
+    HookProbe.reach(.willSave, self)
     note("will")
     guard isAsked, let context = managedObjectContext else { return }
     switch name {
@@ -36,14 +41,32 @@ extension Tag: ManagedObjectLifecycle {
     if name == "chain" { name = "chain done" }
   }
 
-  func didSave() { note(isDeleted ? "did delete" : "did") }
-  func prepareForDeletion() { note("prepare \(books.count)") }
+  func didSave() {
+    HookProbe.reach(.didSave, self)
+    note(isDeleted ? "did delete" : "did")
+  }
+
+  func prepareForDeletion() {
+    HookProbe.reach(.prepareForDeletion, self)
+    note("prepare \(books.count)")
+  }
 
   struct Refusal: Error, CustomStringConvertible { var description: String }
 
-  func validateForInsert() throws { if name == "no insert" { throw Refusal(description: "not inserted") } }
-  func validateForUpdate() throws { if name == "no update" { throw Refusal(description: "not updated") } }
-  func validateForDelete() throws { if name == "no delete" { throw Refusal(description: "not deleted") } }
+  func validateForInsert() throws {
+    HookProbe.reach(.validateForInsert, self)
+    if name == "no insert" { throw Refusal(description: "not inserted") }
+  }
+
+  func validateForUpdate() throws {
+    HookProbe.reach(.validateForUpdate, self)
+    if name == "no update" { throw Refusal(description: "not updated") }
+  }
+
+  func validateForDelete() throws {
+    HookProbe.reach(.validateForDelete, self)
+    if name == "no delete" { throw Refusal(description: "not deleted") }
+  }
 }
 
 @Suite struct LifecycleTests {

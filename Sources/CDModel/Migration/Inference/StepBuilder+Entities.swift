@@ -141,7 +141,7 @@ extension StepBuilder {
   }
 
   private func compareUnmapped(_ entity: EntityDescription) {
-    let now = destination.version.entities.first { match.entities[$0.name] == entity.name }
+    let now = heirs[entity.name]?.first.flatMap { destination.entity($0) }
     let kind: ModelChange.Kind =
       now.map { $0.isAbstract ? .entityBecameAbstract($0.name) : .entityUnmapped(entity.name) }
       ?? .entityUnmapped(entity.name)
@@ -166,7 +166,7 @@ extension StepBuilder {
         continue
       }
       for name in old.entities {
-        guard let now = destination.version.entities.first(where: { match.entities[$0.name] == name }),
+        guard let now = heirs[name]?.first.flatMap({ destination.entity($0) }),
           !now.isAbstract, !new.entities.contains(now.name)
         else { continue }
         let drop = rules.drops.firstIndex(of: "\(old.name).\(name)")
@@ -181,13 +181,13 @@ extension StepBuilder {
   /// New entities that a removed one may have become: at least half of its attributes are there by name.
   private func candidates(for entity: EntityDescription) -> [String] {
     let names = Set(source.attributes(of: entity.name).map(\.name))
-    return destination.version.entities.filter { new in
-      guard match.entities[new.name] == nil, !new.isAbstract,
-        !rules.entities.contains(where: { $0.destination == new.name })
-      else { return false }
+    var result: [String] = []
+    for new in destination.version.entities where match.entities[new.name] == nil && !new.isAbstract {
+      guard mayCompare() else { break }
+      if rules.entities.contains(where: { $0.destination == new.name }) { continue }
       let shared = destination.attributes(of: new.name).count { names.contains($0.name) }
-      return shared > 0 && 2 * shared >= names.count
+      if shared > 0, 2 * shared >= names.count { result.append(new.name) }
     }
-    .map(\.name)
+    return result
   }
 }

@@ -75,6 +75,7 @@ extension StepBuilder {
     var fitting: [String] = []
     for place in places {
       for new in mappings[place].newLeaves where new.field == nil && leaf.field == nil {
+        guard mayCompare() else { break }
         // Which values would be which cases nobody can say.
         if case .enumeration = new.type, leaf.type != new.type { continue }
         switch TypeConversion(from: leaf.type, in: source, to: new.type, in: destination) {
@@ -101,7 +102,7 @@ extension StepBuilder {
       }
       let candidates = places.flatMap { place in
         mappings[place].newRelationships.filter { new in
-          new.isToMany == relationship.isToMany
+          mayCompare() && new.isToMany == relationship.isToMany
             && match.entities[new.destination] == relationship.destination
         }
         .map(\.name)

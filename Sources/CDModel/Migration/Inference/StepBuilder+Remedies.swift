@@ -89,7 +89,7 @@ extension StepBuilder {
 
   /// The entity of the destination under which a drop for an entity of the source stands.
   private func heir(of entity: String, _ entities: [String]) -> String {
-    let heirs = destination.version.entities.filter { match.entities[$0.name] == entity }.map(\.name)
+    let heirs = heirs[entity] ?? []
     // What a parent's rule says holds for its subentities, but only for those.
     let holds = heirs.first { heir in entities.allSatisfy { destination.isKind($0, of: heir) } }
     return holds ?? entities.first ?? heirs.first ?? entity

@@ -19,6 +19,17 @@ final class StepBuilder {
   var conflicts: [(place: Int, name: String)] = []
   /// The drops that something needed, to tell which were of no use.
   var usedDrops: Set<MappingProblem.Place> = []
+  /// The entities of the destination that each of the source is now.
+  private(set) lazy var heirs: [String: [String]] = {
+    var heirs: [String: [String]] = [:]
+    for entity in destination.version.entities {
+      if let old = match.entities[entity.name] { heirs[old, default: []].append(entity.name) }
+    }
+    return heirs
+  }()
+  /// How many pairs of what is gone and what is new may still be compared, to say what was perhaps renamed. Nobody reads
+  /// what is said of thousands.
+  private var comparisonsLeft = 1_000_000
 
   var source: EntityGraph { match.source }
   var destination: EntityGraph { match.destination }
@@ -48,6 +59,12 @@ final class StepBuilder {
     compareRest()
     for place in mappings.indices { finishKind(of: place) }
     reportUselessDrops()
+  }
+
+  /// Whether another pair may be compared to find out what was renamed.
+  func mayCompare() -> Bool {
+    comparisonsLeft -= 1
+    return comparisonsLeft >= 0
   }
 
   /// The mappings of the objects of a source entity and of those of its subentities.

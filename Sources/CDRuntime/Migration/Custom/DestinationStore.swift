@@ -81,7 +81,8 @@ final class DestinationStore {
     if !unset.isEmpty { throw SaveError.validation(unset) }
     do {
       try MigrationFaults.reach("save of new objects")
-      var run = try SaveRun(context: context, connection: connection, plan: plan)
+      var run = try SaveRun(
+        context: context, connection: connection, plan: plan, changeCount: context.changeCount)
       // Nothing is left half done where there is one file.
       _ = try run.write()
     } catch {

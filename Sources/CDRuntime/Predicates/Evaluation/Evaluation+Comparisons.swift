@@ -21,14 +21,18 @@ extension Evaluation {
     let right = try value(comparison.right)
     switch comparison.modifier {
     case .direct:
-      return try Comparer.compare(left, comparisonOperator, right, comparison.options)
+      return try Comparer.compare(left, comparisonOperator, right, comparison.options, sets.texts)
     case .any:
       for element in try Self.elements(of: left, for: "ANY")
-      where try Comparer.compare(element, comparisonOperator, right, comparison.options) { return true }
+      where try Comparer.compare(element, comparisonOperator, right, comparison.options, sets.texts) {
+        return true
+      }
       return false
     case .all:
       for element in try Self.elements(of: left, for: "ALL")
-      where try !Comparer.compare(element, comparisonOperator, right, comparison.options) { return false }
+      where try !Comparer.compare(element, comparisonOperator, right, comparison.options, sets.texts) {
+        return false
+      }
       return true
     }
   }
@@ -38,7 +42,7 @@ extension Evaluation {
 enum Comparer {
   static func compare(
     _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
-    _ options: ComparisonOptions
+    _ options: ComparisonOptions, _ texts: PreparedTexts
   ) throws(EvaluationError) -> Bool {
     switch comparisonOperator {
     case .equalTo: return Equality.areEqual(left, right, options)
@@ -55,16 +59,16 @@ enum Comparer {
       guard bounds.count == 2 else { throw .wrongBounds(count: bounds.count) }
       guard try isOrdered(bounds[0], .lessThanOrEqualTo, left, options) else { return false }
       return try isOrdered(left, .lessThanOrEqualTo, bounds[1], options)
-    case .in: return try isMember(left, of: right, comparisonOperator, options)
-    case .contains: return try isMember(right, of: left, comparisonOperator, options)
-    case .beginsWith: return try isPart(right, of: left, .start, comparisonOperator, options)
-    case .endsWith: return try isPart(right, of: left, .end, comparisonOperator, options)
+    case .in: return try isMember(left, of: right, comparisonOperator, options, texts)
+    case .contains: return try isMember(right, of: left, comparisonOperator, options, texts)
+    case .beginsWith: return try isPart(right, of: left, .start, comparisonOperator, options, texts)
+    case .endsWith: return try isPart(right, of: left, .end, comparisonOperator, options, texts)
     case .like:
-      guard let (text, pattern) = try texts(left, right, comparisonOperator) else { return false }
-      return LikePattern(pattern, options).matches(text)
+      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
+      return texts.like(pattern, options).matches(text)
     case .matches:
-      guard let (text, pattern) = try texts(left, right, comparisonOperator) else { return false }
-      return try RegularExpression.compiled(pattern, options).matches(text)
+      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
+      return try texts.expression(pattern, options).matches(text)
     case .utiConformsTo, .utiEquals, .tokenMatches: throw .unsupported(comparisonOperator.rawValue)
     }
   }
@@ -110,7 +114,7 @@ enum Comparer {
 
   private static func isMember(
     _ member: EvaluationValue, of whole: EvaluationValue, _ comparisonOperator: ComparisonOperator,
-    _ options: ComparisonOptions
+    _ options: ComparisonOptions, _ texts: PreparedTexts
   ) throws(EvaluationError) -> Bool {
     switch whole {
     case .value(.null): return false
@@ -119,7 +123,7 @@ enum Comparer {
       return elements.values.contains { Equality.areEqual($0, member, options) }
     case .value(.string(let text)):
       guard case .value(.string(let part)) = member else { return false }
-      return TextComparison.contains(text, part, at: .anywhere, options)
+      return texts.search(part, options).isFound(in: text, at: .anywhere)
     case .value(.data(let data)):
       guard case .value(.data(let part)) = member else { return false }
       return CodeUnits.contains(Array(data), Array(part), .anywhere)
@@ -129,12 +133,12 @@ enum Comparer {
 
   private static func isPart(
     _ part: EvaluationValue, of whole: EvaluationValue, _ place: SearchPlace,
-    _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions
+    _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions, _ texts: PreparedTexts
   ) throws(EvaluationError) -> Bool {
     switch (whole, part) {
     case (.value(.null), _), (_, .value(.null)): return false
     case (.value(.string(let text)), .value(.string(let part))):
-      return TextComparison.contains(text, part, at: place, options)
+      return texts.search(part, options).isFound(in: text, at: place)
     case (.value(.data(let data)), .value(.data(let part))):
       return CodeUnits.contains(Array(data), Array(part), place)
     default:
@@ -143,7 +147,7 @@ enum Comparer {
   }
 
   /// Two strings; nil where one of the values is nil.
-  private static func texts(
+  private static func strings(
     _ left: EvaluationValue, _ right: EvaluationValue, _ comparisonOperator: ComparisonOperator
   ) throws(EvaluationError) -> (String, String)? {
     switch (left, right) {

@@ -19,6 +19,7 @@ public struct PredicateEvaluator {
   private let variables: [String: EvaluationValue]
   private let now: Date
   private let sets = ConstantSets()
+  var texts: PreparedTexts { sets.texts }
 
   /// An evaluator for any number of predicates.
   ///

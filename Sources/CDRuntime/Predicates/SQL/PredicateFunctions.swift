@@ -11,6 +11,8 @@ import CSQLite
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
 /// - the collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by their raw value.
 ///
+/// A constant pattern is prepared for the first row, and kept by SQLite until the statement has ended.
+///
 /// The search, `cdgen_like` and `cdgen_matches` are 0 where an argument is NULL, as comparisons are in memory.
 enum PredicateFunctions {
   /// Makes the functions known to a connection.
@@ -20,40 +22,41 @@ enum PredicateFunctions {
     sqlite3_create_function_v2(
       connection, "cdgen_order", 3, flags, nil,
       { context, _, arguments in
-        guard let left = PredicateFunctions.text(arguments, 0),
-          let right = PredicateFunctions.text(arguments, 1)
+        guard let left = PredicateFunctions.utf8(arguments, 0),
+          let right = PredicateFunctions.utf8(arguments, 1)
         else {
           return sqlite3_result_null(context)
         }
-        sqlite3_result_int64(
-          context, Int64(TextComparison.order(left, right, PredicateFunctions.options(arguments, 2)).signum())
-        )
+        let order = PredicateFunctions.order(left, right, PredicateFunctions.options(arguments, 2))
+        sqlite3_result_int64(context, Int64(order.signum()))
       }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "cdgen_search", 4, flags, nil,
-      { context, _, arguments in sqlite3_result_int(context, PredicateFunctions.search(arguments) ? 1 : 0) },
+      { context, _, arguments in
+        sqlite3_result_int(context, PredicateFunctions.search(context, arguments) ? 1 : 0)
+      },
       nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "cdgen_like", 3, flags, nil,
       { context, _, arguments in
-        guard let left = PredicateFunctions.text(arguments, 0),
-          let pattern = PredicateFunctions.text(arguments, 1)
-        else {
+        let pattern = PredicateFunctions.prepared(context, arguments) { LikePattern($0, $1) }
+        guard let left = PredicateFunctions.text(arguments, 0), let pattern else {
           return sqlite3_result_int(context, 0)
         }
-        let matches = LikePattern(pattern, PredicateFunctions.options(arguments, 2)).matches(left)
-        sqlite3_result_int(context, matches ? 1 : 0)
+        sqlite3_result_int(context, pattern.matches(left) ? 1 : 0)
       }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "cdgen_matches", 3, flags, nil,
       { context, _, arguments in
-        guard let left = PredicateFunctions.text(arguments, 0),
-          let pattern = PredicateFunctions.text(arguments, 1)
-        else {
-          return sqlite3_result_int(context, 0)
-        }
         do throws(EvaluationError) {
-          let expression = try RegularExpression.compiled(pattern, PredicateFunctions.options(arguments, 2))
+          let expression = try PredicateFunctions.prepared(
+            context, arguments
+          ) { (pattern, options) throws(EvaluationError) in
+            try RegularExpression.compiled(pattern, options)
+          }
+          guard let left = PredicateFunctions.text(arguments, 0), let expression else {
+            return sqlite3_result_int(context, 0)
+          }
           sqlite3_result_int(context, try expression.matches(left) ? 1 : 0)
         } catch {
           sqlite3_result_error(context, error.description, -1)
@@ -83,29 +86,69 @@ enum PredicateFunctions {
         connection, name, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: UInt(rawValue)),
         { options, leftCount, left, rightCount, right in
           let options = ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: UInt(bitPattern: options)))
-          return Int32(
-            TextComparison.order(
-              PredicateFunctions.text(left, leftCount), PredicateFunctions.text(right, rightCount), options
-            ).signum())
+          let order = PredicateFunctions.order(
+            PredicateFunctions.bytes(left, leftCount), PredicateFunctions.bytes(right, rightCount), options)
+          return Int32(order.signum())
         }, nil)
     }
   }
 
-  private static func text(_ start: UnsafeRawPointer?, _ count: Int32) -> String {
-    String(
-      decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(count)), as: UTF8.self)
+  private static func bytes(_ start: UnsafeRawPointer?, _ count: Int32) -> UnsafeBufferPointer<UInt8> {
+    guard let start else { return UnsafeBufferPointer(start: nil, count: 0) }
+    return UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: Int(count))
+  }
+
+  /// The order of two texts under options, by their bytes where those say it.
+  private static func order(
+    _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions
+  ) -> Int {
+    if !options.isEmpty, !options.contains(.normalized),
+      let order = TextComparison.order(ascii: left, right, options)
+    {
+      return order
+    }
+    return TextComparison.order(
+      String(decoding: left, as: UTF8.self), String(decoding: right, as: UTF8.self), options)
   }
 
   private typealias Arguments = UnsafeMutablePointer<OpaquePointer?>?
 
-  private static func search(_ arguments: Arguments) -> Bool {
+  private static func search(_ context: OpaquePointer?, _ arguments: Arguments) -> Bool {
     guard let place = arguments.map({ sqlite3_value_int($0[2]) }).flatMap({ SearchPlace(rawValue: Int($0)) })
     else { return false }
-    if let whole = PredicateFunctions.text(arguments, 0), let part = PredicateFunctions.text(arguments, 1) {
-      return TextComparison.contains(whole, part, at: place, PredicateFunctions.options(arguments, 3))
+    if let whole = utf8(arguments, 0),
+      let search = prepared(context, arguments, options: 3, { TextSearch($0, $1) })
+    {
+      return search.isFound(in: whole, at: place)
     }
     guard let whole = bytes(arguments, 0), let part = bytes(arguments, 1) else { return false }
     return CodeUnits.contains(whole, part, place)
+  }
+
+  /// What is made of the second argument, a pattern, and of the options; nil where the argument is no text.
+  ///
+  /// - Parameter options: The number of the argument with the options.
+  private static func prepared<Value, E: Error>(
+    _ context: OpaquePointer?, _ arguments: Arguments, options place: Int = 2,
+    _ make: (String, ComparisonOptions) throws(E) -> Value
+  ) throws(E) -> Value? {
+    if let known = sqlite3_get_auxdata(context, 1) {
+      return (Unmanaged<AnyObject>.fromOpaque(known).takeUnretainedValue() as? Prepared<Value>)?.value
+    }
+    guard let pattern = text(arguments, 1) else { return nil }
+    let value = try make(pattern, options(arguments, place))
+    // SQLite keeps it where the argument is a constant, and lets go of it at once otherwise.
+    sqlite3_set_auxdata(context, 1, Unmanaged<AnyObject>.passRetained(Prepared(value)).toOpaque()) {
+      address in
+      if let address { Unmanaged<AnyObject>.fromOpaque(address).release() }
+    }
+    return value
+  }
+
+  /// A pattern that SQLite keeps.
+  private final class Prepared<Value> {
+    let value: Value
+    init(_ value: Value) { self.value = value }
   }
 
   private static func options(_ arguments: Arguments, _ place: Int) -> ComparisonOptions {
@@ -115,10 +158,15 @@ enum PredicateFunctions {
 
   /// An argument that is text; nil for another.
   private static func text(_ arguments: Arguments, _ place: Int) -> String? {
+    utf8(arguments, place).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The bytes of an argument that is text, for as long as the call takes; nil for another.
+  private static func utf8(_ arguments: Arguments, _ place: Int) -> UnsafeBufferPointer<UInt8>? {
     guard let value = arguments?[place], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
     let start = sqlite3_value_text(value)
     let count = Int(sqlite3_value_bytes(value))
-    return String(decoding: UnsafeBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
+    return UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
   }
 
   /// An argument that is data; nil for another.

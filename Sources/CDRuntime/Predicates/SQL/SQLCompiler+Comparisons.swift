@@ -108,7 +108,8 @@ extension SQLCompiler {
     switch (left, right) {
     case (.collection, _), (_, .collection): return nil
     case (.constant(let left), .constant(let right)):
-      guard let holds = try? Comparer.compare(left, comparisonOperator, right, options) else { return nil }
+      guard let holds = try? Comparer.compare(left, comparisonOperator, right, options, texts)
+      else { return nil }
       return .constant(holds != isNegated)
     case (.value(let left), .constant(let right)):
       return compare(left, comparisonOperator, constant: right, options, isNegated: isNegated)

@@ -18,6 +18,7 @@ struct SQLCompiler {
   private let root: SQLPlace
   /// The comparisons that were left to the evaluator, without their constants.
   private(set) var inexactParts: [String] = []
+  var texts: PreparedTexts { evaluator.texts }
   /// Whether the statement may fail for a row that has no result.
   var mayFail = false
   /// The rows that SUBQUERY's variables stand for.

@@ -8,6 +8,7 @@ import Synchronization
 /// Patterns that backtrack without end are stopped after a number of the engine's steps, so that the same
 /// pattern and text have the same answer on every machine.
 struct RegularExpression: Sendable {
+  private let pattern: String
   private let expression: NSRegularExpression
   private let options: ComparisonOptions
 
@@ -16,6 +17,7 @@ struct RegularExpression: Sendable {
 
   private init(_ pattern: String, _ options: ComparisonOptions) throws(EvaluationError) {
     self.options = options
+    self.pattern = pattern
     let pattern = options.contains(.diacriticInsensitive) ? Self.withoutDiacritics(pattern) : pattern
     let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? [.caseInsensitive] : []
     // By itself first: a pattern that is malformed must not become a good one by what is put around it.
@@ -29,14 +31,22 @@ struct RegularExpression: Sendable {
     self.expression = expression
   }
 
+  /// Whether the pattern takes the whole text.
+  ///
+  /// - Throws: ``EvaluationError/patternTooCostly`` where the text alone takes too many steps,
+  ///   ``EvaluationError/matchingTooCostly(pattern:)`` where the texts of a ``MatchBudget`` do, and
+  ///   ``EvaluationError/cancelled``.
   func matches(_ text: String) throws(EvaluationError) -> Bool {
+    let budget = MatchBudget.current
     let text = options.contains(.diacriticInsensitive) ? Self.withoutDiacritics(text) : text
     var reports = 0
     var isFound = false
     var isTooCostly = false
+    var isOverBudget = false
+    let length = text.utf16.count
+    try budget?.willMatch(units: length)
     expression.enumerateMatches(
-      in: text, options: [.reportProgress, .reportCompletion],
-      range: NSRange(location: 0, length: text.utf16.count)
+      in: text, options: [.reportProgress, .reportCompletion], range: NSRange(location: 0, length: length)
     ) { result, flags, stop in
       if flags.contains(.internalError) {
         isTooCostly = true
@@ -49,10 +59,14 @@ struct RegularExpression: Sendable {
         if reports > Self.maximumReports {
           isTooCostly = true
           stop.pointee = true
+        } else if budget?.spend(on: pattern) == false {
+          isOverBudget = true
+          stop.pointee = true
         }
       }
     }
     if isFound { return true }
+    if isOverBudget { throw budget?.isCancelled == true ? .cancelled : .matchingTooCostly(pattern: pattern) }
     if isTooCostly { throw .patternTooCostly }
     return false
   }

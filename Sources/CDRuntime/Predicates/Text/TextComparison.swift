@@ -10,10 +10,11 @@ import CDModel
 enum TextComparison {
   static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
     if options.isEmpty || options.contains(.normalized) { return CodeUnits.order(left, right) }
-    if !options.contains(.localeSensitive), let left = ascii(left), let right = ascii(right) {
-      if !options.contains(.caseInsensitive) { return CodeUnits.order(left, right) }
-      return CodeUnits.order(left.map(lowercased), right.map(lowercased))
+    var (left, right) = (left, right)
+    let order = left.withUTF8 { (left: UnsafeBufferPointer<UInt8>) -> Int? in
+      right.withUTF8 { Self.order(ascii: left, $0, options) }
     }
+    if let order { return order }
     return FoundationText.order(left, right, options)
   }
 
@@ -26,15 +27,25 @@ enum TextComparison {
   static func contains(
     _ text: String, _ part: String, at place: SearchPlace, _ options: ComparisonOptions
   ) -> Bool {
-    if part.utf8.isEmpty || text.utf8.isEmpty { return false }
-    if options.contains(.normalized) {
-      return CodeUnits.contains(Array(text.utf8), Array(part.utf8), place)
+    TextSearch(part, options).isFound(in: text, at: place)
+  }
+
+  /// The order of the bytes of two texts that have ASCII alone; nil where they have more, or where letters are compared
+  /// as a language does.
+  static func order(
+    ascii left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions
+  ) -> Int? {
+    guard !options.contains(.localeSensitive), left.allSatisfy({ $0 < 0x80 }),
+      right.allSatisfy({ $0 < 0x80 })
+    else { return nil }
+    let folds = options.contains(.caseInsensitive)
+    for place in 0..<min(left.count, right.count) {
+      let (first, second) = (left[place], right[place])
+      if first == second { continue }
+      let (one, other) = folds ? (lowercased(first), lowercased(second)) : (first, second)
+      if one != other { return one < other ? -1 : 1 }
     }
-    if !options.contains(.localeSensitive), let text = ascii(text), let part = ascii(part) {
-      if !options.contains(.caseInsensitive) { return CodeUnits.contains(text, part, place) }
-      return CodeUnits.contains(text.map(lowercased), part.map(lowercased), place)
-    }
-    return FoundationText.contains(text, part, at: place, options)
+    return left.count == right.count ? 0 : left.count < right.count ? -1 : 1
   }
 
   /// The bytes of a string that has ASCII alone.
@@ -43,7 +54,8 @@ enum TextComparison {
     return bytes.allSatisfy { $0 < 0x80 } ? bytes : nil
   }
 
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
+  /// A letter of ASCII as the small one.
+  @inline(__always) static func lowercased(_ byte: UInt8) -> UInt8 {
     byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 }

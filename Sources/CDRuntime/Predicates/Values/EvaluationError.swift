@@ -1,4 +1,5 @@
-/// Why an expression has no value. Messages tell of keys, operators and types, never of data.
+/// Why an expression has no value. Messages tell of keys, operators, types and patterns, never of
+/// other data.
 ///
 /// ```swift
 /// do {
@@ -38,6 +39,11 @@ public enum EvaluationError: Error, Hashable, Sendable {
   case badPattern
   /// Matching a regular expression takes too many steps: its pattern backtracks without end.
   case patternTooCostly
+  /// The regular expressions of a fetch, batch or save take too many steps together: this one was at work when the limit
+  /// was reached.
+  case matchingTooCostly(pattern: String)
+  /// The task was cancelled while a fetch matched regular expressions.
+  case cancelled
   /// The language has the construct and cdgen does not evaluate it.
   case unsupported(String)
   /// The expression is nested deeper than the limit.
@@ -66,6 +72,10 @@ extension EvaluationError: CustomStringConvertible {
     case .badPattern: "the regular expression is malformed"
     case .patternTooCostly:
       "matching the regular expression takes too many steps; avoid repetitions within repetitions"
+    case .matchingTooCostly(let pattern):
+      "matching the values with the regular expression '\(pattern)' takes too many steps; avoid repetitions within "
+        + "repetitions, or narrow the fetch by other conditions first"
+    case .cancelled: "the task was cancelled"
     case .unsupported(let construct): "\(construct) is not evaluated"
     case .tooDeep(let depth): "the expression is nested \(depth) levels deep, which is too deep"
     case .inaccessible(let key, let entity): "'\(entity).\(key)' cannot be read"

@@ -1,0 +1,118 @@
+import CDModel
+
+/// A text that is looked for in others: CONTAINS, BEGINSWITH and ENDSWITH, prepared once for all of them.
+struct TextSearch {
+  private let part: String
+  private let options: ComparisonOptions
+  /// The part's bytes where bytes are compared: for `[n]`, or where both texts are ASCII. In small letters where case
+  /// does not count.
+  private let bytes: [UInt8]?
+  private let isEmpty: Bool
+  private let foldsCase: Bool
+
+  init(_ part: String, _ options: ComparisonOptions) {
+    self.part = part
+    self.options = options
+    isEmpty = part.utf8.isEmpty
+    let isByUnits = options.contains(.normalized)
+    foldsCase = !isByUnits && options.contains(.caseInsensitive)
+    if isByUnits {
+      bytes = Array(part.utf8)
+    } else if options.contains(.localeSensitive) {
+      bytes = nil
+    } else {
+      let folds = foldsCase
+      bytes = TextComparison.ascii(part)?.map { folds ? TextComparison.lowercased($0) : $0 }
+    }
+  }
+
+  /// Whether a text has the part at a place. The empty string is nowhere.
+  func isFound(in text: String, at place: SearchPlace) -> Bool {
+    var text = text
+    return text.withUTF8 { isFound(in: $0, at: place) }
+  }
+
+  /// The same for the bytes of a text.
+  func isFound(in text: UnsafeBufferPointer<UInt8>, at place: SearchPlace) -> Bool {
+    if isEmpty || text.isEmpty { return false }
+    if let bytes, options.contains(.normalized) || text.allSatisfy({ $0 < 0x80 }) {
+      return Self.isFound(bytes, in: text, at: place, foldsCase: foldsCase)
+    }
+    return FoundationText.contains(String(decoding: text, as: UTF8.self), part, at: place, options)
+  }
+
+  private static func isFound(
+    _ part: [UInt8], in text: UnsafeBufferPointer<UInt8>, at place: SearchPlace, foldsCase: Bool
+  ) -> Bool {
+    guard part.count <= text.count else { return false }
+    let last = text.count - part.count
+    let starts =
+      switch place {
+      case .start: 0...0
+      case .end: last...last
+      case .anywhere: 0...last
+      }
+    return part.withUnsafeBufferPointer { part in
+      for start in starts {
+        var place = 0
+        while place < part.count {
+          let byte = text[start + place]
+          guard part[place] == (foldsCase ? TextComparison.lowercased(byte) : byte) else { break }
+          place += 1
+        }
+        if place == part.count { return true }
+      }
+      return false
+    }
+  }
+}
+
+/// The patterns of a predicate, prepared when they are first used: most are constants, which all rows are held against.
+///
+/// It is kept by an evaluator, and used by one thread at a time.
+final class PreparedTexts {
+  /// Patterns may come from rows too: the newest are kept.
+  private static let capacity = 16
+
+  private struct Entries<Value> {
+    private var entries: [(pattern: String, options: ComparisonOptions, value: Value)] = []
+    private var next = 0
+
+    mutating func value<E: Error>(
+      _ pattern: String, _ options: ComparisonOptions, _ make: () throws(E) -> Value
+    ) throws(E) -> Value {
+      for entry in entries
+      where entry.options == options && CodeUnits.areEqual(entry.pattern, pattern) {
+        return entry.value
+      }
+      let value = try make()
+      if entries.count < PreparedTexts.capacity {
+        entries.append((pattern, options, value))
+      } else {
+        entries[next] = (pattern, options, value)
+        next = (next + 1) % PreparedTexts.capacity
+      }
+      return value
+    }
+  }
+
+  private var likes = Entries<LikePattern>()
+  private var expressions = Entries<RegularExpression>()
+  private var searches = Entries<TextSearch>()
+
+  func like(_ pattern: String, _ options: ComparisonOptions) -> LikePattern {
+    likes.value(pattern, options) { () throws(Never) in LikePattern(pattern, options) }
+  }
+
+  func expression(
+    _ pattern: String, _ options: ComparisonOptions
+  ) throws(EvaluationError) -> RegularExpression {
+    try expressions.value(pattern, options) { () throws(EvaluationError) in
+      try RegularExpression.compiled(pattern, options)
+    }
+  }
+
+  func search(_ part: String, _ options: ComparisonOptions) -> TextSearch {
+    searches.value(part, options) { () throws(Never) in TextSearch(part, options) }
+  }
+}

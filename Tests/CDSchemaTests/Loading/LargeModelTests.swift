@@ -1,0 +1,140 @@
+import CDModel
+import CDSchema
+import Testing
+
+/// Models of a size, or with as many mistakes, as nobody writes by hand: they are checked in seconds, or refused with a
+/// reason.
+@Suite(.timeLimit(.minutes(5))) struct LargeModelTests {
+  private func line(_ count: Int, closing: Bool = false) -> String {
+    "entities:\n"
+      + (0..<count).map { number in
+        let parent = number == 0 ? (closing ? count - 1 : nil) : number - 1
+        return "  E\(number):\n" + (parent.map { "    parent: E\($0)\n" } ?? "")
+          + "    attributes: { a\(number): String? }\n"
+      }.joined()
+  }
+
+  @Test func aDeepLineOfEntitiesIsRefused() {
+    let loaded = load(version: line(2_000))
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "1.yaml:605:13: error: 'E201' has more than 200 ancestors, which is the most that an entity can have; "
+          + "let entities inherit from one further up"
+      ])
+    #expect(load(version: line(201)).diagnostics.isEmpty)
+  }
+
+  @Test func aLongCircleIsReportedOnce() throws {
+    let loaded = load(version: line(2_000, closing: true))
+    let found = try #require(loaded.diagnostics.first)
+    #expect(loaded.diagnostics.count == 1)
+    #expect(found.message.hasPrefix("entities cannot inherit in a circle: E0 → E1999 → E1998"))
+    #expect(found.message.hasSuffix("→ … 1981 more … → E9 → E8 → E7 → E6 → E5 → E4 → E3 → E2 → E1 → E0"))
+  }
+
+  @Test func circlesAreFoundWhereverTheWalkBegins() {
+    let loaded = load(
+      version: """
+        entities:
+          Outside: { parent: B }
+          Last: { parent: Outside }
+          C: { parent: A }
+          A: { parent: B }
+          B: { parent: C }
+          Own: { parent: Own }
+          E: { parent: D }
+          D: { parent: E }
+        """)
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "1.yaml:4:16: error: entities cannot inherit in a circle: C → A → B → C",
+        "1.yaml:7:18: error: 'Own' cannot be its own parent",
+        "1.yaml:8:16: error: entities cannot inherit in a circle: E → D → E",
+      ])
+  }
+
+  @Test func thousandsOfMisspeltNamesHaveTheFirstSuggestions() {
+    let text =
+      "entities:\n"
+      + (0..<1_500).map { "  Entity\($0):\n    parent: Entyti\($0)\n    attributes: { a: String? }\n" }
+      .joined()
+    let loaded = load(version: text)
+    #expect(loaded.diagnostics.count == 1_500)
+    #expect(loaded.diagnostics.first?.suggestion == "Entity0")
+    #expect(loaded.diagnostics.count { $0.suggestion != nil } > 100)
+    #expect(loaded.diagnostics.last?.suggestion == nil)
+  }
+
+  @Test func thousandsOfMisspeltCases() {
+    let cases = (0..<1_500).map { "case\($0): c\($0)" }.joined(separator: ", ")
+    let attributes = (0..<1_500).map { "      a\($0): { type: Kind, default: csae\($0) }\n" }.joined()
+    let loaded = load(
+      version: """
+        enums: { Kind: { type: String, cases: { \(cases) } } }
+        entities:
+          A:
+            attributes:
+        \(attributes)
+        """)
+    #expect(loaded.diagnostics.count == 1_500)
+  }
+
+  private func loadAll(_ versions: String...) -> LoadedModel {
+    var files = ["model.yaml": Array("id: 183A65E1-536E-4E59-A122-249A1527F8AD\n".utf8)]
+    for (place, text) in versions.enumerated() { files["\(place + 1).yaml"] = Array(text.utf8) }
+    return ModelLoader.load(name: "Large", files: files)
+  }
+
+  @Test func thousandsOfEntitiesThatAreGone() {
+    func entities(_ letter: String) -> String {
+      "entities:\n" + (0..<2_000).map { "  \(letter)\($0): { attributes: { name: String } }\n" }.joined()
+    }
+    let loaded = loadAll(entities("E"), "basedOn: 1\n" + entities("F"))
+    #expect(loaded.diagnostics.count == 2_000)
+    #expect(loaded.model != nil)
+  }
+
+  @Test func thousandsOfAttributesThatAreGone() {
+    func attributes(_ letter: String) -> String {
+      "entities:\n  A:\n    attributes:\n" + (0..<2_000).map { "      \(letter)\($0): String?\n" }.joined()
+    }
+    let loaded = loadAll(attributes("a"), "basedOn: 1\n" + attributes("b"))
+    #expect(loaded.diagnostics.count == 2_000)
+    #expect(loaded.model != nil)
+  }
+
+  @Test func thousandsOfRenames() {
+    let old = "entities:\n" + (0..<2_000).map { "  E\($0): { attributes: { name: String } }\n" }.joined()
+    let new =
+      "basedOn: 1\nentities:\n"
+      + (0..<2_000).map { "  F\($0): { renamedFrom: E\($0), attributes: { name: String } }\n" }.joined()
+    #expect(loadAll(old, new).diagnostics.isEmpty)
+  }
+
+  @Test func aLongChainOfDerivedAttributes() {
+    let chain = (1..<1_000).map { "      d\($0): { type: String?, derived: d\($0 - 1) }\n" }.joined()
+    #expect(loadAll("entities:\n  A:\n    attributes:\n      d0: String?\n" + chain).diagnostics.isEmpty)
+    let circle =
+      chain + "      first: { type: String?, derived: last }\n      last: { type: String?, derived: first }\n"
+    let loaded = loadAll("entities:\n  A:\n    attributes:\n      d0: String?\n" + circle)
+    #expect(
+      loaded.diagnostics.map(\.message) == [
+        "derived attributes cannot depend on themselves: A.first → A.last → A.first"
+      ])
+  }
+
+  @Test func aDefaultWhosePatternBacktracks() {
+    let loaded = loadAll(
+      """
+      entities:
+        A:
+          attributes:
+            code: { type: String, pattern: "(a+)+b", default: \(String(repeating: "a", count: 50)) }
+      """)
+    #expect(
+      loaded.diagnostics.map(\.message) == [
+        "to match the default with '(a+)+b' takes too many steps, and no object with such a value could be saved; "
+          + "rewrite the pattern without repetitions within repetitions"
+      ])
+  }
+}
