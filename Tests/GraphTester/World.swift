@@ -1,0 +1,459 @@
+import CDModel
+
+/// The number that a program gives a context.
+typealias ContextNumber = Int
+
+/// The reference model: a store, contexts over it and over each other, and what each of them knows.
+///
+/// It is written from the documentation, in plain collections. A context is two graphs: the one that its changes
+/// are based on, and the current one. What has to be saved is the difference of the two.
+struct World: Sendable {
+  enum Policy: String, Sendable, CaseIterable {
+    case error
+    case mergeByPropertyStoreTrump
+    case mergeByPropertyObjectTrump
+    case overwrite
+    case rollback
+  }
+
+  struct UndoStack: Sendable {
+    var undoable: [[Delta]] = []
+    var redoable: [[Delta]] = []
+    /// The group that a program has begun, and how often.
+    var open: [Delta] = []
+    var level = 0
+  }
+
+  struct Context: Sendable {
+    var parent: ContextNumber?
+    /// The coordinator of a context without a parent.
+    var coordinator = 0
+    var base: Graph
+    var current: Graph
+    var undo: UndoStack?
+    var policy = Policy.error
+    /// Objects of which the documentation leaves open what the context knows.
+    var open: Set<ObjectNumber> = []
+  }
+
+  struct Mistake: Hashable, Sendable, Comparable, CustomStringConvertible {
+    var object: ObjectNumber
+    var property: String
+    static func < (left: Self, right: Self) -> Bool { (left.object, left.property) < (right.object, right.property) }
+    var description: String { "o\(object).\(property)" }
+  }
+
+  enum Failure: Hashable, Sendable {
+    case validation(Set<Mistake>)
+    case notUnique(Set<Set<ObjectNumber>>)
+    case conflict(Set<ObjectNumber>)
+    /// It must fail, and the documentation does not say by which error.
+    case some
+  }
+
+  /// What a save must do: nothing is settled where there are several.
+  struct Verdict: Sendable {
+    var failure: Failure?
+    /// Whether it may fail or succeed as it likes.
+    var isOpen = false
+  }
+
+  let schema: Schema
+  var store = Graph()
+  var contexts: [ContextNumber: Context] = [:]
+  /// The order of insertion, by the keys that identifiers show.
+  var keys: [ObjectNumber: Int64] = [:]
+  var entities: [ObjectNumber: Int] = [:]
+  let mutation: Mutation?
+
+  init(schema: Schema, mutation: Mutation? = nil) {
+    self.schema = schema
+    self.mutation = mutation
+  }
+
+  // MARK: - Contexts
+
+  func children(of context: ContextNumber) -> [ContextNumber] {
+    contexts.filter { $0.value.parent == context }.keys.sorted()
+  }
+
+  mutating func addContext(_ number: ContextNumber, parent: ContextNumber?, hasUndo: Bool, coordinator: Int = 0) {
+    let graph = parent.flatMap { contexts[$0]?.current } ?? store
+    contexts[number] = Context(
+      parent: parent, coordinator: coordinator, base: graph, current: graph, undo: hasUndo ? UndoStack() : nil)
+  }
+
+  mutating func removeContext(_ number: ContextNumber) {
+    for child in children(of: number) { removeContext(child) }
+    contexts[number] = nil
+  }
+
+  /// A context sees what others have saved, or what its parent has, as a turn of it begins.
+  mutating func learn(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    if let parent = context.parent {
+      learn(parent)
+      guard mutation != .childSeesOldValues else { return }
+      if let graph = contexts[parent]?.current { rebase(number, onto: graph) }
+    } else {
+      rebase(number, onto: store)
+    }
+  }
+
+  private mutating func rebase(_ number: ContextNumber, onto graph: Graph) {
+    guard var context = contexts[number], context.base != graph else { return }
+    let delta = Delta(from: context.base, to: context.current)
+    var (base, current) = (graph, graph)
+    for (object, change) in delta.rows {
+      base.rows[object] = change.before
+      current.rows[object] = change.after
+      if let before = change.before, change.after != nil, graph.rows[object] == nil {
+        // Somebody else has deleted what has changes here.
+        _ = before
+        context.open.insert(object)
+      }
+    }
+    for (table, pairs) in delta.removed { current.pairs[table]?.subtract(pairs) }
+    for (table, pairs) in delta.added where !pairs.isEmpty { current.pairs[table, default: []].formUnion(pairs) }
+    current.pairs = current.pairs.filter { !$0.value.isEmpty }
+    for (end, change) in delta.orders {
+      current.orders[end] = change.after
+      if graph.orders[end] != change.before { current.openOrders.insert(end) }
+    }
+    context.base = base
+    context.current = current
+    contexts[number] = context
+  }
+
+  // MARK: - Changes
+
+  /// Carries out a change of a context's graph, for its undo manager too.
+  mutating func change(_ number: ContextNumber, _ body: (inout Graph, Schema) -> Void) {
+    guard var context = contexts[number] else { return }
+    let before = context.current
+    body(&context.current, schema)
+    contexts[number] = context
+    note(Delta(from: before, to: context.current), in: number)
+  }
+
+  private mutating func note(_ delta: Delta, in number: ContextNumber) {
+    guard !delta.isEmpty, var undo = contexts[number]?.undo else { return }
+    if undo.level > 0 { undo.open.append(delta) } else { undo.undoable.append([delta]) }
+    undo.redoable = []
+    contexts[number]?.undo = undo
+  }
+
+  func delta(of number: ContextNumber) -> Delta {
+    guard let context = contexts[number] else { return Delta(from: Graph(), to: Graph()) }
+    return Delta(from: context.base, to: context.current)
+  }
+
+  // MARK: - Undo
+
+  mutating func beginGroup(_ number: ContextNumber) { contexts[number]?.undo?.level += 1 }
+
+  mutating func endGroup(_ number: ContextNumber) {
+    guard var undo = contexts[number]?.undo, undo.level > 0 else { return }
+    undo.level -= 1
+    if undo.level == 0, !undo.open.isEmpty {
+      undo.undoable.append(undo.open)
+      undo.open = []
+    }
+    contexts[number]?.undo = undo
+  }
+
+  private mutating func closeGroups(_ number: ContextNumber) {
+    while (contexts[number]?.undo?.level ?? 0) > 0 { endGroup(number) }
+  }
+
+  mutating func undo(_ number: ContextNumber) {
+    closeGroups(number)
+    guard let group = contexts[number]?.undo?.undoable.popLast() else { return }
+    contexts[number]?.undo?.redoable.append(group)
+    apply(group.reversed().map(\.inverse), in: number)
+  }
+
+  mutating func redo(_ number: ContextNumber) {
+    closeGroups(number)
+    guard let group = contexts[number]?.undo?.redoable.popLast() else { return }
+    contexts[number]?.undo?.undoable.append(group)
+    apply(group, in: number)
+  }
+
+  private mutating func apply(_ deltas: [Delta], in number: ContextNumber) {
+    guard var graph = contexts[number]?.current else { return }
+    for var delta in deltas {
+      if mutation == .undoForgetsOrder { delta.orders = [:] }
+      if mutation == .undoForgetsReferences {
+        delta.rows = delta.rows.mapValues { change in
+          guard let before = change.before, var after = change.after else { return change }
+          after.references = before.references
+          return (before, after)
+        }
+      }
+      delta.apply(to: &graph)
+    }
+    contexts[number]?.current = graph
+  }
+
+  mutating func rollback(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    var graph = context.parent.flatMap { contexts[$0]?.current } ?? store
+    if mutation == .rollbackKeepsInsertions {
+      for (object, row) in context.current.rows where context.base.rows[object] == nil { graph.rows[object] = row }
+    }
+    let base = context.parent.flatMap { contexts[$0]?.current } ?? store
+    contexts[number]?.base = base
+    contexts[number]?.current = graph
+    contexts[number]?.open = []
+    if context.undo != nil { contexts[number]?.undo = UndoStack() }
+  }
+
+  // MARK: - Saving
+
+  /// The objects whose relationships have other members than at the last save, by relationship.
+  func touchedEnds(of number: ContextNumber) -> Set<Graph.End> {
+    guard let context = contexts[number] else { return [] }
+    let delta = Delta(from: context.base, to: context.current)
+    if delta.isEmpty { return [] }
+    var ends: Set<Graph.End> = []
+    for object in Set(context.base.rows.keys).union(context.current.rows.keys) {
+      guard let entity = entities[object] else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let before = context.base.members(object, relationship, schema)
+        let after = context.current.members(object, relationship, schema)
+        if relationship.isOrdered ? before != after : Set(before) != Set(after) {
+          ends.insert(Graph.End(object: object, relationship: relationship.name))
+        }
+      }
+    }
+    return ends
+  }
+
+  /// The rules that a context's changes break; nil among the results stands for what is open.
+  func mistakes(of number: ContextNumber) -> (must: Set<Mistake>, isOpen: Bool) {
+    guard let context = contexts[number] else { return ([], false) }
+    let delta = Delta(from: context.base, to: context.current)
+    let touched = touchedEnds(of: number)
+    var must: Set<Mistake> = []
+    var isOpen = !context.open.isEmpty
+    for (object, change) in delta.rows {
+      guard let row = change.after else {
+        guard let before = change.before else { continue }
+        for relationship in schema.relationships(of: before.entity) where relationship.rule == .deny {
+          if context.current.facts(object, relationship, schema).contains(where: context.current.isLive) {
+            must.insert(Mistake(object: object, property: relationship.name))
+          }
+        }
+        continue
+      }
+      for attribute in schema.attributes(of: row.entity) where attribute.derivation == nil {
+        if breaksRule(row.values[attribute.name] ?? .null, attribute) {
+          must.insert(Mistake(object: object, property: attribute.name))
+        }
+      }
+    }
+    for (object, row) in context.current.rows {
+      let isChanged = delta.rows[object] != nil
+      for relationship in schema.relationships(of: row.entity) {
+        guard isChanged || touched.contains(Graph.End(object: object, relationship: relationship.name)) else {
+          continue
+        }
+        let members = context.current.members(object, relationship, schema)
+        if !relationship.isOptional, members.isEmpty, mutation != .savesIgnoreMandatory {
+          // Whether a reference to what is deleted is one, nothing says.
+          if context.current.isDangling(object, relationship, schema) { isOpen = true } else {
+            must.insert(Mistake(object: object, property: relationship.name))
+          }
+        }
+        if let maximum = relationship.maximumCount, members.count > maximum {
+          must.insert(Mistake(object: object, property: relationship.name))
+        }
+      }
+    }
+    // References to what was inserted and deleted since the last save.
+    for (_, row) in context.current.rows {
+      for target in row.references.values where !context.current.isLive(target) && context.base.rows[target] == nil {
+        isOpen = true
+      }
+    }
+    for pairs in context.current.pairs.values {
+      for pair in pairs {
+        for end in [pair.source, pair.target]
+        where !context.current.isLive(end) && context.base.rows[end] == nil { isOpen = true }
+      }
+    }
+    return (must, isOpen)
+  }
+
+  private func breaksRule(_ value: AttributeValue, _ attribute: Schema.Attribute) -> Bool {
+    if case .null = value { return !attribute.isOptional && mutation != .savesIgnoreMandatory }
+    if let minimum = attribute.minimum, Evaluation.compare(value, .less, minimum) { return true }
+    if let maximum = attribute.maximum, Evaluation.compare(value, .greater, maximum) { return true }
+    if let length = attribute.maximumLength, case .string(let text) = value, text.count > length { return true }
+    return false
+  }
+
+  /// Groups of objects that have the same values of a list that is unique. Those without a changed object are the
+  /// store's affair.
+  func duplicates(in graph: Graph, changed: Set<ObjectNumber>) -> Set<Set<ObjectNumber>> {
+    var groups: Set<Set<ObjectNumber>> = []
+    for (owner, entity) in schema.entities.enumerated() {
+      for list in entity.unique {
+        var byValues: [[AttributeValue]: Set<ObjectNumber>] = [:]
+        for (object, row) in graph.rows where schema.isA(row.entity, owner) {
+          let values = list.map { row.values[$0] ?? .null }
+          if values.contains(.null) { continue }
+          byValues[values, default: []].insert(object)
+        }
+        for group in byValues.values where group.count > 1 && !group.isDisjoint(with: changed) { groups.insert(group) }
+      }
+    }
+    return groups
+  }
+
+  /// What a save of a context must come to.
+  func verdict(ofSaving number: ContextNumber) -> Verdict {
+    guard let context = contexts[number] else { return Verdict() }
+    let delta = Delta(from: context.base, to: context.current)
+    let (must, isOpen) = mistakes(of: number)
+    if isOpen { return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty) }
+    if !must.isEmpty { return Verdict(failure: .validation(must)) }
+    // One-sided references to what is gone.
+    for (_, row) in context.current.rows {
+      for (key, target) in row.references where !context.current.isLive(target) {
+        if let relationship = schema.relationship(key), relationship.inverse == nil { return Verdict(failure: .some) }
+      }
+    }
+    if context.parent != nil {
+      let conflicts = childConflicts(number)
+      return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
+    }
+    let conflicts = storeConflicts(number)
+    if context.policy == .error || conflicts.isEmpty {
+      if !conflicts.isEmpty, mutation != .conflictsAreIgnored { return Verdict(failure: .conflict(conflicts)) }
+      var next = store
+      for (object, change) in delta.rows { next.rows[object] = change.after }
+      let groups = duplicates(in: next, changed: Set(delta.rows.keys))
+      if !groups.isEmpty, mutation != .savesIgnoreUnique {
+        return Verdict(failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error)
+      }
+      if leadsNowhere(next) { return Verdict(failure: .some) }
+      return Verdict()
+    }
+    return Verdict(isOpen: true)
+  }
+
+  /// Whether a row refers to one that is not there, which a store refuses where the rules are not `noAction`.
+  private func leadsNowhere(_ graph: Graph) -> Bool {
+    graph.rows.values.contains { row in
+      row.references.contains { key, target in
+        guard !graph.isLive(target), let relationship = schema.relationship(key) else { return false }
+        return schema.inverse(of: relationship)?.rule != .noAction
+      }
+    }
+  }
+
+  func storeConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
+    guard let context = contexts[number] else { return [] }
+    var conflicts: Set<ObjectNumber> = []
+    for (object, change) in Delta(from: context.base, to: context.current).rows {
+      guard let before = change.before else { continue }
+      if let theirs = store.rows[object] {
+        if theirs.version != before.version { conflicts.insert(object) }
+      } else if change.after != nil {
+        conflicts.insert(object)
+      }
+    }
+    return conflicts
+  }
+
+  func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
+    guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current }) else {
+      return []
+    }
+    var conflicts: Set<ObjectNumber> = []
+    for (object, change) in Delta(from: context.base, to: context.current).rows {
+      guard let before = change.before else { continue }
+      switch (change.after, parent.rows[object]) {
+      case (nil, nil): break
+      case (nil, let theirs?): if !theirs.holdsSame(as: before) { conflicts.insert(object) }
+      case (_?, nil): conflicts.insert(object)
+      case (let after?, let theirs?):
+        for key in before.values.keys
+        where before.values[key] != after.values[key] && before.values[key] != theirs.values[key]
+          && after.values[key] != theirs.values[key]
+        {
+          conflicts.insert(object)
+        }
+        for key in Set(before.references.keys).union(after.references.keys).union(theirs.references.keys)
+        where before.references[key] != after.references[key] && before.references[key] != theirs.references[key]
+          && after.references[key] != theirs.references[key]
+        {
+          conflicts.insert(object)
+        }
+      }
+    }
+    return conflicts
+  }
+
+  /// Carries out a save that has succeeded.
+  mutating func save(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    var delta = Delta(from: context.base, to: context.current)
+    if let parent = context.parent, var graph = contexts[parent]?.current {
+      if mutation == .childSaveLosesPairs { delta.added = [:] }
+      let before = graph
+      for (object, change) in delta.rows {
+        guard let after = change.after else { continue }
+        guard let old = change.before, var row = graph.rows[object] else {
+          graph.rows[object] = after
+          continue
+        }
+        for key in Set(old.values.keys).union(after.values.keys) where old.values[key] != after.values[key] {
+          row.values[key] = after.values[key]
+        }
+        for key in Set(old.references.keys).union(after.references.keys)
+        where old.references[key] != after.references[key] { row.references[key] = after.references[key] }
+        graph.rows[object] = row
+      }
+      for (table, pairs) in delta.removed { graph.pairs[table]?.subtract(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty { graph.pairs[table, default: []].formUnion(pairs) }
+      graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
+      for (end, change) in delta.orders { graph.orders[end] = change.after }
+      graph.openOrders.formUnion(context.current.openOrders)
+      graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
+      if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
+      contexts[parent]?.current = graph
+      note(Delta(from: before, to: graph), in: parent)
+      contexts[number]?.base = graph
+      contexts[number]?.current = graph
+    } else {
+      var next = store
+      for (object, change) in delta.rows {
+        guard var row = change.after else {
+          next.rows[object] = nil
+          continue
+        }
+        row.version = max(store.rows[object]?.version ?? 0, change.before?.version ?? 0) + 1
+        next.rows[object] = row
+      }
+      for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty { next.pairs[table, default: []].formUnion(pairs) }
+      for (end, change) in delta.orders { next.orders[end] = change.after }
+      next.openOrders.formUnion(context.current.openOrders)
+      next.dropDeadFacts(schema)
+      store = next
+      contexts[number]?.base = next
+      contexts[number]?.current = next
+    }
+    contexts[number]?.open = []
+  }
+}
+
+extension Graph {
+  /// Leaves dead objects out of orders.
+  mutating func dropDeadOrders(_ schema: Schema) {
+    orders = orders.filter { isLive($0.key.object) }
+  }
+}
