@@ -62,7 +62,7 @@ indirect enum Condition: Sendable {
     case .contains(let relationship, let object):
       arguments.append(.object(object))
       return "%@ IN \(relationship)"
-    case .and(let parts): return Self.join(parts, "AND", &arguments)
+    case .and(let parts): return parts.isEmpty ? "TRUEPREDICATE" : Self.join(parts, "AND", &arguments)
     case .or(let parts): return Self.join(parts, "OR", &arguments)
     case .not(let part): return "NOT (\(part.format(&arguments)))"
     }

@@ -6,6 +6,7 @@ import SeededRandom
 struct Plan: Sendable {
   var hasUndo = false
   var hasChildren = false
+  var hasGrandchildren = true
   var hasSeveralRoots = false
   var hasBatches = false
   var hasPolicies = false
@@ -19,6 +20,7 @@ struct Generator {
   private static let maximumObjects = 14
 
   private let schema: Schema
+  private var entities: [ObjectNumber: Int] = [:]
   private let plan: Plan
   private var random: SplitMix
   private var nextObject = 1
@@ -32,6 +34,7 @@ struct Generator {
 
   mutating func next(_ world: World) -> Operation {
     let number = context(of: world)
+    entities = world.entities
     guard let context = world.contexts[number] else { return .reopen }
     let live = context.current.rows.keys.filter { !context.open.contains($0) }.sorted()
     if live.count < 3, chance(0.6) { return insertion(number) }
@@ -84,6 +87,7 @@ struct Generator {
           nextContext - 1, parent: nil, hasUndo: plan.hasUndo && chance(0.3), coordinator: chance(0.3) ? 1 : 0)
       }
       guard plan.hasChildren, world.contexts.count < 4 else { return nil }
+      if context.parent != nil, !plan.hasGrandchildren { return nil }
       nextContext += 1
       return .makeContext(nextContext - 1, parent: number, hasUndo: plan.hasUndo && chance(0.5), coordinator: 0)
     case 98:
@@ -294,7 +298,9 @@ struct Generator {
     }
     let relationships = schema.relationships(of: at)
     if chance(0.4), let relationship = relationships.randomElement(using: &random) {
-      let fitting = live  // The entity of what is asked for makes no difference.
+      let fitting = live.filter { object in
+        !KnownDefects.current.confusesEntitiesInMembership || isOf(object, relationship.destination)
+      }
       guard relationship.isToMany else {
         return .isRelated(
           path: path, relationship: relationship.name, chance(0.5) ? fitting.randomElement(using: &random) : nil,
@@ -337,6 +343,10 @@ struct Generator {
     return .compare(
       path: path, attribute: attribute.name, comparators.randomElement(using: &random) ?? .equal,
       RandomValue.value(of: attribute.type, using: &random))
+  }
+
+  private func isOf(_ object: ObjectNumber, _ entity: Int) -> Bool {
+    entities[object].map { schema.isA($0, entity) } ?? false
   }
 
   private func comparable(_ entity: Int) -> [Schema.Attribute] {

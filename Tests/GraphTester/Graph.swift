@@ -14,6 +14,8 @@ struct Graph: Equatable, Sendable {
     var references: [String: ObjectNumber] = [:]
     /// Raised by each save that writes the row.
     var version = 0
+    /// Raised by each save of which the documentation does not say whether it writes the row.
+    var perhaps = 0
 
     /// Whether two rows have the same contents.
     func holdsSame(as other: Row) -> Bool {
@@ -36,6 +38,8 @@ struct Graph: Equatable, Sendable {
   var pairs: [String: Set<Pair>] = [:]
   /// The orders of ordered relationships. What is not related any more is passed over.
   var orders: [End: [ObjectNumber]] = [:]
+  /// The references of deleted objects that a rule of `deny` keeps until the save.
+  var denied: [ObjectNumber: [String: ObjectNumber]] = [:]
   /// Relationships whose order the documentation leaves open.
   var openOrders: Set<End> = []
 
@@ -53,10 +57,12 @@ extension Graph {
   /// All objects that a relationship of an object is about, deleted ones too where their rule left the fact.
   func facts(_ object: ObjectNumber, _ relationship: Schema.Relationship, _ schema: Schema) -> [ObjectNumber] {
     switch schema.storages[relationship.name] {
-    case .ownColumn?: rows[object]?.references[relationship.name].map { [$0] } ?? []
+    case .ownColumn?:
+      (rows[object]?.references ?? denied[object])?[relationship.name].map { [$0] } ?? []
     case .otherColumn?:
       relationship.inverse.map { inverse in
         rows.filter { $0.value.references[inverse] == object }.keys.sorted()
+          + denied.filter { $0.value[inverse] == object }.keys.sorted()
       } ?? []
     case .pairs(let table, true)?:
       (pairs[table] ?? []).filter { $0.source == object }.map(\.target).sorted()
@@ -127,14 +133,10 @@ extension Graph {
     let inverse = schema.inverse(of: relationship)
     switch schema.storages[relationship.name] {
     case .ownColumn?:
-      if rows[object]?.references[relationship.name] == target { rows[object]?.references[relationship.name] = nil }
-      if relationship.isSymmetric, rows[target]?.references[relationship.name] == object {
-        rows[target]?.references[relationship.name] = nil
-      }
+      clear(object, relationship.name, target)
+      if relationship.isSymmetric { clear(target, relationship.name, object) }
     case .otherColumn?:
-      if let inverse, rows[target]?.references[inverse.name] == object {
-        rows[target]?.references[inverse.name] = nil
-      }
+      if let inverse { clear(target, inverse.name, object) }
     case .pairs(let table, let isSource)?:
       pairs[table]?.remove(isSource ? Pair(source: object, target: target) : Pair(source: target, target: object))
       if relationship.isSymmetric { pairs[table]?.remove(Pair(source: target, target: object)) }
@@ -148,6 +150,14 @@ extension Graph {
       let end = End(object: target, relationship: inverse.name)
       orders[end]?.removeAll { $0 == object }
       if orders[end]?.isEmpty == true { orders[end] = nil }
+    }
+  }
+
+  private mutating func clear(_ object: ObjectNumber, _ key: String, _ target: ObjectNumber) {
+    if rows[object]?.references[key] == target { rows[object]?.references[key] = nil }
+    if denied[object]?[key] == target {
+      denied[object]?[key] = nil
+      if denied[object]?.isEmpty == true { denied[object] = nil }
     }
   }
 
@@ -210,11 +220,17 @@ extension Graph {
       default: break
       }
     }
-    for object in gone { rows[object] = nil }
+    for object in gone {
+      guard let row = rows[object] else { continue }
+      let kept = row.references.filter { schema.relationship($0.key)?.rule == .deny }
+      if !kept.isEmpty { denied[object] = kept }
+      rows[object] = nil
+    }
   }
 
   /// Leaves out facts about objects that are not there, as a store does that has been written.
   mutating func dropDeadFacts(_ schema: Schema) {
+    denied = [:]
     for (table, all) in pairs {
       let left = all.filter { isLive($0.source) && isLive($0.target) }
       pairs[table] = left.isEmpty ? nil : left
@@ -238,6 +254,7 @@ struct Delta: Sendable {
   var added: [String: Set<Graph.Pair>] = [:]
   var removed: [String: Set<Graph.Pair>] = [:]
   var orders: [Graph.End: (before: [ObjectNumber]?, after: [ObjectNumber]?)] = [:]
+  var denied: [ObjectNumber: (before: [String: ObjectNumber]?, after: [String: ObjectNumber]?)] = [:]
 
   var isEmpty: Bool { rows.isEmpty && added.isEmpty && removed.isEmpty && orders.isEmpty }
 
@@ -256,6 +273,10 @@ struct Delta: Sendable {
     for end in Set(before.orders.keys).union(after.orders.keys) where before.orders[end] != after.orders[end] {
       orders[end] = (before.orders[end], after.orders[end])
     }
+    for number in Set(before.denied.keys).union(after.denied.keys)
+    where before.denied[number] != after.denied[number] {
+      denied[number] = (before.denied[number], after.denied[number])
+    }
   }
 
   private init() {}
@@ -267,6 +288,7 @@ struct Delta: Sendable {
     delta.added = removed
     delta.removed = added
     delta.orders = orders.mapValues { ($0.after, $0.before) }
+    delta.denied = denied.mapValues { ($0.after, $0.before) }
     return delta
   }
 
@@ -292,6 +314,7 @@ struct Delta: Sendable {
     for (table, pairs) in added where !pairs.isEmpty { graph.pairs[table, default: []].formUnion(pairs) }
     graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
     for (end, change) in orders { graph.orders[end] = change.after }
+    for (number, change) in denied { graph.denied[number] = change.after }
   }
 }
 

@@ -143,8 +143,7 @@ final class Interpreter {
     case .makeContext, .reopen, .save, .rollback, .refreshAll, .reset, .letGo, .look, .lookAtAll, .setPolicy:
       return true
     case .discard: return number != 0
-    case .undo: return context.undo != nil
-    case .redo: return context.undo != nil
+    case .undo, .redo: return context.undo != nil && !context.isUndoOpen
     case .beginGroup: return context.undo.map { $0.level == 0 } ?? false
     case .endGroup: return context.undo.map { $0.level > 0 } ?? false
     case .insert(_, let object, let entity, let values):
@@ -414,7 +413,16 @@ final class Interpreter {
     if let failure = verdict.failure {
       throw Difference("the save of c\(number) succeeds; it should fail: \(failure)")
     }
-    if !world.storeConflicts(number).isEmpty, !isChild { counts.resolvedConflicts += 1 }
+    let conflicts = isChild ? world.childConflicts(number) : world.storeConflicts(number).must
+    if !conflicts.isEmpty { counts.resolvedConflicts += 1 }
+    if !isChild, !conflicts.isEmpty || verdict.isOpen {
+      try adoptStore(savedBy: number)
+      return
+    }
+    if isChild, verdict.isOpen || !conflicts.isEmpty {
+      try adoptParent(of: number)
+      return
+    }
     world.save(number)
     if let parent = world.contexts[number]?.parent {
       for child in world.children(of: parent) { world.learn(child) }
@@ -500,6 +508,91 @@ final class Interpreter {
     }
   }
 
+  /// Takes the store as it is where the documentation leaves open what a save makes of it. It has to be whole: both
+  /// sides of each relationship say the same.
+  private func adoptStore(savedBy number: ContextNumber) throws {
+    let context = container.newContext()
+    let graph = try context.perform { try self.graph(of: context, world.store) }
+    world.store = graph
+    world.contexts[number]?.base = graph
+    world.contexts[number]?.current = graph
+    world.contexts[number]?.isUndoOpen = true
+    world.settle(number)
+    try readFile()
+  }
+
+  /// The same for what a child's save makes of its parent.
+  private func adoptParent(of number: ContextNumber) throws {
+    guard let parent = world.contexts[number]?.parent, let context = contexts[parent],
+      let known = world.contexts[parent]
+    else { return }
+    let graph = try context.perform { try self.graph(of: context, known.current) }
+    let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
+    world.contexts[parent]?.current = graph
+    world.contexts[parent]?.touched.formUnion(touched)
+    world.contexts[parent]?.isUndoOpen = true
+    world.contexts[number]?.base = graph
+    world.contexts[number]?.current = graph
+    world.contexts[number]?.isUndoOpen = true
+    world.settle(number)
+  }
+
+  /// Reads the graph that a context has. Rows that are the same as known ones keep their versions.
+  private func graph(of context: ManagedObjectContext, _ known: Graph) throws -> Graph {
+    var graph = Graph()
+    var instances: [ObjectNumber: ManagedObject] = [:]
+    for root in schema.roots {
+      for instance in try context.fetch(FetchRequest<ManagedObject>(entityName: schema.entities[root].name)) {
+        guard let object = numbers[instance.objectID], let entity = world.entities[object] else { continue }
+        var row = Graph.Row(entity: entity, values: [:])
+        for attribute in schema.attributes(of: entity) where attribute.derivation == nil {
+          row.values[attribute.name] = try instance.value(forKey: attribute.name).attribute ?? .null
+        }
+        graph.rows[object] = row
+        instances[object] = instance
+      }
+    }
+    func members(_ instance: ManagedObject, _ name: String, isToMany: Bool) throws -> [ObjectNumber] {
+      let value = try instance.value(forKey: name)
+      return (isToMany ? value.objects : value.object.map { [$0] } ?? []).map { numbers[$0.objectID] ?? -1 }
+    }
+    for (object, instance) in instances {
+      guard let entity = world.entities[object] else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let related = try members(instance, relationship.name, isToMany: relationship.isToMany)
+        if let inverse = schema.inverse(of: relationship) {
+          for other in related {
+            guard let there = instances[other],
+              try members(there, inverse.name, isToMany: inverse.isToMany).contains(object)
+            else {
+              throw Difference(
+                "o\(object).\(relationship.name) has o\(other), whose \(inverse.name) has not o\(object)")
+            }
+          }
+        }
+        switch schema.storages[relationship.name] {
+        case .ownColumn?: graph.rows[object]?.references[relationship.name] = related.first
+        case .pairs(let table, true)?:
+          for other in related { graph.pairs[table, default: []].insert(Graph.Pair(source: object, target: other)) }
+        default: break
+        }
+        if relationship.isOrdered, !related.isEmpty {
+          graph.orders[Graph.End(object: object, relationship: relationship.name)] = related
+        }
+      }
+    }
+    for (object, row) in graph.rows {
+      guard let former = known.rows[object] else {
+        graph.rows[object]?.version = 1
+        continue
+      }
+      let isSame = row.holdsSame(as: former)
+      graph.rows[object]?.version = former.version + (isSame ? 0 : 1)
+      graph.rows[object]?.perhaps = former.perhaps + 1
+    }
+    return graph
+  }
+
   private func reopen() throws {
     guard kind != .memory else { return }
     for number in world.contexts.keys { world.removeContext(number) }
@@ -522,6 +615,7 @@ final class Interpreter {
     /// Whether nothing is unsaved, so that derived attributes are settled.
     var isSettled: Bool
     var open: Set<ObjectNumber> = []
+    var openEnds: Set<Graph.End> = []
     var place = ""
     var evaluation: Evaluation { Evaluation(graph: graph, schema: schema, open: open) }
   }
@@ -536,7 +630,7 @@ final class Interpreter {
     }
     return View(
       graph: context.current, schema: schema, isSettled: isSettled && context.parent == nil, open: context.open,
-      place: "c\(number)")
+      openEnds: context.openEnds, place: "c\(number)")
   }
 
   private func lookAtAll(_ context: ManagedObjectContext, _ number: ContextNumber) throws {
@@ -551,6 +645,7 @@ final class Interpreter {
     if view.open.contains(object) { return }
     guard view.graph.isLive(object) else {
       // Only who has met the object knows of its end.
+      guard world.contexts[number]?.parent == nil else { return }
       if let instance = held[number]?[object], !instance.isDeleted, !instance.isInaccessible {
         throw Difference("o\(object) in c\(number) is neither deleted nor inaccessible; it should be gone")
       }
@@ -582,14 +677,14 @@ final class Interpreter {
         related = value.object.map { [$0] } ?? []
       }
       let actual = related.map { numbers[$0.objectID] ?? -1 }
-      if !view.open.isEmpty { continue }
+      let end = Graph.End(object: object, relationship: relationship.name)
+      if !view.open.isEmpty || view.openEnds.contains(end) { continue }
       let expected = view.graph.members(object, relationship, schema)
       if view.graph.isDangling(object, relationship, schema) {
         // What a getter says of an object whose deletion is to be refused, nothing says.
         let facts = view.graph.facts(object, relationship, schema)
         if Set(expected).isSubset(of: actual), Set(actual).isSubset(of: facts) { continue }
       }
-      let end = Graph.End(object: object, relationship: relationship.name)
       let isRight =
         relationship.isOrdered && !view.graph.openOrders.contains(end)
         ? actual == expected : Set(actual) == Set(expected) && actual.count == expected.count
@@ -631,9 +726,9 @@ final class Interpreter {
 
   /// Compares `hasChanges` and the sets of changed objects.
   private func lookAtSets(_ context: ManagedObjectContext, _ number: ContextNumber) throws {
-    guard let reference = world.contexts[number], reference.open.isEmpty else { return }
+    guard let reference = world.contexts[number], reference.open.isEmpty, reference.openEnds.isEmpty else { return }
     let delta = world.delta(of: number)
-    if context.hasChanges == delta.isEmpty {
+    if context.hasChanges == delta.isEmpty, !delta.isEmpty || reference.touched.isEmpty {
       throw Difference("hasChanges of c\(number) is \(context.hasChanges); it should be \(!delta.isEmpty)")
     }
     func compare(_ name: String, _ objects: [ManagedObject], _ must: Set<ObjectNumber>, _ may: Set<ObjectNumber>)
@@ -649,18 +744,7 @@ final class Interpreter {
     let inserted = Set(delta.rows.filter { $0.value.before == nil }.keys)
     let deleted = Set(delta.rows.filter { $0.value.after == nil }.keys)
     let updated = Set(delta.rows.keys).subtracting(inserted).subtracting(deleted)
-    // Of a relationship whose fact is in the other's row, nothing says whether the object counts as changed.
-    var touched: Set<ObjectNumber> = []
-    if !delta.isEmpty {
-      for end in world.touchedEnds(of: number) {
-        touched.insert(end.object)
-        if let relationship = schema.relationship(end.relationship) {
-          touched.formUnion(reference.base.members(end.object, relationship, schema))
-          touched.formUnion(reference.current.members(end.object, relationship, schema))
-        }
-      }
-    }
-    touched = touched.filter { reference.base.isLive($0) && reference.current.isLive($0) }
+    let touched = reference.touched.filter { reference.base.isLive($0) && reference.current.isLive($0) }
     try compare("insertedObjects", context.insertedObjects, inserted, [])
     try compare("deletedObjects", context.deletedObjects, deleted, [])
     try compare("updatedObjects", context.updatedObjects, updated, touched)
@@ -670,7 +754,7 @@ final class Interpreter {
   private func adoptOrders() throws {
     for (number, context) in world.contexts {
       for end in context.current.openOrders {
-        guard let object = contexts[number], context.current.isLive(end.object),
+        guard let object = contexts[number], context.current.isLive(end.object), context.open.isEmpty,
           schema.relationship(end.relationship) != nil
         else { continue }
         let order = try object.perform {
@@ -737,6 +821,12 @@ final class Interpreter {
       }
     }
     isOpen = isOpen || !view.open.isEmpty
+    let names = (query.condition?.names ?? []) + query.sort.flatMap { $0.path + [$0.key] }
+    let derived = names.compactMap { schema.attributesByName[$0]?.derivation }.flatMap(\.names)
+    if !view.openEnds.isEmpty, (names + derived).contains(where: { schema.relationship($0) != nil }) {
+      if query.form == .count { _ = try context.count(for: request) } else { _ = try context.fetch(request) }
+      return
+    }
     let order = matches.enumerated().sorted { left, right in
       for (index, sort) in query.sort.enumerated() {
         let (one, other) = (values[left.element]?[index] ?? .null, values[right.element]?[index] ?? .null)
@@ -818,6 +908,10 @@ final class Interpreter {
       entityName: aggregation.entity, [what], where: try aggregation.condition.map(predicate))
     request.groupBy = aggregation.groupBy.map { [$0] } ?? []
     let view = view(number)
+    if !view.open.isEmpty || !view.openEnds.isEmpty {
+      _ = try context.aggregates(for: request)
+      return
+    }
     let evaluation = view.evaluation
     var groups: [(key: AttributeValue, values: [AttributeValue])] = aggregation.groupBy == nil ? [(.null, [])] : []
     for object in sorted(view.graph.objects(of: entity, in: schema)) {
@@ -978,7 +1072,16 @@ final class Interpreter {
 
 extension World {
   mutating func adopt(_ order: [ObjectNumber], at end: Graph.End, in number: ContextNumber) {
-    contexts[number]?.current.orders[end] = order.isEmpty ? nil : order
+    let order = order.isEmpty ? nil : order
+    if contexts[number]?.base.openOrders.contains(end) == true {
+      contexts[number]?.base.orders[end] = order
+      contexts[number]?.base.openOrders.remove(end)
+      if contexts[number]?.parent == nil, store.openOrders.contains(end) {
+        store.orders[end] = order
+        store.openOrders.remove(end)
+      }
+    }
+    contexts[number]?.current.orders[end] = order
     contexts[number]?.current.openOrders.remove(end)
   }
 

@@ -3,7 +3,23 @@
 struct KnownDefects: Sendable {
   static let current = KnownDefects()
 
+  /// The side of a one-to-one relationship that does not keep the fact reads nil where its partner has been set and
+  /// not been saved, after others' saves have been learnt of.
+  var losesOneToOneAtLearning = true
+  /// That side reads nil in a child whose parent has set it.
+  var losesOneToOneInChildren = true
+  /// A grandchild's objects keep their values when the root context changes its own.
+  var hidesChangesFromGrandchildren = true
+  /// `object IN relationship` compares keys alone, and so finds an object of another entity.
+  var confusesEntitiesInMembership = true
+  /// An attribute that is derived along a one-sided relationship is not computed anew.
+  var forgetsDerivedAttributesOfOneSided = true
+
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
+    if losesOneToOneAtLearning, plan.hasSeveralRoots || plan.hasBatches { plan.features.oneToOne = false }
+    if losesOneToOneInChildren, plan.hasChildren { plan.features.oneToOne = false }
+    if hidesChangesFromGrandchildren { plan.hasGrandchildren = false }
+    if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }

@@ -85,8 +85,29 @@ enum Operation: Sendable {
 
   // MARK: - Swift
 
+  /// The objects that a step names in its context, but for one that it makes.
+  var objects: [ObjectNumber] {
+    switch self {
+    case .delete(_, let object), .set(_, let object, _, _), .refresh(_, let object, _): [object]
+    case .relate(_, let object, _, let target): [object] + (target.map { [$0] } ?? [])
+    case .replace(_, let object, _, let targets): [object] + targets
+    case .add(_, let object, _, let target), .insertAt(_, let object, _, let target, _),
+      .remove(_, let object, _, let target):
+      [object, target]
+    case .look(_, let objects): objects
+    default: []
+    }
+  }
+
+  /// The name of a context's instance of an object.
+  static func name(_ object: ObjectNumber, _ context: ContextNumber) -> String {
+    context == 0 ? "o\(object)" : "o\(object)in\(context)"
+  }
+
   /// The step as lines of Swift.
-  var swift: String {
+  ///
+  /// - Parameter slot: The number that generated code has for a relationship of an object.
+  func swift(slot: (String, ObjectNumber) -> Int) -> String {
     switch self {
     case .makeContext(let context, let parent, let hasUndo, let coordinator):
       (parent.map { "let c\(context) = ManagedObjectContext(parent: c\($0))" }
@@ -95,9 +116,9 @@ enum Operation: Sendable {
     case .discard(let context): "// let go of c\(context)"
     case .setPolicy(let context, let policy): "c\(context).mergePolicy = .\(policy.rawValue)"
     case .insert(let context, let object, let entity, let values):
-      (["let o\(object) = try c\(context).insert(entityNamed: \"\(entity)\")"]
+      (["let \(name(object, context)) = try c\(context).insert(entityNamed: \"\(entity)\")"]
         + values.sorted { $0.key < $1.key }.map {
-          "try o\(object).setValue(.attribute(\(Literal.text($0.value))), forKey: \"\($0.key)\")"
+          "try \(name(object, context)).setValue(.attribute(\(Literal.text($0.value))), forKey: \"\($0.key)\")"
         }).joined(separator: "\n")
     case .delete(let context, let object): "c\(context).delete(\(name(object, context)))"
     case .set(let context, let object, let key, let value):
@@ -108,11 +129,11 @@ enum Operation: Sendable {
       "try \(name(object, context)).setValue("
         + ".objects([\(targets.map { name($0, context) }.joined(separator: ", "))]), forKey: \"\(key)\")"
     case .add(let context, let object, let key, let target):
-      "\(name(object, context)).addTo(\"\(key)\", \(name(target, context)))"
+      "\(name(object, context))._add(\(name(target, context)), \(slot(key, object)))  // \(key)"
     case .insertAt(let context, let object, let key, let target, let index):
-      "\(name(object, context)).insertInto(\"\(key)\", \(name(target, context)), at: \(index))"
+      "\(name(object, context))._insert(\(name(target, context)), at: \(index), \(slot(key, object)))  // \(key)"
     case .remove(let context, let object, let key, let target):
-      "\(name(object, context)).removeFrom(\"\(key)\", \(name(target, context)))"
+      "\(name(object, context))._remove(\(name(target, context)), \(slot(key, object)))  // \(key)"
     case .fetch(let context, let query): Self.swift(of: query, context)
     case .aggregate(let context, let aggregation): "_ = try c\(context).aggregates(\(aggregation))"
     case .look(let context, let objects): "// compare the getters of \(objects.map { name($0, context) })"
@@ -143,9 +164,7 @@ enum Operation: Sendable {
     }
   }
 
-  private func name(_ object: ObjectNumber, _ context: ContextNumber) -> String {
-    context == 0 ? "o\(object)" : "o\(object)in\(context)"
-  }
+  private func name(_ object: ObjectNumber, _ context: ContextNumber) -> String { Self.name(object, context) }
 
   private static func predicate(_ condition: Condition?, _ context: ContextNumber) -> String {
     guard let condition else { return "" }

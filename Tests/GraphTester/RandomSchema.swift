@@ -11,6 +11,8 @@ struct RandomSchema {
     var deny = true
     var noAction = true
     var external = true
+    var oneToOne = true
+    var derivedAlongOneSided = true
   }
 
   private static let types: [AttributeType] = [
@@ -99,7 +101,7 @@ struct RandomSchema {
       case 1:  // symmetric
         one.destination = source
         one.inverse = one.name
-        one.isToMany = chance(0.6)
+        one.isToMany = chance(0.6) || !features.oneToOne
         one.isOrdered = one.isToMany && chance(0.4)
         entities[source].relationships.append(one)
       default:
@@ -108,7 +110,7 @@ struct RandomSchema {
         other.rule = rule()
         one.inverse = other.name
         other.inverse = one.name
-        let shape = Int.random(in: 0..<6, using: &random)
+        let shape = Int.random(in: 0..<(features.oneToOne ? 6 : 4), using: &random)
         one.isToMany = shape < 4
         other.isToMany = shape < 2
         for_ordered(&one)
@@ -143,7 +145,7 @@ struct RandomSchema {
     for index in schema.entities.indices where chance(0.3) {
       let relationships = schema.relationships(of: index)
       var candidates: [(Schema.Derivation, AttributeType)] = []
-      for relationship in relationships {
+      for relationship in relationships where features.derivedAlongOneSided || relationship.inverse != nil {
         let numbers = schema.attributes(of: relationship.destination)
           .filter { $0.derivation == nil && $0.type == .int16 }
         if relationship.isToMany {

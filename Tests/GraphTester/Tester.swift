@@ -241,13 +241,43 @@ public struct Tester: Sendable {
     ]
     if program.hasUndo { lines.append("c0.undoManager = ContextUndoManager()") }
     if program.looksAtEveryStep { lines.append("// After each step, everything of its context is fetched and read.") }
+    var entities: [ObjectNumber: Int] = [:]
+    var known: Set<String> = []
+    func slot(_ key: String, _ object: ObjectNumber) -> Int {
+      entities[object].flatMap { program.schema.slot(of: key, in: $0) } ?? -1
+    }
     for operation in program.operations {
-      let text = operation.swift
-      if let context = operation.context, text.contains("c\(context)."), !text.contains("let c") {
-        lines.append("// c\(context).perform")
+      if let context = operation.context {
+        for object in operation.objects where known.insert(Operation.name(object, context)).inserted {
+          lines.append(
+            "let \(Operation.name(object, context)) = try c\(context).object(with: id\(object))")
+        }
+      }
+      var text = operation.swift(slot: slot)
+      switch operation {
+      case .insert(let context, let object, let entity, var values):
+        let index = program.schema.entities.firstIndex { $0.name == entity }
+        entities[object] = index
+        known.insert(Operation.name(object, context))
+        if let index {
+          let names = Set(program.schema.attributes(of: index).map(\.name))
+          values = values.filter { names.contains($0.key) }
+          text = Operation.insert(context, object, entity: entity, values: values).swift(slot: slot)
+        }
+        lines.append(text)
+        lines.append("let id\(object) = \(Operation.name(object, context)).objectID")
+        continue
+      case .batchInsert(_, let object, let entity, _):
+        entities[object] = program.schema.entities.firstIndex { $0.name == entity }
+      default: break
+      }
+      // Each step is a turn of its context: it learns of others' saves, and ends the undo manager's event.
+      if let context = operation.context, !text.hasPrefix("let "), !text.hasPrefix("//"), !text.hasPrefix("var ") {
+        let isThrowing = text.contains("try ")
+        text = "\(isThrowing ? "try " : "")c\(context).perform { \(text.components(separatedBy: "  // ")[0]) }"
       }
       lines.append(text)
     }
-    return lines.filter { !$0.hasPrefix("// c") || !$0.hasSuffix(".perform") }.joined(separator: "\n")
+    return lines.joined(separator: "\n")
   }
 }

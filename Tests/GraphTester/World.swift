@@ -34,6 +34,13 @@ struct World: Sendable {
     var policy = Policy.error
     /// Objects of which the documentation leaves open what the context knows.
     var open: Set<ObjectNumber> = []
+    /// Relationships of which it leaves open what the context knows: others have changed them too.
+    var openEnds: Set<Graph.End> = []
+    /// All objects that a change since the last save was about, on either side of a relationship. Whether one counts
+    /// as changed whose values are the former ones again, nothing says.
+    var touched: Set<ObjectNumber> = []
+    /// Whether it is open what an undo would bring.
+    var isUndoOpen = false
   }
 
   struct Mistake: Hashable, Sendable, Comparable, CustomStringConvertible {
@@ -104,13 +111,26 @@ struct World: Sendable {
     guard var context = contexts[number], context.base != graph else { return }
     let delta = Delta(from: context.base, to: context.current)
     var (base, current) = (graph, graph)
+    current.denied = context.current.denied
     for (object, change) in delta.rows {
       base.rows[object] = change.before
       current.rows[object] = change.after
-      if let before = change.before, change.after != nil, graph.rows[object] == nil {
-        // Somebody else has deleted what has changes here.
-        _ = before
-        context.open.insert(object)
+      // Somebody else has deleted what has changes here.
+      if change.before != nil, change.after != nil, graph.rows[object] == nil { context.open.insert(object) }
+    }
+    // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
+    for object in context.touched {
+      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object] { context.open.insert(object) }
+      guard let entity = entities[object] else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let before = context.base.members(object, relationship, schema)
+        let after = graph.members(object, relationship, schema)
+        guard before != after else { continue }
+        context.openEnds.insert(Graph.End(object: object, relationship: relationship.name))
+        guard let inverse = relationship.inverse else { continue }
+        for other in Set(before).union(after).union(context.current.members(object, relationship, schema)) {
+          context.openEnds.insert(Graph.End(object: other, relationship: inverse))
+        }
       }
     }
     for (table, pairs) in delta.removed { current.pairs[table]?.subtract(pairs) }
@@ -133,7 +153,27 @@ struct World: Sendable {
     let before = context.current
     body(&context.current, schema)
     contexts[number] = context
-    note(Delta(from: before, to: context.current), in: number)
+    let delta = Delta(from: before, to: context.current)
+    touch(delta, in: number)
+    note(delta, in: number)
+  }
+
+  /// Remembers the objects that a change is about.
+  private mutating func touch(_ delta: Delta, in number: ContextNumber) {
+    var touched: Set<ObjectNumber> = []
+    for (object, change) in delta.rows {
+      touched.insert(object)
+      touched.formUnion((change.before?.references ?? [:]).values)
+      touched.formUnion((change.after?.references ?? [:]).values)
+    }
+    for pair in delta.added.values.joined() { touched.formUnion([pair.source, pair.target]) }
+    for pair in delta.removed.values.joined() { touched.formUnion([pair.source, pair.target]) }
+    for (end, change) in delta.orders {
+      touched.insert(end.object)
+      touched.formUnion(change.before ?? [])
+      touched.formUnion(change.after ?? [])
+    }
+    contexts[number]?.touched.formUnion(touched)
   }
 
   private mutating func note(_ delta: Delta, in number: ContextNumber) {
@@ -192,6 +232,7 @@ struct World: Sendable {
         }
       }
       delta.apply(to: &graph)
+      touch(delta, in: number)
     }
     contexts[number]?.current = graph
   }
@@ -205,8 +246,15 @@ struct World: Sendable {
     let base = context.parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number]?.base = base
     contexts[number]?.current = graph
-    contexts[number]?.open = []
+    settle(number)
     if context.undo != nil { contexts[number]?.undo = UndoStack() }
+  }
+
+  /// Nothing is unsaved any more, and so nothing is open.
+  mutating func settle(_ number: ContextNumber) {
+    contexts[number]?.open = []
+    contexts[number]?.openEnds = []
+    contexts[number]?.touched = []
   }
 
   // MARK: - Saving
@@ -236,7 +284,7 @@ struct World: Sendable {
     let delta = Delta(from: context.base, to: context.current)
     let touched = touchedEnds(of: number)
     var must: Set<Mistake> = []
-    var isOpen = !context.open.isEmpty
+    var isOpen = !context.open.isEmpty || !context.openEnds.isEmpty
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
@@ -260,6 +308,13 @@ struct World: Sendable {
           continue
         }
         let members = context.current.members(object, relationship, schema)
+        // A child may have been given what breaks a rule. Whether that is its mistake, nothing says.
+        let isInherited =
+          context.base.isLive(object) && !touched.contains(Graph.End(object: object, relationship: relationship.name))
+        if isInherited {
+          if !relationship.isOptional && members.isEmpty { isOpen = true }
+          continue
+        }
         if !relationship.isOptional, members.isEmpty, mutation != .savesIgnoreMandatory {
           // Whether a reference to what is deleted is one, nothing says.
           if context.current.isDangling(object, relationship, schema) { isOpen = true } else {
@@ -277,6 +332,7 @@ struct World: Sendable {
         isOpen = true
       }
     }
+    for object in context.current.denied.keys where context.base.rows[object] == nil { isOpen = true }
     for pairs in context.current.pairs.values {
       for pair in pairs {
         for end in [pair.source, pair.target]
@@ -329,7 +385,8 @@ struct World: Sendable {
       let conflicts = childConflicts(number)
       return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
     }
-    let conflicts = storeConflicts(number)
+    let (conflicts, perhaps) = storeConflicts(number)
+    if conflicts.isEmpty, !perhaps.isEmpty { return Verdict(isOpen: true) }
     if context.policy == .error || conflicts.isEmpty {
       if !conflicts.isEmpty, mutation != .conflictsAreIgnored { return Verdict(failure: .conflict(conflicts)) }
       var next = store
@@ -354,18 +411,41 @@ struct World: Sendable {
     }
   }
 
-  func storeConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
-    guard let context = contexts[number] else { return [] }
-    var conflicts: Set<ObjectNumber> = []
-    for (object, change) in Delta(from: context.base, to: context.current).rows {
+  /// The rows that others have changed too, and those of which it is open whether they have.
+  func storeConflicts(_ number: ContextNumber) -> (must: Set<ObjectNumber>, perhaps: Set<ObjectNumber>) {
+    guard let context = contexts[number] else { return ([], []) }
+    var (must, perhaps): (Set<ObjectNumber>, Set<ObjectNumber>) = ([], [])
+    let delta = Delta(from: context.base, to: context.current)
+    for (object, change) in delta.rows {
       guard let before = change.before else { continue }
       if let theirs = store.rows[object] {
-        if theirs.version != before.version { conflicts.insert(object) }
+        if theirs.version != before.version { must.insert(object) }
+        if theirs.perhaps != before.perhaps { perhaps.insert(object) }
       } else if change.after != nil {
-        conflicts.insert(object)
+        must.insert(object)
       }
     }
-    return conflicts
+    for object in context.touched where delta.rows[object] == nil {
+      if store.rows[object] != context.base.rows[object] || context.open.contains(object) { perhaps.insert(object) }
+    }
+    // Of references that several have set, the store may refuse one: a partner is taken.
+    for (object, change) in delta.rows {
+      for (key, target) in change.after?.references ?? [:] where change.before?.references[key] != target {
+        if store.rows[target] == nil, context.base.isLive(target) { perhaps.insert(object) }
+        guard let relationship = schema.relationship(key), let inverse = schema.inverse(of: relationship),
+          !inverse.isToMany
+        else { continue }
+        for (other, row) in store.rows
+        where other != object && row.references[key] == target && delta.rows[other] == nil { perhaps.insert(object) }
+      }
+      // Others may have related what is deleted here.
+      if change.after == nil {
+        if store.rows.contains(where: { $0.value.references.values.contains(object) && delta.rows[$0.key] == nil }) {
+          perhaps.insert(object)
+        }
+      }
+    }
+    return (must, perhaps)
   }
 
   func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
@@ -426,6 +506,7 @@ struct World: Sendable {
       if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
       contexts[parent]?.current = graph
       note(Delta(from: before, to: graph), in: parent)
+      touch(Delta(from: before, to: graph), in: parent)
       contexts[number]?.base = graph
       contexts[number]?.current = graph
     } else {
@@ -438,6 +519,7 @@ struct World: Sendable {
         row.version = max(store.rows[object]?.version ?? 0, change.before?.version ?? 0) + 1
         next.rows[object] = row
       }
+      for object in context.touched where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
       for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }
       for (table, pairs) in delta.added where !pairs.isEmpty { next.pairs[table, default: []].formUnion(pairs) }
       for (end, change) in delta.orders { next.orders[end] = change.after }
@@ -447,7 +529,7 @@ struct World: Sendable {
       contexts[number]?.base = next
       contexts[number]?.current = next
     }
-    contexts[number]?.open = []
+    settle(number)
   }
 }
 
