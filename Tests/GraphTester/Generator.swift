@@ -72,16 +72,16 @@ struct Generator {
       case 3..<7: return .undo(number)
       default: return .redo(number)
       }
-    case 91..<93:
+    case 91..<92:
       guard let object = live.randomElement(using: &random) else { return nil }
       return chance(0.3) ? .refreshAll(number) : .refresh(number, object, merging: chance(0.6))
-    case 93: return .letGo(number)
-    case 94: return plan.looksAtEveryStep ? nil : .lookAtAll(number)
-    case 95:
+    case 92: return .letGo(number)
+    case 93: return plan.looksAtEveryStep ? nil : .lookAtAll(number)
+    case 94:
       if plan.reopens, chance(0.15) { return .reopen }
       return chance(0.15) ? .reset(number) : nil
-    case 96, 97:
-      if plan.hasSeveralRoots, chance(0.5), world.contexts.count < 4 {
+    case 95...97:
+      if plan.hasSeveralRoots, !plan.hasChildren || chance(0.5), world.contexts.count < 4 {
         nextContext += 1
         return .makeContext(
           nextContext - 1, parent: nil, hasUndo: plan.hasUndo && chance(0.3), coordinator: chance(0.3) ? 1 : 0)

@@ -16,6 +16,8 @@ public struct Counts: Sendable {
   public var undos = 0
   public var batches = 0
   public var files = 0
+  /// Programs that came to where the documentation leaves too much open.
+  public var abandoned = 0
 
   public init() {}
 
@@ -32,13 +34,14 @@ public struct Counts: Sendable {
     left.undos += right.undos
     left.batches += right.batches
     left.files += right.files
+    left.abandoned += right.abandoned
   }
 
   /// A line for people.
   public var summary: String {
     "\(programs) programs, \(steps) steps, \(comparisons) values compared, \(saves) saves, \(failedSaves) failed saves, "
       + "\(childSaves) child saves, \(conflicts) conflicts, \(resolvedConflicts) resolved, \(fetches) fetches, "
-      + "\(undos) undos and redos, \(batches) batches, \(files) files read anew"
+      + "\(undos) undos and redos, \(batches) batches, \(files) files read anew, \(abandoned) programs abandoned"
   }
 }
 
@@ -52,6 +55,9 @@ struct Difference: Error, CustomStringConvertible {
   var description: String
   init(_ description: String) { self.description = description }
 }
+
+/// A program that has come to where the documentation leaves so much open that there is nothing to compare.
+struct Abandoned: Error {}
 
 /// Runs steps on the runtime and on the reference model, and compares what both say.
 final class Interpreter {
@@ -178,7 +184,8 @@ final class Interpreter {
       let delta = Delta(from: context.base, to: context.current)
       let isPaired = (delta.added.values.flatMap { $0 } + delta.removed.values.flatMap { $0 })
         .contains { $0.source == object || $0.target == object }
-      return !isPaired && delta.rows[object] == nil
+      guard let change = delta.rows[object] else { return !isPaired }
+      return !isPaired && change.before?.references == change.after?.references
     case .fetch(_, let query):
       return schema.entities.contains { $0.name == query.entity } && canEvaluate(query.condition)
         && query.sort.allSatisfy { sort in (sort.path + [sort.key]).allSatisfy(isKnown) }
@@ -321,6 +328,7 @@ final class Interpreter {
       world.endGroup(number)
     case .refresh(_, let object, let merging):
       context.refresh(try instance(object, number), mergeChanges: merging)
+      world.refresh(object, merging: merging, in: number)
     case .refreshAll: context.refreshAllObjects()
     case .reset:
       context.reset()
@@ -380,6 +388,7 @@ final class Interpreter {
 
   private func instance(_ object: ObjectNumber, _ number: ContextNumber) throws -> ManagedObject {
     if let instance = held[number]?[object] { return instance }
+    if world.contexts[number]?.current.isLive(object) != true { throw Abandoned() }
     guard let context = contexts[number], let identifier = identifiers[object] else {
       throw Difference("o\(object) has no identifier")
     }
@@ -423,7 +432,10 @@ final class Interpreter {
       try adoptParent(of: number)
       return
     }
+    let learnsLate = KnownDefects.current.keepsListsThatOthersHaveChanged
+    let wasOpen = !(world.contexts[number]?.openEnds.isEmpty ?? true)
     world.save(number)
+    if learnsLate, wasOpen { context.refreshAllObjects() }
     if let parent = world.contexts[number]?.parent {
       for child in world.children(of: parent) { world.learn(child) }
     } else {
@@ -511,6 +523,7 @@ final class Interpreter {
   /// Takes the store as it is where the documentation leaves open what a save makes of it. It has to be whole: both
   /// sides of each relationship say the same.
   private func adoptStore(savedBy number: ContextNumber) throws {
+    if KnownDefects.current.keepsListsThatOthersHaveChanged { contexts[number]?.refreshAllObjects() }
     let context = container.newContext()
     let graph = try context.perform { try self.graph(of: context, world.store) }
     world.store = graph
@@ -527,6 +540,8 @@ final class Interpreter {
       let known = world.contexts[parent]
     else { return }
     let graph = try context.perform { try self.graph(of: context, known.current) }
+    // What a rule of `deny` holds back does not show.
+    guard known.current.denied.isEmpty, !isAnythingDangling(known.current) else { throw Abandoned() }
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
     world.contexts[parent]?.touched.formUnion(touched)
@@ -535,6 +550,10 @@ final class Interpreter {
     world.contexts[number]?.current = graph
     world.contexts[number]?.isUndoOpen = true
     world.settle(number)
+  }
+
+  private func isAnythingDangling(_ graph: Graph) -> Bool {
+    graph.rows.values.contains { $0.references.values.contains { !graph.isLive($0) } }
   }
 
   /// Reads the graph that a context has. Rows that are the same as known ones keep their versions.
@@ -623,14 +642,15 @@ final class Interpreter {
   private func view(_ number: ContextNumber) -> View {
     guard let context = world.contexts[number] else { return View(graph: Graph(), schema: schema, isSettled: false) }
     var isSettled = true
+    let openness = world.openness(of: number)
     var next: ContextNumber? = number
     while let current = next {
       if !world.delta(of: current).isEmpty { isSettled = false }
       next = world.contexts[current]?.parent
     }
     return View(
-      graph: context.current, schema: schema, isSettled: isSettled && context.parent == nil, open: context.open,
-      openEnds: context.openEnds, place: "c\(number)")
+      graph: context.current, schema: schema, isSettled: isSettled && context.parent == nil,
+      open: openness.objects, openEnds: openness.ends, place: "c\(number)")
   }
 
   private func lookAtAll(_ context: ManagedObjectContext, _ number: ContextNumber) throws {
@@ -646,6 +666,10 @@ final class Interpreter {
     guard view.graph.isLive(object) else {
       // Only who has met the object knows of its end.
       guard world.contexts[number]?.parent == nil else { return }
+      // What has been deleted elsewhere is noticed when it is read.
+      if let instance = held[number]?[object], let key = instance.entity.attributes.first?.name {
+        _ = try? instance.value(forKey: key)
+      }
       if let instance = held[number]?[object], !instance.isDeleted, !instance.isInaccessible {
         throw Difference("o\(object) in c\(number) is neither deleted nor inaccessible; it should be gone")
       }
@@ -726,7 +750,8 @@ final class Interpreter {
 
   /// Compares `hasChanges` and the sets of changed objects.
   private func lookAtSets(_ context: ManagedObjectContext, _ number: ContextNumber) throws {
-    guard let reference = world.contexts[number], reference.open.isEmpty, reference.openEnds.isEmpty else { return }
+    let openness = world.openness(of: number)
+    guard let reference = world.contexts[number], openness.objects.isEmpty, openness.ends.isEmpty else { return }
     let delta = world.delta(of: number)
     if context.hasChanges == delta.isEmpty, !delta.isEmpty || reference.touched.isEmpty {
       throw Difference("hasChanges of c\(number) is \(context.hasChanges); it should be \(!delta.isEmpty)")
@@ -743,7 +768,8 @@ final class Interpreter {
     }
     let inserted = Set(delta.rows.filter { $0.value.before == nil }.keys)
     let deleted = Set(delta.rows.filter { $0.value.after == nil }.keys)
-    let updated = Set(delta.rows.keys).subtracting(inserted).subtracting(deleted)
+    let updated = Set(delta.rows.filter { !world.isClearedOnly($0.value, in: reference.current) }.keys)
+      .subtracting(inserted).subtracting(deleted)
     let touched = reference.touched.filter { reference.base.isLive($0) && reference.current.isLive($0) }
     try compare("insertedObjects", context.insertedObjects, inserted, [])
     try compare("deletedObjects", context.deletedObjects, deleted, [])

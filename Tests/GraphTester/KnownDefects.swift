@@ -14,12 +14,17 @@ struct KnownDefects: Sendable {
   var confusesEntitiesInMembership = true
   /// An attribute that is derived along a one-sided relationship is not computed anew.
   var forgetsDerivedAttributesOfOneSided = true
+  /// A relationship that the context has changed lacks what others have added to it, after the context's save too.
+  var keepsListsThatOthersHaveChanged = true
+  /// A child's fetch does not compute derived attributes of its parent's unsaved objects.
+  var forgetsDerivedAttributesInChildren = true
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
     if losesOneToOneAtLearning, plan.hasSeveralRoots || plan.hasBatches { plan.features.oneToOne = false }
     if losesOneToOneInChildren, plan.hasChildren { plan.features.oneToOne = false }
     if hidesChangesFromGrandchildren { plan.hasGrandchildren = false }
+    if forgetsDerivedAttributesInChildren, plan.hasChildren { plan.features.derived = false }
     if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }

@@ -71,6 +71,10 @@ public struct Tester: Sendable {
         }
         counts += interpreter.counts
         return (counts, nil)
+      } catch is Abandoned {
+        counts += interpreter.counts
+        counts.abandoned += 1
+        return (counts, nil)
       } catch {
         counts += interpreter.counts
         throw error
@@ -99,9 +103,9 @@ public struct Tester: Sendable {
     plan.features.deny = chance(0.6)
     plan.features.noAction = chance(0.3)
     plan.features.unique = chance(0.6)
-    KnownDefects.current.restrict(&plan)
     // Of a row that a derived attribute is computed for, nothing says whether it counts as changed by others.
     plan.features.derived = chance(0.5) && !plan.hasSeveralRoots
+    KnownDefects.current.restrict(&plan)
     return plan
   }
 
@@ -127,7 +131,7 @@ public struct Tester: Sendable {
         try interpreter.take(operation)
       }
       return nil
-    } catch { return (Self.text(error), steps) }
+    } catch is Abandoned { return nil } catch { return (Self.text(error), steps) }
   }
 
   /// The kind of a difference, so that shrinking does not go from one to another.

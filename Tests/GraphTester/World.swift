@@ -188,6 +188,45 @@ struct World: Sendable {
     return Delta(from: context.base, to: context.current)
   }
 
+  /// Whether all that differs in a row is that one-sided references to deleted objects have been cleared. Nothing says
+  /// whether that makes it a changed object: the store clears them too.
+  func isClearedOnly(_ change: (before: Graph.Row?, after: Graph.Row?), in graph: Graph) -> Bool {
+    guard let before = change.before, let after = change.after, before.values == after.values else { return false }
+    return Set(before.references.keys).union(after.references.keys).allSatisfy { key in
+      if before.references[key] == after.references[key] { return true }
+      guard after.references[key] == nil, let former = before.references[key] else { return false }
+      return schema.relationship(key)?.inverse == nil && !graph.isLive(former)
+    }
+  }
+
+  /// Objects and relationships of which it is open what a context knows, for itself or through its parents.
+  func openness(of number: ContextNumber) -> (objects: Set<ObjectNumber>, ends: Set<Graph.End>) {
+    guard let context = contexts[number] else { return ([], []) }
+    let inherited = context.parent.map { openness(of: $0) } ?? ([], [])
+    return (context.open.union(inherited.0), context.openEnds.union(inherited.1))
+  }
+
+  /// Reads an object anew: its changes stay or are lost, the rest is what the store or the parent has.
+  mutating func refresh(_ object: ObjectNumber, merging: Bool, in number: ContextNumber) {
+    guard var context = contexts[number] else { return }
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    guard let row = below.rows[object], let before = context.base.rows[object],
+      let after = context.current.rows[object]
+    else { return }
+    var merged = row
+    if merging {
+      for key in before.values.keys where before.values[key] != after.values[key] {
+        merged.values[key] = after.values[key]
+      }
+      for key in Set(before.references.keys).union(after.references.keys)
+      where before.references[key] != after.references[key] { merged.references[key] = after.references[key] }
+    }
+    context.base.rows[object] = row
+    context.current.rows[object] = merged
+    context.open.remove(object)
+    contexts[number] = context
+  }
+
   // MARK: - Undo
 
   mutating func beginGroup(_ number: ContextNumber) { contexts[number]?.undo?.level += 1 }
@@ -284,7 +323,8 @@ struct World: Sendable {
     let delta = Delta(from: context.base, to: context.current)
     let touched = touchedEnds(of: number)
     var must: Set<Mistake> = []
-    var isOpen = !context.open.isEmpty || !context.openEnds.isEmpty
+    let openness = openness(of: number)
+    var isOpen = !delta.isEmpty && (!openness.objects.isEmpty || !openness.ends.isEmpty)
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
@@ -327,13 +367,13 @@ struct World: Sendable {
       }
     }
     // References to what was inserted and deleted since the last save.
-    for (_, row) in context.current.rows {
+    for row in delta.rows.values.compactMap(\.after) {
       for target in row.references.values where !context.current.isLive(target) && context.base.rows[target] == nil {
         isOpen = true
       }
     }
-    for object in context.current.denied.keys where context.base.rows[object] == nil { isOpen = true }
-    for pairs in context.current.pairs.values {
+    for object in delta.denied.keys where context.base.rows[object] == nil { isOpen = true }
+    for pairs in delta.added.values {
       for pair in pairs {
         for end in [pair.source, pair.target]
         where !context.current.isLive(end) && context.base.rows[end] == nil { isOpen = true }
@@ -419,7 +459,9 @@ struct World: Sendable {
     for (object, change) in delta.rows {
       guard let before = change.before else { continue }
       if let theirs = store.rows[object] {
-        if theirs.version != before.version { must.insert(object) }
+        if theirs.version != before.version {
+          if isClearedOnly(change, in: context.current) { perhaps.insert(object) } else { must.insert(object) }
+        }
         if theirs.perhaps != before.perhaps { perhaps.insert(object) }
       } else if change.after != nil {
         must.insert(object)
@@ -516,6 +558,15 @@ struct World: Sendable {
           next.rows[object] = nil
           continue
         }
+        if isClearedOnly(change, in: context.current) {
+          if store.rows[object] == nil { continue }
+          row = store.rows[object] ?? row
+          row.references = row.references.filter { context.current.isLive($0.value) || change.after?.references[$0.key] != nil }
+          row.perhaps += 1
+          next.rows[object] = row
+          continue
+        }
+        row.perhaps = max(store.rows[object]?.perhaps ?? 0, row.perhaps)
         row.version = max(store.rows[object]?.version ?? 0, change.before?.version ?? 0) + 1
         next.rows[object] = row
       }
