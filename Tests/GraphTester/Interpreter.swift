@@ -213,7 +213,7 @@ final class Interpreter {
 
   /// Takes a step on both sides. Throws a ``Difference`` where they do not agree.
   func take(_ operation: Operation) throws {
-    if let number = operation.context { world.learn(number) }
+    if let number = operation.context { try learn(number) }
     guard canTake(operation) else { return }
     counts.steps += 1
     switch operation {
@@ -234,6 +234,19 @@ final class Interpreter {
     if looksAtEveryStep, let number = operation.context, let context = contexts[number] {
       try context.perform { try lookAtAll(context, number) }
     }
+  }
+
+  /// Lets a context see what others have saved. It does so as it reads, and a change alone reads nothing.
+  private func learn(_ number: ContextNumber) throws {
+    var root = number
+    while let parent = world.contexts[root]?.parent { root = parent }
+    if let context = contexts[root], world.isBehind(root), let entity = schema.roots.first {
+      _ = try context.perform {
+        try context.count(for: FetchRequest<ManagedObject>(entityName: schema.entities[entity].name))
+      }
+      // A child learns with its parent.
+    }
+    world.learn(number)
   }
 
   /// Whether an operation is a change that children see with their next fetch only.
@@ -456,7 +469,8 @@ final class Interpreter {
       }
     case (.notUnique(let expected), SaveError.notUnique(let conflicts)):
       let actual = Set(conflicts.map { Set($0.objectIDs.compactMap { numbers[$0] }) })
-      if actual != expected {
+      let isPart = KnownDefects.current.tellsNotOfAllUniqueLists && actual.isSubset(of: expected) && !actual.isEmpty
+      if actual != expected, !isPart {
         throw Difference(
           "the save of c\(number) finds equal values of \(actual.map { $0.sorted() }), not \(expected.map { $0.sorted() })")
       }
@@ -540,7 +554,11 @@ final class Interpreter {
       let known = world.contexts[parent]
     else { return }
     let graph = try context.perform { try self.graph(of: context, known.current) }
-    // What a rule of `deny` holds back does not show.
+    // What a rule of `deny` holds back does not show, nor whether others' objects are still there.
+    let openness = world.openness(of: parent)
+    guard openness.objects.isEmpty, openness.ends.isEmpty,
+      !schema.relationshipsByName.values.contains(where: { $0.rule == .deny })
+    else { throw Abandoned() }
     guard known.current.denied.isEmpty, !isAnythingDangling(known.current) else { throw Abandoned() }
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
@@ -1019,6 +1037,8 @@ final class Interpreter {
           throw Difference("the batch update of \(entity) counts \(result.count) objects, not \(objects.count)")
         }
       } catch let difference as Difference { throw difference } catch { thrown = error }
+      // A value that no row may have is refused where there is no row too.
+      if thrown != nil, objects.isEmpty { return }
       if thrown != nil, !mustFail, world.passes(objects, attribute) { return }
     case .batchDelete(_, let entity, let condition):
       guard let objects = chosen(entity, condition) else { return }

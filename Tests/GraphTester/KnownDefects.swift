@@ -18,6 +18,10 @@ struct KnownDefects: Sendable {
   var keepsListsThatOthersHaveChanged = true
   /// A child's fetch does not compute derived attributes of its parent's unsaved objects.
   var forgetsDerivedAttributesInChildren = true
+  /// Of several unique lists that objects break, a save tells of some.
+  var tellsNotOfAllUniqueLists = true
+  /// What a child adds to an ordered one-sided relationship does not come into the file.
+  var losesOrderedOneSidedOfChildren = true
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
@@ -25,6 +29,7 @@ struct KnownDefects: Sendable {
     if losesOneToOneInChildren, plan.hasChildren { plan.features.oneToOne = false }
     if hidesChangesFromGrandchildren { plan.hasGrandchildren = false }
     if forgetsDerivedAttributesInChildren, plan.hasChildren { plan.features.derived = false }
+    if losesOrderedOneSidedOfChildren, plan.hasChildren { plan.features.orderedOneSided = false }
     if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }

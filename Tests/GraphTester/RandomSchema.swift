@@ -12,6 +12,7 @@ struct RandomSchema {
     var noAction = true
     var external = true
     var oneToOne = true
+    var orderedOneSided = true
     var derivedAlongOneSided = true
   }
 
@@ -95,7 +96,7 @@ struct RandomSchema {
       switch Int.random(in: 0..<9, using: &random) {
       case 0:  // one-sided
         one.isToMany = chance(0.5)
-        one.isOrdered = one.isToMany && chance(0.5)
+        one.isOrdered = one.isToMany && features.orderedOneSided && chance(0.5)
         one.isOptional = one.isToMany || chance(0.85)
         entities[source].relationships.append(one)
       case 1:  // symmetric

@@ -39,6 +39,8 @@ struct World: Sendable {
     /// All objects that a change since the last save was about, on either side of a relationship. Whether one counts
     /// as changed whose values are the former ones again, nothing says.
     var touched: Set<ObjectNumber> = []
+    /// How many saves there had been when the context last read.
+    var seen = 0
     /// Whether it is open what an undo would bring.
     var isUndoOpen = false
   }
@@ -66,7 +68,8 @@ struct World: Sendable {
   }
 
   let schema: Schema
-  var store = Graph()
+  var store = Graph() { didSet { saves += 1 } }
+  private(set) var saves = 0
   var contexts: [ContextNumber: Context] = [:]
   /// The order of insertion, by the keys that identifiers show.
   var keys: [ObjectNumber: Int64] = [:]
@@ -104,7 +107,14 @@ struct World: Sendable {
       if let graph = contexts[parent]?.current { rebase(number, onto: graph) }
     } else {
       rebase(number, onto: store)
+      contexts[number]?.seen = saves
     }
+  }
+
+  /// Whether others have saved since a root context last read.
+  func isBehind(_ number: ContextNumber) -> Bool {
+    guard let context = contexts[number] else { return false }
+    return context.seen != saves
   }
 
   private mutating func rebase(_ number: ContextNumber, onto graph: Graph) {
