@@ -93,7 +93,10 @@ struct Generator {
     case 98:
       if number != 0, chance(0.4) { return .discard(number) }
       guard plan.hasPolicies else { return nil }
-      return .setPolicy(number, World.Policy.allCases.randomElement(using: &random) ?? .error)
+      let policies: [World.Policy] =
+        KnownDefects.current.keepsValuesOfRevivedRows
+        ? [.error, .mergeByPropertyStoreTrump, .rollback] : World.Policy.allCases
+      return .setPolicy(number, policies.randomElement(using: &random) ?? .error)
     default: return plan.hasBatches && context.parent == nil ? batch(number, context, live) : nil
     }
   }
@@ -395,6 +398,7 @@ struct Generator {
         let attribute = schema.attributes(of: entity)
           .filter({ $0.derivation == nil && $0.type != .data }).randomElement(using: &random)
       else { return nil }
+      if KnownDefects.current.batchConditionsSeeChanges, condition?.names.contains(attribute.name) == true { return nil }
       return .batchUpdate(
         number, entity: schema.entities[entity].name, condition, attribute: attribute.name, value(of: attribute))
     default:

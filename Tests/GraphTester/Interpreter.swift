@@ -146,10 +146,11 @@ final class Interpreter {
       isUsable(target) && graph.rows[target].map { schema.isA($0.entity, relationship.destination) } ?? false
     }
     switch operation {
-    case .makeContext, .reopen, .save, .rollback, .refreshAll, .reset, .letGo, .look, .lookAtAll, .setPolicy:
+    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll, .setPolicy:
       return true
     case .discard: return number != 0
-    case .undo, .redo: return context.undo != nil && !context.isUndoOpen
+    case .undo, .redo: return context.undo != nil && !context.isUndoOpen && !isWatched(number)
+    case .rollback, .reset: return !isWatched(number)
     case .beginGroup: return context.undo.map { $0.level == 0 } ?? false
     case .endGroup: return context.undo.map { $0.level > 0 } ?? false
     case .insert(_, let object, let entity, let values):
@@ -200,6 +201,11 @@ final class Interpreter {
     case .batchInsert(_, let object, let entity, _):
       return world.entities[object] == nil && schema.entities.contains { $0.name == entity } && context.parent == nil
     }
+  }
+
+  /// Whether a context has children, whose objects stay deleted when it goes back.
+  private func isWatched(_ number: ContextNumber) -> Bool {
+    KnownDefects.current.keepsObjectsOfChildrenDeleted && !world.children(of: number).isEmpty
   }
 
   private func isKnown(_ name: String) -> Bool {
@@ -280,6 +286,10 @@ final class Interpreter {
     case .insert(_, let object, let entity, let values):
       try insert(object, entity, values, in: context, number)
     case .delete(_, let object):
+      let rules = Set(schema.relationshipsByName.values.map(\.rule))
+      if !world.openness(of: number).ends.isEmpty, rules.contains(.cascade) || rules.contains(.deny) {
+        throw Abandoned()
+      }
       context.delete(try instance(object, number))
       let mutation = world.mutation
       world.change(number) { $0.delete([object], $1, wrong: mutation) }
@@ -324,6 +334,7 @@ final class Interpreter {
     case .save: try save(context, number)
     case .rollback:
       context.rollback()
+      if KnownDefects.current.keepsSnapshotsAtRollback { context.refreshAllObjects() }
       world.rollback(number)
     case .undo:
       counts.undos += 1
@@ -437,11 +448,11 @@ final class Interpreter {
     }
     let conflicts = isChild ? world.childConflicts(number) : world.storeConflicts(number).must
     if !conflicts.isEmpty { counts.resolvedConflicts += 1 }
-    if !isChild, !conflicts.isEmpty || verdict.isOpen {
+    if !isChild, !conflicts.isEmpty || verdict.isResultOpen {
       try adoptStore(savedBy: number)
       return
     }
-    if isChild, verdict.isOpen || !conflicts.isEmpty {
+    if isChild, verdict.isResultOpen || !conflicts.isEmpty {
       try adoptParent(of: number)
       return
     }
@@ -553,13 +564,13 @@ final class Interpreter {
     guard let parent = world.contexts[number]?.parent, let context = contexts[parent],
       let known = world.contexts[parent]
     else { return }
-    let graph = try context.perform { try self.graph(of: context, known.current) }
     // What a rule of `deny` holds back does not show, nor whether others' objects are still there.
     let openness = world.openness(of: parent)
     guard openness.objects.isEmpty, openness.ends.isEmpty,
       !schema.relationshipsByName.values.contains(where: { $0.rule == .deny })
     else { throw Abandoned() }
     guard known.current.denied.isEmpty, !isAnythingDangling(known.current) else { throw Abandoned() }
+    let graph = try context.perform { try self.graph(of: context, known.current) }
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
     world.contexts[parent]?.touched.formUnion(touched)
@@ -683,7 +694,8 @@ final class Interpreter {
     if view.open.contains(object) { return }
     guard view.graph.isLive(object) else {
       // Only who has met the object knows of its end.
-      guard world.contexts[number]?.parent == nil else { return }
+      guard let known = world.contexts[number], known.parent == nil else { return }
+      if known.hasRolledBack, KnownDefects.current.revivesVanishedAtRollback { return }
       // What has been deleted elsewhere is noticed when it is read.
       if let instance = held[number]?[object], let key = instance.entity.attributes.first?.name {
         _ = try? instance.value(forKey: key)

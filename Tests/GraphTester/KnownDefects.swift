@@ -22,6 +22,28 @@ struct KnownDefects: Sendable {
   var tellsNotOfAllUniqueLists = true
   /// What a child adds to an ordered one-sided relationship does not come into the file.
   var losesOrderedOneSidedOfChildren = true
+  /// A rollback gives life to objects that others have deleted.
+  var revivesVanishedAtRollback = true
+  /// After a rollback objects keep what they had been read as, whatever others have saved since.
+  var keepsSnapshotsAtRollback = true
+  /// A child's one-sided reference goes on leading to what its parent has deleted.
+  var keepsOneSidedReferencesInChildren = true
+  /// A mandatory to-many relationship that a deletion empties is not checked where its object is not in memory.
+  var checksNoMandatoryToMany = true
+  /// A deletion is denied although the one-to-one partner has another one by then.
+  var deniesForFormerPartners = true
+  /// Rows that a policy writes anew keep old values in contexts that knew them.
+  var keepsValuesOfRevivedRows = true
+  /// In a child, adding to and removing from ordered many-to-many relationships is lost.
+  var losesOrderedPairsInChildren = true
+  /// What a child has deleted stays deleted there when its parent rolls back or undoes.
+  var keepsObjectsOfChildrenDeleted = true
+  /// A child keeps pairs with an object whose deletion, by a rule of `noAction`, its parent has saved.
+  var keepsPairsOfNoActionInChildren = true
+  /// A batch update's condition sees what the batch has written already.
+  var batchConditionsSeeChanges = true
+  /// A policy that settles equal unique values leaves others in memory than in the file.
+  var settlesUniqueValuesInMemoryOnly = true
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
@@ -30,6 +52,14 @@ struct KnownDefects: Sendable {
     if hidesChangesFromGrandchildren { plan.hasGrandchildren = false }
     if forgetsDerivedAttributesInChildren, plan.hasChildren { plan.features.derived = false }
     if losesOrderedOneSidedOfChildren, plan.hasChildren { plan.features.orderedOneSided = false }
+    if plan.hasChildren {
+      if keepsOneSidedReferencesInChildren { plan.features.oneSidedToOne = false }
+      if losesOrderedPairsInChildren { plan.features.orderedPairs = false }
+      if keepsPairsOfNoActionInChildren { plan.features.noAction = false }
+    }
+    if checksNoMandatoryToMany { plan.features.mandatoryToMany = false }
+    if deniesForFormerPartners { plan.features.denyOneToOne = false }
+    if settlesUniqueValuesInMemoryOnly, plan.hasPolicies { plan.features.unique = false }
     if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }

@@ -13,6 +13,10 @@ struct RandomSchema {
     var external = true
     var oneToOne = true
     var orderedOneSided = true
+    var oneSidedToOne = true
+    var orderedPairs = true
+    var mandatoryToMany = true
+    var denyOneToOne = true
     var derivedAlongOneSided = true
   }
 
@@ -95,7 +99,7 @@ struct RandomSchema {
       one.rule = rule()
       switch Int.random(in: 0..<9, using: &random) {
       case 0:  // one-sided
-        one.isToMany = chance(0.5)
+        one.isToMany = chance(0.5) || !features.oneSidedToOne
         one.isOrdered = one.isToMany && features.orderedOneSided && chance(0.5)
         one.isOptional = one.isToMany || chance(0.85)
         entities[source].relationships.append(one)
@@ -103,7 +107,8 @@ struct RandomSchema {
         one.destination = source
         one.inverse = one.name
         one.isToMany = chance(0.6) || !features.oneToOne
-        one.isOrdered = one.isToMany && chance(0.4)
+        one.isOrdered = one.isToMany && features.orderedPairs && chance(0.4)
+        if !one.isToMany, !features.denyOneToOne, one.rule == .deny { one.rule = .nullify }
         entities[source].relationships.append(one)
       default:
         var other = Schema.Relationship(name: "r\(number)", entity: destination, destination: source)
@@ -116,7 +121,15 @@ struct RandomSchema {
         other.isToMany = shape < 2
         for_ordered(&one)
         for_ordered(&other)
-        if one.isToMany, chance(0.1) { one.isOptional = false }
+        if one.isToMany, other.isToMany, !features.orderedPairs {
+          one.isOrdered = false
+          other.isOrdered = false
+        }
+        if !one.isToMany, !other.isToMany, !features.denyOneToOne {
+          if one.rule == .deny { one.rule = .nullify }
+          if other.rule == .deny { other.rule = .nullify }
+        }
+        if one.isToMany, features.mandatoryToMany, chance(0.1) { one.isOptional = false }
         if one.isToMany, chance(0.1) { one.maximumCount = 3 }
         if !other.isToMany, chance(0.25) { other.isOptional = false }
         // A mandatory reference whose object may vanish without a trace has no defined value.

@@ -41,6 +41,8 @@ struct World: Sendable {
     var touched: Set<ObjectNumber> = []
     /// How many saves there had been when the context last read.
     var seen = 0
+    /// Whether changes have been rolled back.
+    var hasRolledBack = false
     /// Whether it is open what an undo would bring.
     var isUndoOpen = false
   }
@@ -65,6 +67,8 @@ struct World: Sendable {
     var failure: Failure?
     /// Whether it may fail or succeed as it likes.
     var isOpen = false
+    /// Whether it is open too what it makes of the store where it succeeds.
+    var isResultOpen = false
   }
 
   let schema: Schema
@@ -295,6 +299,7 @@ struct World: Sendable {
     let base = context.parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number]?.base = base
     contexts[number]?.current = graph
+    contexts[number]?.hasRolledBack = true
     settle(number)
     if context.undo != nil { contexts[number]?.undo = UndoStack() }
   }
@@ -328,13 +333,14 @@ struct World: Sendable {
   }
 
   /// The rules that a context's changes break; nil among the results stands for what is open.
-  func mistakes(of number: ContextNumber) -> (must: Set<Mistake>, isOpen: Bool) {
-    guard let context = contexts[number] else { return ([], false) }
+  func mistakes(of number: ContextNumber) -> (must: Set<Mistake>, isOpen: Bool, isResultOpen: Bool) {
+    guard let context = contexts[number] else { return ([], false, false) }
     let delta = Delta(from: context.base, to: context.current)
     let touched = touchedEnds(of: number)
     var must: Set<Mistake> = []
     let openness = openness(of: number)
     var isOpen = !delta.isEmpty && (!openness.objects.isEmpty || !openness.ends.isEmpty)
+    let isResultOpen = isOpen
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
@@ -347,6 +353,10 @@ struct World: Sendable {
       }
       for attribute in schema.attributes(of: row.entity) where attribute.derivation == nil {
         if breaksRule(row.values[attribute.name] ?? .null, attribute) {
+          if let before = change.before, before.values[attribute.name] == row.values[attribute.name] {
+            isOpen = true
+            continue
+          }
           must.insert(Mistake(object: object, property: attribute.name))
         }
       }
@@ -389,7 +399,7 @@ struct World: Sendable {
         where !context.current.isLive(end) && context.base.rows[end] == nil { isOpen = true }
       }
     }
-    return (must, isOpen)
+    return (must, isOpen, isResultOpen)
   }
 
   private func breaksRule(_ value: AttributeValue, _ attribute: Schema.Attribute) -> Bool {
@@ -422,8 +432,10 @@ struct World: Sendable {
   func verdict(ofSaving number: ContextNumber) -> Verdict {
     guard let context = contexts[number] else { return Verdict() }
     let delta = Delta(from: context.base, to: context.current)
-    let (must, isOpen) = mistakes(of: number)
-    if isOpen { return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty) }
+    let (must, isOpen, isResultOpen) = mistakes(of: number)
+    if isOpen {
+      return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty, isResultOpen: isResultOpen)
+    }
     if !must.isEmpty { return Verdict(failure: .validation(must)) }
     // One-sided references to what is gone.
     for (_, row) in context.current.rows {
@@ -436,19 +448,20 @@ struct World: Sendable {
       return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
     }
     let (conflicts, perhaps) = storeConflicts(number)
-    if conflicts.isEmpty, !perhaps.isEmpty { return Verdict(isOpen: true) }
+    if conflicts.isEmpty, !perhaps.isEmpty { return Verdict(isOpen: true, isResultOpen: true) }
     if context.policy == .error || conflicts.isEmpty {
       if !conflicts.isEmpty, mutation != .conflictsAreIgnored { return Verdict(failure: .conflict(conflicts)) }
       var next = store
       for (object, change) in delta.rows { next.rows[object] = change.after }
       let groups = duplicates(in: next, changed: Set(delta.rows.keys))
       if !groups.isEmpty, mutation != .savesIgnoreUnique {
-        return Verdict(failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error)
+        return Verdict(failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error,
+          isResultOpen: context.policy != .error)
       }
       if leadsNowhere(next) { return Verdict(failure: .some) }
       return Verdict()
     }
-    return Verdict(isOpen: true)
+    return Verdict(isOpen: true, isResultOpen: true)
   }
 
   /// Whether a row refers to one that is not there, which a store refuses where the rules are not `noAction`.
