@@ -90,7 +90,8 @@ let package = Package(
       name: "GraphTester", dependencies: ["CDRuntime", "CDModel", "SeededRandom"], path: "Tests/GraphTester",
       swiftSettings: settings),
     .executableTarget(
-      name: "graph-tester", dependencies: ["GraphTester"], path: "Tests/GraphTesterTool", swiftSettings: settings),
+      name: "graph-tester", dependencies: ["GraphTester"], path: "Tests/GraphTesterTool",
+      swiftSettings: settings),
     .testTarget(name: "GraphTesterTests", dependencies: ["GraphTester"], swiftSettings: settings),
     .testTarget(name: "CDModelTests", dependencies: ["CDModel", "SeededRandom"], swiftSettings: settings),
     .testTarget(

@@ -89,9 +89,11 @@ indirect enum Condition: Sendable {
   /// The names of the properties that it reads.
   var names: [String] {
     switch self {
-    case .compare(let path, let attribute, _, _), .among(let path, let attribute, _), .text(let path, let attribute, _, _):
+    case .compare(let path, let attribute, _, _), .among(let path, let attribute, _),
+      .text(let path, let attribute, _, _):
       path + [attribute]
-    case .isRelated(let path, let relationship, _, _), .count(let path, let relationship, _, _): path + [relationship]
+    case .isRelated(let path, let relationship, _, _), .count(let path, let relationship, _, _):
+      path + [relationship]
     case .any(let relationship, let attribute, _, _): [relationship, attribute]
     case .contains(let relationship, _): [relationship]
     case .and(let parts), .or(let parts): parts.flatMap(\.names)
@@ -128,7 +130,8 @@ struct Evaluation {
       case .open: return nil
       case .none: return false
       case .object(let end):
-        return value(attribute, of: end).map { value in constants.contains { Self.compare(value, .equal, $0) } }
+        return value(attribute, of: end).map { value in constants.contains { Self.compare(value, .equal, $0) }
+        }
       }
     case .text(let path, let attribute, let test, let text):
       switch follow(path, from: object) {
@@ -199,7 +202,9 @@ struct Evaluation {
   func value(_ attribute: String, of object: ObjectNumber) -> AttributeValue? {
     if open.contains(object) { return nil }
     guard let description = schema.attributesByName[attribute] else { return .null }
-    guard let derivation = description.derivation else { return graph.rows[object]?.values[attribute] ?? .null }
+    guard let derivation = description.derivation else {
+      return graph.rows[object]?.values[attribute] ?? .null
+    }
     switch derivation {
     case .count(let name):
       guard let relationship = schema.relationship(name) else { return .null }
@@ -241,12 +246,16 @@ struct Evaluation {
 
   // MARK: - Values
 
-  static func compare(_ left: AttributeValue, _ comparator: Condition.Comparator, _ right: AttributeValue) -> Bool {
+  static func compare(_ left: AttributeValue, _ comparator: Condition.Comparator, _ right: AttributeValue)
+    -> Bool
+  {
     switch comparator {
     case .equal: return isEqual(left, right)
     case .notEqual: return !isEqual(left, right)
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
-      if case .null = left, case .null = right { return comparator == .lessOrEqual || comparator == .greaterOrEqual }
+      if case .null = left, case .null = right {
+        return comparator == .lessOrEqual || comparator == .greaterOrEqual
+      }
       guard let order = order(left, right) else { return false }
       switch comparator {
       case .less: return order < 0

@@ -84,12 +84,14 @@ struct Generator {
       if plan.hasSeveralRoots, !plan.hasChildren || chance(0.5), world.contexts.count < 4 {
         nextContext += 1
         return .makeContext(
-          nextContext - 1, parent: nil, hasUndo: plan.hasUndo && chance(0.3), coordinator: chance(0.3) ? 1 : 0)
+          nextContext - 1, parent: nil, hasUndo: plan.hasUndo && chance(0.3), coordinator: chance(0.3) ? 1 : 0
+        )
       }
       guard plan.hasChildren, world.contexts.count < 4 else { return nil }
       if context.parent != nil, !plan.hasGrandchildren { return nil }
       nextContext += 1
-      return .makeContext(nextContext - 1, parent: number, hasUndo: plan.hasUndo && chance(0.5), coordinator: 0)
+      return .makeContext(
+        nextContext - 1, parent: number, hasUndo: plan.hasUndo && chance(0.5), coordinator: 0)
     case 98:
       if number != 0, chance(0.4) { return .discard(number) }
       guard plan.hasPolicies else { return nil }
@@ -134,7 +136,8 @@ struct Generator {
     _ number: ContextNumber, _ context: World.Context, _ live: [ObjectNumber]
   ) -> Operation? {
     guard let object = live.randomElement(using: &random), let row = context.current.rows[object],
-      let attribute = schema.attributes(of: row.entity).filter({ $0.derivation == nil }).randomElement(using: &random)
+      let attribute = schema.attributes(of: row.entity).filter({ $0.derivation == nil }).randomElement(
+        using: &random)
     else { return nil }
     return .set(number, object, attribute.name, value(of: attribute))
   }
@@ -143,7 +146,8 @@ struct Generator {
     _ number: ContextNumber, _ context: World.Context, _ live: [ObjectNumber]
   ) -> Operation? {
     guard let object = live.randomElement(using: &random), let row = context.current.rows[object],
-      let relationship = schema.relationships(of: row.entity).filter({ !$0.isToMany }).randomElement(using: &random)
+      let relationship = schema.relationships(of: row.entity).filter({ !$0.isToMany }).randomElement(
+        using: &random)
     else { return nil }
     if chance(relationship.isOptional ? 0.2 : 0.05) { return .relate(number, object, relationship.name, nil) }
     let target = candidates(for: relationship, context, live).randomElement(using: &random)
@@ -179,10 +183,12 @@ struct Generator {
       return members.randomElement(using: &random).map { .remove(number, object, relationship.name, $0) }
     case 8:
       // The same ones in another order.
-      return relationship.isOrdered ? .replace(number, object, relationship.name, members.shuffled(using: &random)) : nil
+      return relationship.isOrdered
+        ? .replace(number, object, relationship.name, members.shuffled(using: &random)) : nil
     default:
       let count = Int.random(in: 0...min(4, candidates.count), using: &random)
-      return .replace(number, object, relationship.name, Array(candidates.shuffled(using: &random).prefix(count)))
+      return .replace(
+        number, object, relationship.name, Array(candidates.shuffled(using: &random).prefix(count)))
     }
   }
 
@@ -203,7 +209,8 @@ struct Generator {
       return repair(mistake, number, context, live) ?? .save(number)
     case .notUnique(let groups)?:
       guard let object = groups.first?.sorted().last, let entity = context.current.rows[object]?.entity,
-        let key = schema.uniqueLists(of: entity).first?.keys.first, let attribute = schema.attributesByName[key]
+        let key = schema.uniqueLists(of: entity).first?.keys.first,
+        let attribute = schema.attributesByName[key]
       else { return .save(number) }
       return .set(number, object, key, value(of: attribute))
     case .conflict(let objects)?:
@@ -239,10 +246,12 @@ struct Generator {
     let targets = candidates(for: relationship, context, live)
     guard let target = targets.randomElement(using: &random), chance(0.9) else {
       let concrete = schema.concreteEntities.filter { schema.isA($0, relationship.destination) }
-      guard let entity = concrete.randomElement(using: &random), chance(0.7), live.count < Self.maximumObjects + 4
+      guard let entity = concrete.randomElement(using: &random), chance(0.7),
+        live.count < Self.maximumObjects + 4
       else { return .delete(number, mistake.object) }
       nextObject += 1
-      return .insert(number, nextObject - 1, entity: schema.entities[entity].name, values: values(for: entity))
+      return .insert(
+        number, nextObject - 1, entity: schema.entities[entity].name, values: values(for: entity))
     }
     return relationship.isToMany
       ? .add(number, mistake.object, relationship.name, target)
@@ -258,11 +267,14 @@ struct Generator {
     for _ in 0..<Int.random(in: 0...2, using: &random) {
       var at = entity
       var path: [String] = []
-      if chance(0.25), let step = schema.relationships(of: at).filter({ !$0.isToMany }).randomElement(using: &random) {
+      if chance(0.25),
+        let step = schema.relationships(of: at).filter({ !$0.isToMany }).randomElement(using: &random)
+      {
         path = [step.name]
         at = step.destination
       }
-      if chance(0.2), let many = schema.relationships(of: at).filter(\.isToMany).randomElement(using: &random),
+      if chance(0.2),
+        let many = schema.relationships(of: at).filter(\.isToMany).randomElement(using: &random),
         path.isEmpty
       {
         query.sort.append(Query.Sort(path: path, key: many.name, isCount: true, ascending: chance(0.6)))
@@ -286,8 +298,10 @@ struct Generator {
   private mutating func condition(_ entity: Int, _ live: [ObjectNumber], depth: Int) -> Condition {
     if depth > 0, chance(0.35) {
       switch Int.random(in: 0..<3, using: &random) {
-      case 0: return .and([condition(entity, live, depth: depth - 1), condition(entity, live, depth: depth - 1)])
-      case 1: return .or([condition(entity, live, depth: depth - 1), condition(entity, live, depth: depth - 1)])
+      case 0:
+        return .and([condition(entity, live, depth: depth - 1), condition(entity, live, depth: depth - 1)])
+      case 1:
+        return .or([condition(entity, live, depth: depth - 1), condition(entity, live, depth: depth - 1)])
       default: return .not(condition(entity, live, depth: depth - 1))
       }
     }
@@ -306,13 +320,15 @@ struct Generator {
       }
       guard relationship.isToMany else {
         return .isRelated(
-          path: path, relationship: relationship.name, chance(0.5) ? fitting.randomElement(using: &random) : nil,
+          path: path, relationship: relationship.name,
+          chance(0.5) ? fitting.randomElement(using: &random) : nil,
           isEqual: chance(0.6))
       }
       switch Int.random(in: 0..<3, using: &random) {
       case 0:
         return .count(
-          path: path, relationship: relationship.name, Condition.Comparator.allCases.randomElement(using: &random) ?? .equal,
+          path: path, relationship: relationship.name,
+          Condition.Comparator.allCases.randomElement(using: &random) ?? .equal,
           Int.random(in: 0...3, using: &random))
       case 1:
         if path.isEmpty, let object = fitting.randomElement(using: &random) {
@@ -337,7 +353,8 @@ struct Generator {
     case 2, 3:
       if attribute.type == .string {
         return .text(
-          path: path, attribute: attribute.name, Condition.TextTest.allCases.randomElement(using: &random) ?? .begins,
+          path: path, attribute: attribute.name,
+          Condition.TextTest.allCases.randomElement(using: &random) ?? .begins,
           ["", "a", "b", "bc", "é"].randomElement(using: &random) ?? "a")
       }
     default: break
@@ -370,7 +387,8 @@ struct Generator {
     switch kind {
     case .count: fitting = attributes.filter { $0.type != .data }
     case .sum: fitting = attributes.filter { $0.type == .int16 || $0.type == .int32 }
-    case .min, .max: fitting = attributes.filter { [.int16, .int32, .int64, .string, .date].contains($0.type) }
+    case .min, .max:
+      fitting = attributes.filter { [.int16, .int32, .int64, .string, .date].contains($0.type) }
     }
     guard let attribute = fitting.randomElement(using: &random) else { return nil }
     var aggregation = Aggregation(entity: schema.entities[entity].name, kind: kind, attribute: attribute.name)
@@ -398,14 +416,20 @@ struct Generator {
         let attribute = schema.attributes(of: entity)
           .filter({ $0.derivation == nil && $0.type != .data }).randomElement(using: &random)
       else { return nil }
-      if KnownDefects.current.batchConditionsSeeChanges, condition?.names.contains(attribute.name) == true { return nil }
+      if KnownDefects.current.batchConditionsSeeChanges, condition?.names.contains(attribute.name) == true {
+        return nil
+      }
       return .batchUpdate(
-        number, entity: schema.entities[entity].name, condition, attribute: attribute.name, value(of: attribute))
+        number, entity: schema.entities[entity].name, condition, attribute: attribute.name,
+        value(of: attribute))
     default:
       nextObject += 1
-      return .batchInsert(number, nextObject - 1, entity: schema.entities[entity].name, values: values(for: entity))
+      return .batchInsert(
+        number, nextObject - 1, entity: schema.entities[entity].name, values: values(for: entity))
     }
   }
 
-  private mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
+  private mutating func chance(_ probability: Double) -> Bool {
+    Double.random(in: 0..<1, using: &random) < probability
+  }
 }

@@ -55,7 +55,8 @@ extension Graph {
   }
 
   /// All objects that a relationship of an object is about, deleted ones too where their rule left the fact.
-  func facts(_ object: ObjectNumber, _ relationship: Schema.Relationship, _ schema: Schema) -> [ObjectNumber] {
+  func facts(_ object: ObjectNumber, _ relationship: Schema.Relationship, _ schema: Schema) -> [ObjectNumber]
+  {
     switch schema.storages[relationship.name] {
     case .ownColumn?:
       (rows[object]?.references ?? denied[object])?[relationship.name].map { [$0] } ?? []
@@ -73,7 +74,9 @@ extension Graph {
   }
 
   /// The live objects of a relationship, in its order where it has one.
-  func members(_ object: ObjectNumber, _ relationship: Schema.Relationship, _ schema: Schema) -> [ObjectNumber] {
+  func members(_ object: ObjectNumber, _ relationship: Schema.Relationship, _ schema: Schema)
+    -> [ObjectNumber]
+  {
     let live = facts(object, relationship, schema).filter(isLive)
     guard relationship.isOrdered else { return live }
     let order = orders[End(object: object, relationship: relationship.name)] ?? []
@@ -114,7 +117,9 @@ extension Graph {
       if relationship.isSymmetric { pairs[table, default: []].insert(Pair(source: target, target: object)) }
     case nil: break
     }
-    if relationship.isOrdered { place(target, in: End(object: object, relationship: relationship.name), at: index) }
+    if relationship.isOrdered {
+      place(target, in: End(object: object, relationship: relationship.name), at: index)
+    }
     if let inverse, inverse.isOrdered, !(relationship.isSymmetric && object == target) {
       place(object, in: End(object: target, relationship: inverse.name), at: nil)
     }
@@ -138,7 +143,8 @@ extension Graph {
     case .otherColumn?:
       if let inverse { clear(target, inverse.name, object) }
     case .pairs(let table, let isSource)?:
-      pairs[table]?.remove(isSource ? Pair(source: object, target: target) : Pair(source: target, target: object))
+      pairs[table]?.remove(
+        isSource ? Pair(source: object, target: target) : Pair(source: target, target: object))
       if relationship.isSymmetric { pairs[table]?.remove(Pair(source: target, target: object)) }
       if pairs[table]?.isEmpty == true { pairs[table] = nil }
     case nil: break
@@ -163,7 +169,8 @@ extension Graph {
 
   /// Replaces all objects of a relationship.
   mutating func replace(
-    _ object: ObjectNumber, _ relationship: Schema.Relationship, with targets: [ObjectNumber], _ schema: Schema
+    _ object: ObjectNumber, _ relationship: Schema.Relationship, with targets: [ObjectNumber],
+    _ schema: Schema
   ) {
     for former in members(object, relationship, schema) where !targets.contains(former) {
       unlink(object, relationship, former, schema)
@@ -270,7 +277,8 @@ struct Delta: Sendable {
       added[table] = new.subtracting(old)
       removed[table] = old.subtracting(new)
     }
-    for end in Set(before.orders.keys).union(after.orders.keys) where before.orders[end] != after.orders[end] {
+    for end in Set(before.orders.keys).union(after.orders.keys) where before.orders[end] != after.orders[end]
+    {
       orders[end] = (before.orders[end], after.orders[end])
     }
     for number in Set(before.denied.keys).union(after.denied.keys)
@@ -300,7 +308,8 @@ struct Delta: Sendable {
       case (nil, let row?): graph.rows[number] = row
       case (let before?, let after?):
         guard var row = graph.rows[number] else { continue }
-        for key in Set(before.values.keys).union(after.values.keys) where before.values[key] != after.values[key] {
+        for key in Set(before.values.keys).union(after.values.keys)
+        where before.values[key] != after.values[key] {
           row.values[key] = after.values[key]
         }
         for key in Set(before.references.keys).union(after.references.keys)

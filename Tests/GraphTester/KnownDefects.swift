@@ -26,7 +26,7 @@ struct KnownDefects: Sendable {
   var revivesVanishedAtRollback = true
   /// After a rollback objects keep what they had been read as, whatever others have saved since.
   var keepsSnapshotsAtRollback = true
-  /// A child's one-sided reference goes on leading to what its parent has deleted.
+  /// A child's one-sided relationship goes on leading to what its parent has deleted.
   var keepsOneSidedReferencesInChildren = true
   /// A mandatory to-many relationship that a deletion empties is not checked where its object is not in memory.
   var checksNoMandatoryToMany = true
@@ -44,6 +44,14 @@ struct KnownDefects: Sendable {
   var batchConditionsSeeChanges = true
   /// A policy that settles equal unique values leaves others in memory than in the file.
   var settlesUniqueValuesInMemoryOnly = true
+  /// An undo in a child brings back an object that its parent has deleted.
+  var undoRevivesInChildren = true
+  /// A child shows what its parent has deleted where a rule of `deny` keeps the relationship.
+  var showsDeniedInChildren = true
+  /// A child's save deletes, by a rule of `cascade`, what the child has moved away.
+  var deletesWhatAChildHasMoved = true
+  /// A deletion that a policy takes back is done in the file.
+  var takesDeletionsBackInMemoryOnly = true
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
@@ -53,10 +61,13 @@ struct KnownDefects: Sendable {
     if forgetsDerivedAttributesInChildren, plan.hasChildren { plan.features.derived = false }
     if losesOrderedOneSidedOfChildren, plan.hasChildren { plan.features.orderedOneSided = false }
     if plan.hasChildren {
-      if keepsOneSidedReferencesInChildren { plan.features.oneSidedToOne = false }
+      if keepsOneSidedReferencesInChildren { plan.features.oneSided = false }
       if losesOrderedPairsInChildren { plan.features.orderedPairs = false }
+      if showsDeniedInChildren { plan.features.deny = false }
+      if deletesWhatAChildHasMoved { plan.features.cascade = false }
       if keepsPairsOfNoActionInChildren { plan.features.noAction = false }
     }
+    if takesDeletionsBackInMemoryOnly, plan.hasPolicies { plan.features.cascade = false }
     if checksNoMandatoryToMany { plan.features.mandatoryToMany = false }
     if deniesForFormerPartners { plan.features.denyOneToOne = false }
     if settlesUniqueValuesInMemoryOnly, plan.hasPolicies { plan.features.unique = false }

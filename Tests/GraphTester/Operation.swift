@@ -70,11 +70,13 @@ enum Operation: Sendable {
   var context: ContextNumber? {
     switch self {
     case .makeContext(_, let parent, _, _): parent
-    case .discard(let context), .setPolicy(let context, _), .insert(let context, _, _, _), .delete(let context, _),
+    case .discard(let context), .setPolicy(let context, _), .insert(let context, _, _, _),
+      .delete(let context, _),
       .set(let context, _, _, _), .relate(let context, _, _, _), .replace(let context, _, _, _),
       .add(let context, _, _, _), .insertAt(let context, _, _, _, _), .remove(let context, _, _, _),
       .fetch(let context, _), .aggregate(let context, _), .look(let context, _), .lookAtAll(let context),
-      .save(let context), .rollback(let context), .undo(let context), .redo(let context), .beginGroup(let context),
+      .save(let context), .rollback(let context), .undo(let context), .redo(let context),
+      .beginGroup(let context),
       .endGroup(let context), .refresh(let context, _, _), .refreshAll(let context), .reset(let context),
       .letGo(let context), .batchUpdate(let context, _, _, _, _), .batchDelete(let context, _, _),
       .batchInsert(let context, _, _, _):

@@ -13,7 +13,8 @@ struct RandomSchema {
     var external = true
     var oneToOne = true
     var orderedOneSided = true
-    var oneSidedToOne = true
+    var oneSided = true
+    var cascade = true
     var orderedPairs = true
     var mandatoryToMany = true
     var denyOneToOne = true
@@ -55,7 +56,8 @@ struct RandomSchema {
     var number = 0
     for index in entities.indices {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
-        var attribute = Schema.Attribute(name: "a\(number)", type: Self.types.randomElement(using: &random) ?? .string)
+        var attribute = Schema.Attribute(
+          name: "a\(number)", type: Self.types.randomElement(using: &random) ?? .string)
         // Integers and strings are what most rules and conditions are about.
         if chance(0.4) { attribute.type = chance(0.5) ? .int32 : .string }
         attribute.isOptional = chance(0.65)
@@ -97,9 +99,9 @@ struct RandomSchema {
       var one = Schema.Relationship(name: "r\(number)", entity: source, destination: destination)
       number += 1
       one.rule = rule()
-      switch Int.random(in: 0..<9, using: &random) {
+      switch Int.random(in: (features.oneSided ? 0 : 1)..<9, using: &random) {
       case 0:  // one-sided
-        one.isToMany = chance(0.5) || !features.oneSidedToOne
+        one.isToMany = chance(0.5)
         one.isOrdered = one.isToMany && features.orderedOneSided && chance(0.5)
         one.isOptional = one.isToMany || chance(0.85)
         entities[source].relationships.append(one)
@@ -119,8 +121,8 @@ struct RandomSchema {
         let shape = Int.random(in: 0..<(features.oneToOne ? 6 : 4), using: &random)
         one.isToMany = shape < 4
         other.isToMany = shape < 2
-        for_ordered(&one)
-        for_ordered(&other)
+        orderAtRandom(&one)
+        orderAtRandom(&other)
         if one.isToMany, other.isToMany, !features.orderedPairs {
           one.isOrdered = false
           other.isOrdered = false
@@ -133,7 +135,7 @@ struct RandomSchema {
         if one.isToMany, chance(0.1) { one.maximumCount = 3 }
         if !other.isToMany, chance(0.25) { other.isOptional = false }
         // A mandatory reference whose object may vanish without a trace has no defined value.
-        if !other.isOptional, one.rule == .noAction { one.rule = .cascade }
+        if !other.isOptional, one.rule == .noAction { one.rule = features.cascade ? .cascade : .nullify }
         if !one.isOptional, other.rule == .noAction { other.rule = .nullify }
         entities[source].relationships.append(one)
         entities[destination].relationships.append(other)
@@ -141,13 +143,13 @@ struct RandomSchema {
     }
   }
 
-  private mutating func for_ordered(_ relationship: inout Schema.Relationship) {
+  private mutating func orderAtRandom(_ relationship: inout Schema.Relationship) {
     relationship.isOrdered = relationship.isToMany && chance(0.45)
   }
 
   private mutating func rule() -> DeleteRule {
     switch Int.random(in: 0..<10, using: &random) {
-    case 0, 1: .cascade
+    case 0, 1: features.cascade ? .cascade : .nullify
     case 2: features.deny ? .deny : .nullify
     case 3: features.noAction ? .noAction : .nullify
     default: .nullify
@@ -164,7 +166,9 @@ struct RandomSchema {
           .filter { $0.derivation == nil && $0.type == .int16 }
         if relationship.isToMany {
           candidates.append((.count(relationship.name), .int64))
-          if let attribute = numbers.first { candidates.append((.sum(relationship.name, attribute.name), .int64)) }
+          if let attribute = numbers.first {
+            candidates.append((.sum(relationship.name, attribute.name), .int64))
+          }
         } else {
           for attribute in schema.attributes(of: relationship.destination)
           where attribute.derivation == nil && [.int32, .string].contains(attribute.type) {
@@ -172,7 +176,8 @@ struct RandomSchema {
           }
         }
       }
-      for attribute in schema.attributes(of: index) where attribute.type == .int16 && attribute.derivation == nil {
+      for attribute in schema.attributes(of: index)
+      where attribute.type == .int16 && attribute.derivation == nil {
         candidates.append((.successor(attribute.name), .int64))
       }
       if let (derivation, type) = candidates.randomElement(using: &random) {
@@ -183,7 +188,9 @@ struct RandomSchema {
     }
   }
 
-  private mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
+  private mutating func chance(_ probability: Double) -> Bool {
+    Double.random(in: 0..<1, using: &random) < probability
+  }
 }
 
 /// Values from small sets, so that equal ones meet, with the extremes of each type among them.
@@ -191,9 +198,11 @@ enum RandomValue {
   static func value(of type: AttributeType, using random: inout SplitMix) -> AttributeValue {
     switch type {
     case .string:
-      return .string(["", "a", "b", "B", "ab", "abc", "é", "e\u{301}", "ß"].randomElement(using: &random) ?? "")
+      return .string(
+        ["", "a", "b", "B", "ab", "abc", "é", "e\u{301}", "ß"].randomElement(using: &random) ?? "")
     case .bool: return .bool(Bool.random(using: &random))
-    case .int16: return .int([-1, 0, 1, 2, 3, Int64(Int16.min), Int64(Int16.max)].randomElement(using: &random) ?? 0)
+    case .int16:
+      return .int([-1, 0, 1, 2, 3, Int64(Int16.min), Int64(Int16.max)].randomElement(using: &random) ?? 0)
     case .int32: return .int([-1, 0, 1, 2, 3, Int64(Int32.max)].randomElement(using: &random) ?? 0)
     case .int64: return .int([-1, 0, 1, 2, 3, .min, .max].randomElement(using: &random) ?? 0)
     case .float: return .double([0, 1.5, -2.25, 1e10].randomElement(using: &random) ?? 0)

@@ -41,7 +41,8 @@ struct Schema: Sendable {
     var names: [String] {
       switch self {
       case .count(let relationship): [relationship]
-      case .sum(let relationship, let attribute), .path(let relationship, let attribute): [relationship, attribute]
+      case .sum(let relationship, let attribute), .path(let relationship, let attribute):
+        [relationship, attribute]
       case .successor(let attribute): [attribute]
       }
     }
@@ -118,7 +119,9 @@ struct Schema: Sendable {
       let isSource = qualifiedName(relationship) < qualifiedName(inverse)
       return .pairs(table: isSource ? relationship.name : inverse.name, isSource: isSource)
     case (false, false):
-      if relationship.isOptional != inverse.isOptional { return relationship.isOptional ? .otherColumn : .ownColumn }
+      if relationship.isOptional != inverse.isOptional {
+        return relationship.isOptional ? .otherColumn : .ownColumn
+      }
       return qualifiedName(relationship) < qualifiedName(inverse) ? .ownColumn : .otherColumn
     }
   }
@@ -133,7 +136,9 @@ struct Schema: Sendable {
   func isA(_ entity: Int, _ ancestor: Int) -> Bool { ancestry[entity].contains(ancestor) }
 
   /// All attributes of an entity, those of the root first.
-  func attributes(of entity: Int) -> [Attribute] { ancestry[entity].reversed().flatMap { entities[$0].attributes } }
+  func attributes(of entity: Int) -> [Attribute] {
+    ancestry[entity].reversed().flatMap { entities[$0].attributes }
+  }
   func relationships(of entity: Int) -> [Relationship] {
     ancestry[entity].reversed().flatMap { entities[$0].relationships }
   }
@@ -202,7 +207,8 @@ struct Schema: Sendable {
           name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
           defaultValue: attribute.defaultValue.map(DefaultValue.value),
           derivation: attribute.derivation.flatMap { try? ValueExpression(format: $0.text) },
-          storesExternally: attribute.storesExternally, minimum: attribute.minimum, maximum: attribute.maximum,
+          storesExternally: attribute.storesExternally, minimum: attribute.minimum,
+          maximum: attribute.maximum,
           maximumLength: attribute.maximumLength)
       },
       relationships: entity.relationships.map { relationship in
@@ -227,7 +233,9 @@ struct Schema: Sendable {
         let attributes = entity.attributes.map { attribute in
           var parts = ["name: \"\(attribute.name)\"", "type: .\(typeName(attribute.type))"]
           if attribute.isOptional { parts.append("isOptional: true") }
-          if let value = attribute.defaultValue { parts.append("defaultValue: .value(\(Literal.text(value)))") }
+          if let value = attribute.defaultValue {
+            parts.append("defaultValue: .value(\(Literal.text(value)))")
+          }
           if let derivation = attribute.derivation {
             parts.append("derivation: try ValueExpression(format: \"\(derivation.text)\")")
           }
@@ -241,7 +249,9 @@ struct Schema: Sendable {
       }
       if !entity.relationships.isEmpty {
         let relationships = entity.relationships.map { relationship in
-          var parts = ["name: \"\(relationship.name)\"", "destination: \"\(entities[relationship.destination].name)\""]
+          var parts = [
+            "name: \"\(relationship.name)\"", "destination: \"\(entities[relationship.destination].name)\"",
+          ]
           if relationship.isToMany { parts.append("isToMany: true") }
           if !relationship.isOptional { parts.append("isOptional: false") }
           if let inverse = relationship.inverse { parts.append("inverse: \"\(inverse)\"") }
@@ -276,10 +286,12 @@ enum Literal {
     case .double(let value): ".double(\(value))"
     case .decimal(let value): ".decimal(Decimal(string: \"\(value)\")!)"
     case .string(let value): ".string(\(value.debugDescription))"
-    case .date(let value): ".date(Date(timeIntervalSinceReferenceDate: \(value.timeIntervalSinceReferenceDate)))"
+    case .date(let value):
+      ".date(Date(timeIntervalSinceReferenceDate: \(value.timeIntervalSinceReferenceDate)))"
     case .data(let value):
       value.count > 16
-        ? ".data(Data(repeating: \(value.first ?? 0), count: \(value.count)))" : ".data(Data(\(Array(value))))"
+        ? ".data(Data(repeating: \(value.first ?? 0), count: \(value.count)))"
+        : ".data(Data(\(Array(value))))"
     case .uuid(let value): ".uuid(UUID(uuidString: \"\(value.uuidString)\")!)"
     case .url(let value): ".url(URL(string: \"\(value.absoluteString)\")!)"
     case .composite(let fields): ".composite(\(fields))"

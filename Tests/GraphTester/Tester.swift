@@ -41,6 +41,8 @@ public struct Tester: Sendable {
 
   public var options: Options
   var mutation: Mutation?
+  /// Whether differences from a wrong reference are cut down too.
+  var shrinksMutations = false
 
   public init(options: Options = Options()) { self.options = options }
 
@@ -81,7 +83,9 @@ public struct Tester: Sendable {
       }
     } catch {
       var difference = Self.text(error)
-      if options.shrinks, mutation == nil { (program, difference) = shrunk(program, difference, kind) }
+      if options.shrinks, mutation == nil || shrinksMutations {
+        (program, difference) = shrunk(program, difference, kind)
+      }
       return (
         counts,
         Finding(
@@ -146,7 +150,9 @@ public struct Tester: Sendable {
     var text = difference
     let wanted = Self.kind(of: difference)
     func tries(_ candidate: Program) -> Bool {
-      guard let found = self.difference(of: candidate, kind), Self.kind(of: found.text) == wanted else { return false }
+      guard let found = self.difference(of: candidate, kind), Self.kind(of: found.text) == wanted else {
+        return false
+      }
       best = candidate
       best.operations = Array(candidate.operations.prefix(found.steps))
       text = found.text
@@ -198,7 +204,9 @@ public struct Tester: Sendable {
         if tries(candidate) { changed = true }
       }
       for index in best.operations.indices {
-        guard case .insert(let context, let object, let entity, let values) = best.operations[index] else { continue }
+        guard case .insert(let context, let object, let entity, let values) = best.operations[index] else {
+          continue
+        }
         for key in values.keys.sorted() {
           var candidate = best
           var left = values
@@ -244,7 +252,9 @@ public struct Tester: Sendable {
       "let c0 = container.newContext()",
     ]
     if program.hasUndo { lines.append("c0.undoManager = ContextUndoManager()") }
-    if program.looksAtEveryStep { lines.append("// After each step, everything of its context is fetched and read.") }
+    if program.looksAtEveryStep {
+      lines.append("// After each step, everything of its context is fetched and read.")
+    }
     var entities: [ObjectNumber: Int] = [:]
     var known: Set<String> = []
     func slot(_ key: String, _ object: ObjectNumber) -> Int {
@@ -276,9 +286,12 @@ public struct Tester: Sendable {
       default: break
       }
       // Each step is a turn of its context: it learns of others' saves, and ends the undo manager's event.
-      if let context = operation.context, !text.hasPrefix("let "), !text.hasPrefix("//"), !text.hasPrefix("var ") {
+      if let context = operation.context, !text.hasPrefix("let "), !text.hasPrefix("//"),
+        !text.hasPrefix("var ")
+      {
         let isThrowing = text.contains("try ")
-        text = "\(isThrowing ? "try " : "")c\(context).perform { \(text.components(separatedBy: "  // ")[0]) }"
+        text =
+          "\(isThrowing ? "try " : "")c\(context).perform { \(text.components(separatedBy: "  // ")[0]) }"
       }
       lines.append(text)
     }

@@ -50,7 +50,9 @@ struct World: Sendable {
   struct Mistake: Hashable, Sendable, Comparable, CustomStringConvertible {
     var object: ObjectNumber
     var property: String
-    static func < (left: Self, right: Self) -> Bool { (left.object, left.property) < (right.object, right.property) }
+    static func < (left: Self, right: Self) -> Bool {
+      (left.object, left.property) < (right.object, right.property)
+    }
     var description: String { "o\(object).\(property)" }
   }
 
@@ -91,10 +93,13 @@ struct World: Sendable {
     contexts.filter { $0.value.parent == context }.keys.sorted()
   }
 
-  mutating func addContext(_ number: ContextNumber, parent: ContextNumber?, hasUndo: Bool, coordinator: Int = 0) {
+  mutating func addContext(
+    _ number: ContextNumber, parent: ContextNumber?, hasUndo: Bool, coordinator: Int = 0
+  ) {
     let graph = parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number] = Context(
-      parent: parent, coordinator: coordinator, base: graph, current: graph, undo: hasUndo ? UndoStack() : nil)
+      parent: parent, coordinator: coordinator, base: graph, current: graph, undo: hasUndo ? UndoStack() : nil
+    )
   }
 
   mutating func removeContext(_ number: ContextNumber) {
@@ -134,7 +139,9 @@ struct World: Sendable {
     }
     // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
     for object in context.touched {
-      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object] { context.open.insert(object) }
+      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object] {
+        context.open.insert(object)
+      }
       guard let entity = entities[object] else { continue }
       for relationship in schema.relationships(of: entity) {
         let before = context.base.members(object, relationship, schema)
@@ -148,11 +155,18 @@ struct World: Sendable {
       }
     }
     for (table, pairs) in delta.removed { current.pairs[table]?.subtract(pairs) }
-    for (table, pairs) in delta.added where !pairs.isEmpty { current.pairs[table, default: []].formUnion(pairs) }
+    for (table, pairs) in delta.added where !pairs.isEmpty {
+      current.pairs[table, default: []].formUnion(pairs)
+    }
     current.pairs = current.pairs.filter { !$0.value.isEmpty }
     for (end, change) in delta.orders {
       current.orders[end] = change.after
       if graph.orders[end] != change.before { current.openOrders.insert(end) }
+    }
+    if context.parent != nil, KnownDefects.current.undoRevivesInChildren,
+      context.base.rows.keys.contains(where: { base.rows[$0] == nil })
+    {
+      context.isUndoOpen = true
     }
     context.base = base
     context.current = current
@@ -205,7 +219,9 @@ struct World: Sendable {
   /// Whether all that differs in a row is that one-sided references to deleted objects have been cleared. Nothing says
   /// whether that makes it a changed object: the store clears them too.
   func isClearedOnly(_ change: (before: Graph.Row?, after: Graph.Row?), in graph: Graph) -> Bool {
-    guard let before = change.before, let after = change.after, before.values == after.values else { return false }
+    guard let before = change.before, let after = change.after, before.values == after.values else {
+      return false
+    }
     return Set(before.references.keys).union(after.references.keys).allSatisfy { key in
       if before.references[key] == after.references[key] { return true }
       guard after.references[key] == nil, let former = before.references[key] else { return false }
@@ -294,7 +310,9 @@ struct World: Sendable {
     guard let context = contexts[number] else { return }
     var graph = context.parent.flatMap { contexts[$0]?.current } ?? store
     if mutation == .rollbackKeepsInsertions {
-      for (object, row) in context.current.rows where context.base.rows[object] == nil { graph.rows[object] = row }
+      for (object, row) in context.current.rows where context.base.rows[object] == nil {
+        graph.rows[object] = row
+      }
     }
     let base = context.parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number]?.base = base
@@ -364,20 +382,24 @@ struct World: Sendable {
     for (object, row) in context.current.rows {
       let isChanged = delta.rows[object] != nil
       for relationship in schema.relationships(of: row.entity) {
-        guard isChanged || touched.contains(Graph.End(object: object, relationship: relationship.name)) else {
-          continue
-        }
+        guard
+          isChanged || context.touched.contains(object)
+            || touched.contains(Graph.End(object: object, relationship: relationship.name))
+        else { continue }
         let members = context.current.members(object, relationship, schema)
         // A child may have been given what breaks a rule. Whether that is its mistake, nothing says.
         let isInherited =
-          context.base.isLive(object) && !touched.contains(Graph.End(object: object, relationship: relationship.name))
+          context.base.isLive(object)
+          && !touched.contains(Graph.End(object: object, relationship: relationship.name))
         if isInherited {
           if !relationship.isOptional && members.isEmpty { isOpen = true }
           continue
         }
         if !relationship.isOptional, members.isEmpty, mutation != .savesIgnoreMandatory {
           // Whether a reference to what is deleted is one, nothing says.
-          if context.current.isDangling(object, relationship, schema) { isOpen = true } else {
+          if context.current.isDangling(object, relationship, schema) {
+            isOpen = true
+          } else {
             must.insert(Mistake(object: object, property: relationship.name))
           }
         }
@@ -386,9 +408,16 @@ struct World: Sendable {
         }
       }
     }
+    for object in context.touched where delta.rows[object] == nil {
+      guard let row = context.current.rows[object] else { continue }
+      for attribute in schema.attributes(of: row.entity) where attribute.derivation == nil {
+        if breaksRule(row.values[attribute.name] ?? .null, attribute) { isOpen = true }
+      }
+    }
     // References to what was inserted and deleted since the last save.
     for row in delta.rows.values.compactMap(\.after) {
-      for target in row.references.values where !context.current.isLive(target) && context.base.rows[target] == nil {
+      for target in row.references.values
+      where !context.current.isLive(target) && context.base.rows[target] == nil {
         isOpen = true
       }
     }
@@ -406,7 +435,9 @@ struct World: Sendable {
     if case .null = value { return !attribute.isOptional && mutation != .savesIgnoreMandatory }
     if let minimum = attribute.minimum, Evaluation.compare(value, .less, minimum) { return true }
     if let maximum = attribute.maximum, Evaluation.compare(value, .greater, maximum) { return true }
-    if let length = attribute.maximumLength, case .string(let text) = value, text.count > length { return true }
+    if let length = attribute.maximumLength, case .string(let text) = value, text.count > length {
+      return true
+    }
     return false
   }
 
@@ -422,7 +453,9 @@ struct World: Sendable {
           if values.contains(.null) { continue }
           byValues[values, default: []].insert(object)
         }
-        for group in byValues.values where group.count > 1 && !group.isDisjoint(with: changed) { groups.insert(group) }
+        for group in byValues.values where group.count > 1 && !group.isDisjoint(with: changed) {
+          groups.insert(group)
+        }
       }
     }
     return groups
@@ -433,6 +466,7 @@ struct World: Sendable {
     guard let context = contexts[number] else { return Verdict() }
     let delta = Delta(from: context.base, to: context.current)
     let (must, isOpen, isResultOpen) = mistakes(of: number)
+    if isResultOpen { return Verdict(isOpen: true, isResultOpen: true) }
     if isOpen {
       return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty, isResultOpen: isResultOpen)
     }
@@ -440,7 +474,9 @@ struct World: Sendable {
     // One-sided references to what is gone.
     for (_, row) in context.current.rows {
       for (key, target) in row.references where !context.current.isLive(target) {
-        if let relationship = schema.relationship(key), relationship.inverse == nil { return Verdict(failure: .some) }
+        if let relationship = schema.relationship(key), relationship.inverse == nil {
+          return Verdict(failure: .some)
+        }
       }
     }
     if context.parent != nil {
@@ -450,12 +486,15 @@ struct World: Sendable {
     let (conflicts, perhaps) = storeConflicts(number)
     if conflicts.isEmpty, !perhaps.isEmpty { return Verdict(isOpen: true, isResultOpen: true) }
     if context.policy == .error || conflicts.isEmpty {
-      if !conflicts.isEmpty, mutation != .conflictsAreIgnored { return Verdict(failure: .conflict(conflicts)) }
+      if !conflicts.isEmpty, mutation != .conflictsAreIgnored {
+        return Verdict(failure: .conflict(conflicts))
+      }
       var next = store
       for (object, change) in delta.rows { next.rows[object] = change.after }
       let groups = duplicates(in: next, changed: Set(delta.rows.keys))
       if !groups.isEmpty, mutation != .savesIgnoreUnique {
-        return Verdict(failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error,
+        return Verdict(
+          failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error,
           isResultOpen: context.policy != .error)
       }
       if leadsNowhere(next) { return Verdict(failure: .some) }
@@ -483,7 +522,11 @@ struct World: Sendable {
       guard let before = change.before else { continue }
       if let theirs = store.rows[object] {
         if theirs.version != before.version {
-          if isClearedOnly(change, in: context.current) { perhaps.insert(object) } else { must.insert(object) }
+          if isClearedOnly(change, in: context.current) {
+            perhaps.insert(object)
+          } else {
+            must.insert(object)
+          }
         }
         if theirs.perhaps != before.perhaps { perhaps.insert(object) }
       } else if change.after != nil {
@@ -491,7 +534,9 @@ struct World: Sendable {
       }
     }
     for object in context.touched where delta.rows[object] == nil {
-      if store.rows[object] != context.base.rows[object] || context.open.contains(object) { perhaps.insert(object) }
+      if store.rows[object] != context.base.rows[object] || context.open.contains(object) {
+        perhaps.insert(object)
+      }
     }
     // Of references that several have set, the store may refuse one: a partner is taken.
     for (object, change) in delta.rows {
@@ -501,11 +546,15 @@ struct World: Sendable {
           !inverse.isToMany
         else { continue }
         for (other, row) in store.rows
-        where other != object && row.references[key] == target && delta.rows[other] == nil { perhaps.insert(object) }
+        where other != object && row.references[key] == target && delta.rows[other] == nil {
+          perhaps.insert(object)
+        }
       }
       // Others may have related what is deleted here.
       if change.after == nil {
-        if store.rows.contains(where: { $0.value.references.values.contains(object) && delta.rows[$0.key] == nil }) {
+        if store.rows.contains(where: {
+          $0.value.references.values.contains(object) && delta.rows[$0.key] == nil
+        }) {
           perhaps.insert(object)
         }
       }
@@ -514,7 +563,8 @@ struct World: Sendable {
   }
 
   func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
-    guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current }) else {
+    guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current })
+    else {
       return []
     }
     var conflicts: Set<ObjectNumber> = []
@@ -532,7 +582,8 @@ struct World: Sendable {
           conflicts.insert(object)
         }
         for key in Set(before.references.keys).union(after.references.keys).union(theirs.references.keys)
-        where before.references[key] != after.references[key] && before.references[key] != theirs.references[key]
+        where before.references[key] != after.references[key]
+          && before.references[key] != theirs.references[key]
           && after.references[key] != theirs.references[key]
         {
           conflicts.insert(object)
@@ -563,7 +614,9 @@ struct World: Sendable {
         graph.rows[object] = row
       }
       for (table, pairs) in delta.removed { graph.pairs[table]?.subtract(pairs) }
-      for (table, pairs) in delta.added where !pairs.isEmpty { graph.pairs[table, default: []].formUnion(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty {
+        graph.pairs[table, default: []].formUnion(pairs)
+      }
       graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
       for (end, change) in delta.orders { graph.orders[end] = change.after }
       graph.openOrders.formUnion(context.current.openOrders)
@@ -584,7 +637,9 @@ struct World: Sendable {
         if isClearedOnly(change, in: context.current) {
           if store.rows[object] == nil { continue }
           row = store.rows[object] ?? row
-          row.references = row.references.filter { context.current.isLive($0.value) || change.after?.references[$0.key] != nil }
+          row.references = row.references.filter {
+            context.current.isLive($0.value) || change.after?.references[$0.key] != nil
+          }
           row.perhaps += 1
           next.rows[object] = row
           continue
@@ -595,7 +650,9 @@ struct World: Sendable {
       }
       for object in context.touched where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
       for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }
-      for (table, pairs) in delta.added where !pairs.isEmpty { next.pairs[table, default: []].formUnion(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty {
+        next.pairs[table, default: []].formUnion(pairs)
+      }
       for (end, change) in delta.orders { next.orders[end] = change.after }
       next.openOrders.formUnion(context.current.openOrders)
       next.dropDeadFacts(schema)
