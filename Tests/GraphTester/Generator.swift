@@ -54,6 +54,7 @@ struct Generator {
   private mutating func draw(
     _ world: World, _ number: ContextNumber, _ context: World.Context, _ live: [ObjectNumber]
   ) -> Operation? {
+    if context.undo != nil, chance(0.07) { return chance(0.6) ? .undo(number) : .redo(number) }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<12: return live.count < Self.maximumObjects ? insertion(number) : nil
     case 12..<19: return live.randomElement(using: &random).map { .delete(number, $0) }

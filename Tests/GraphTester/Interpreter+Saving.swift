@@ -157,6 +157,7 @@ extension Interpreter {
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
     world.contexts[parent]?.touched.formUnion(touched)
+    world.touch(Delta(from: known.current, to: graph), in: parent)
     world.contexts[parent]?.isUndoOpen = true
     world.contexts[number]?.base = graph
     world.contexts[number]?.current = graph

@@ -101,7 +101,7 @@ final class Interpreter {
       isUsable(target) && graph.rows[target].map { schema.isA($0.entity, relationship.destination) } ?? false
     }
     switch operation {
-    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll, .setPolicy:
+    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll:
       return true
     case .discard: return number != 0
     case .undo, .redo: return context.undo != nil && !context.isUndoOpen && !isWatched(number)
@@ -111,7 +111,15 @@ final class Interpreter {
     case .insert(_, let object, let entity, let values):
       return world.entities[object] == nil && schema.entities.contains { $0.name == entity }
         && values.keys.allSatisfy { schema.attributesByName[$0] != nil || true }
-    case .delete(_, let object): return isUsable(object)
+    case .delete(_, let object):
+      if KnownDefects.current.takesDeletionsBackInMemoryOnly, context.policy != .error { return false }
+      if KnownDefects.current.savesWhatAChildHasDeleted, context.parent != nil, !context.base.isLive(object) {
+        return false
+      }
+      return isUsable(object)
+    case .setPolicy(_, let policy):
+      return !KnownDefects.current.takesDeletionsBackInMemoryOnly || policy == .error
+        || !world.delta(of: number).rows.values.contains { $0.after == nil }
     case .set(_, let object, let key, let value):
       guard let row = graph.rows[object], isUsable(object), row.values[key] != nil else { return false }
       return row.values[key] != value
@@ -246,8 +254,8 @@ final class Interpreter {
     case .insert(_, let object, let entity, let values):
       try insert(object, entity, values, in: context, number)
     case .delete(_, let object):
-      let rules = Set(schema.relationshipsByName.values.map(\.rule))
-      if !world.openness(of: number).ends.isEmpty, rules.contains(.cascade) || rules.contains(.deny) {
+      // What a deletion reaches is open where relationships are.
+      if !world.openness(of: number).ends.isEmpty {
         throw Abandoned()
       }
       context.delete(try instance(object, number))
@@ -299,10 +307,12 @@ final class Interpreter {
       if KnownDefects.current.keepsSnapshotsAtRollback { context.refreshAllObjects() }
       world.rollback(number)
     case .undo:
+      if world.isUndoOpen(number) { throw Abandoned() }
       counts.undos += 1
       context.undo()
       world.undo(number)
     case .redo:
+      if world.isUndoOpen(number) { throw Abandoned() }
       counts.undos += 1
       context.redo()
       world.redo(number)

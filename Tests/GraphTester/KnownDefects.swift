@@ -52,6 +52,13 @@ struct KnownDefects: Sendable {
   var deletesWhatAChildHasMoved = true
   /// A deletion that a policy takes back is done in the file.
   var takesDeletionsBackInMemoryOnly = true
+  /// What is taken from an object that a rule of `noAction` has left without its partner makes that one, which is
+  /// gone, an updated object; derived attributes and undo are wrong beside such rules too.
+  var updatesWhatIsGone = true
+  /// A derived attribute is not computed anew where a member is deleted whose owner is not in memory.
+  var forgetsDerivedAttributesOfOwnersOnDisk = true
+  /// What a child has inserted and deleted comes to its parent where it was related in between.
+  var savesWhatAChildHasDeleted = true
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
@@ -68,6 +75,8 @@ struct KnownDefects: Sendable {
       if keepsPairsOfNoActionInChildren { plan.features.noAction = false }
     }
     if takesDeletionsBackInMemoryOnly, plan.hasPolicies { plan.features.cascade = false }
+    if updatesWhatIsGone { plan.features.noAction = false }
+    if forgetsDerivedAttributesOfOwnersOnDisk { plan.features.derivedFromMany = false }
     if checksNoMandatoryToMany { plan.features.mandatoryToMany = false }
     if deniesForFormerPartners { plan.features.denyOneToOne = false }
     if settlesUniqueValuesInMemoryOnly, plan.hasPolicies { plan.features.unique = false }

@@ -15,6 +15,7 @@ struct RandomSchema {
     var orderedOneSided = true
     var oneSided = true
     var cascade = true
+    var derivedFromMany = true
     var orderedPairs = true
     var mandatoryToMany = true
     var denyOneToOne = true
@@ -164,6 +165,7 @@ struct RandomSchema {
       for relationship in relationships where features.derivedAlongOneSided || relationship.inverse != nil {
         let numbers = schema.attributes(of: relationship.destination)
           .filter { $0.derivation == nil && $0.type == .int16 }
+        if relationship.isToMany, !features.derivedFromMany { continue }
         if relationship.isToMany {
           candidates.append((.count(relationship.name), .int64))
           if let attribute = numbers.first {

@@ -187,7 +187,7 @@ struct World: Sendable {
   }
 
   /// Remembers the objects that a change is about.
-  private mutating func touch(_ delta: Delta, in number: ContextNumber) {
+  mutating func touch(_ delta: Delta, in number: ContextNumber) {
     var touched: Set<ObjectNumber> = []
     for (object, change) in delta.rows {
       touched.insert(object)
@@ -265,6 +265,12 @@ struct World: Sendable {
     guard var undo = contexts[number]?.undo, undo.level > 0 else { return }
     undo.level -= 1
     if undo.level == 0, !undo.open.isEmpty {
+      // Whether changes that come to nothing are a group, nothing says.
+      if var graph = contexts[number]?.current {
+        let after = graph
+        for delta in undo.open.reversed() { delta.inverse.apply(to: &graph) }
+        if Delta(from: graph, to: after).isEmpty { contexts[number]?.isUndoOpen = true }
+      }
       undo.undoable.append(undo.open)
       undo.open = []
     }
@@ -273,6 +279,13 @@ struct World: Sendable {
 
   private mutating func closeGroups(_ number: ContextNumber) {
     while (contexts[number]?.undo?.level ?? 0) > 0 { endGroup(number) }
+  }
+
+  /// Whether it is open what the next undo brings, also after an open group has been ended.
+  func isUndoOpen(_ number: ContextNumber) -> Bool {
+    var probe = self
+    probe.closeGroups(number)
+    return probe.contexts[number]?.isUndoOpen ?? false
   }
 
   mutating func undo(_ number: ContextNumber) {
@@ -304,6 +317,21 @@ struct World: Sendable {
       touch(delta, in: number)
     }
     contexts[number]?.current = graph
+    readCleanRows(number)
+  }
+
+  /// What has no changes any more is what the store or the parent has.
+  private mutating func readCleanRows(_ number: ContextNumber) {
+    guard var context = contexts[number] else { return }
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    for (object, row) in context.base.rows {
+      guard let newest = below.rows[object], newest != row, let current = context.current.rows[object],
+        current.holdsSame(as: row)
+      else { continue }
+      context.base.rows[object] = newest
+      context.current.rows[object] = newest
+    }
+    contexts[number] = context
   }
 
   mutating func rollback(_ number: ContextNumber) {
@@ -358,7 +386,7 @@ struct World: Sendable {
     var must: Set<Mistake> = []
     let openness = openness(of: number)
     var isOpen = !delta.isEmpty && (!openness.objects.isEmpty || !openness.ends.isEmpty)
-    let isResultOpen = isOpen
+    var isResultOpen = isOpen
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
@@ -418,16 +446,17 @@ struct World: Sendable {
     for row in delta.rows.values.compactMap(\.after) {
       for target in row.references.values
       where !context.current.isLive(target) && context.base.rows[target] == nil {
-        isOpen = true
+        isResultOpen = true
       }
     }
-    for object in delta.denied.keys where context.base.rows[object] == nil { isOpen = true }
+    for object in delta.denied.keys where context.base.rows[object] == nil { isResultOpen = true }
     for pairs in delta.added.values {
       for pair in pairs {
         for end in [pair.source, pair.target]
-        where !context.current.isLive(end) && context.base.rows[end] == nil { isOpen = true }
+        where !context.current.isLive(end) && context.base.rows[end] == nil { isResultOpen = true }
       }
     }
+    isOpen = isOpen || isResultOpen
     return (must, isOpen, isResultOpen)
   }
 

@@ -27,7 +27,7 @@ import Testing
     options.shrinks = false
     var tester = Tester(options: options)
     tester.mutation = mutation
-    #expect((1...150).contains { tester.run(seed: $0).finding != nil })
+    #expect((1...500).contains { tester.run(seed: $0).finding != nil })
   }
 
   @Test func aFindingIsCutDown() throws {
