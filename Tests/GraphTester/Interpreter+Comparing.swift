@@ -161,7 +161,10 @@ extension Interpreter {
     let touched = reference.touched.filter { reference.base.isLive($0) && reference.current.isLive($0) }
     try compare("insertedObjects", context.insertedObjects, inserted, [])
     try compare("deletedObjects", context.deletedObjects, deleted, [])
-    try compare("updatedObjects", context.updatedObjects, updated, touched)
+    // So it is with objects whose derived attributes read what has changed.
+    let hasDerived = schema.attributesByName.values.contains { $0.derivation != nil }
+    let perhaps = hasDerived ? touched.union(reference.base.rows.keys) : touched
+    try compare("updatedObjects", context.updatedObjects, updated, perhaps)
   }
 
   /// Takes over orders that the documentation leaves open, as the runtime has them.

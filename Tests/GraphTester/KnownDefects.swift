@@ -60,6 +60,9 @@ struct KnownDefects: Sendable {
   /// What a child has inserted and deleted comes to its parent where it was related in between.
   var savesWhatAChildHasDeleted = true
 
+  /// After a save that failed for a denied deletion, nothing resolves it.
+  var deniesForGoodAfterAFailedSave = true
+
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
     if losesOneToOneAtLearning, plan.hasSeveralRoots || plan.hasBatches { plan.features.oneToOne = false }
