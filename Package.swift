@@ -90,6 +90,14 @@ let package = Package(
       dependencies: ["cdgen"]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
+    // A reference model of the object graph, and random programs that hold the runtime against it.
+    .target(
+      name: "GraphTester", dependencies: ["CDRuntime", "CDModel", "SeededRandom"], path: "Tests/GraphTester",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "graph-tester", dependencies: ["GraphTester"], path: "Tests/GraphTesterTool",
+      swiftSettings: settings),
+    .testTarget(name: "GraphTesterTests", dependencies: ["GraphTester"], swiftSettings: settings),
     .testTarget(name: "CDModelTests", dependencies: ["CDModel", "SeededRandom"], swiftSettings: settings),
     .testTarget(
       name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel", "SeededRandom"], exclude: ["Cases"],
