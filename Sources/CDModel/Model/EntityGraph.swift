@@ -79,6 +79,10 @@ public struct EntityGraph: Sendable {
     return version.entities[place]
   }
 
+  /// How many ancestors an entity may have. SQL compiles a condition for each entity of a hierarchy, and Swift a class
+  /// within a class: neither bears many more.
+  package static let mostAncestors = 1000
+
   /// How many ancestors each entity of the version has, by its place there.
   package var depths: [Int] {
     var depths = [Int?](repeating: nil, count: parents.count)

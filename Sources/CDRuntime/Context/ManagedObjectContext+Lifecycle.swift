@@ -68,14 +68,12 @@ extension ManagedObjectContext {
     guard model.hasLifecycle else {
       // A migration derives when all objects are there.
       if making == nil { try deriveAttributes() }
-      clearDeleted()
       return try validate([:])
     }
     for _ in 0..<Self.mostRounds {
       try prepareForSave(&hooks.prepared)
       if !hasChanges { return }
       if making == nil { try deriveAttributes() }
-      clearDeleted()
       let mark = changeCount
       askForRefusals(&hooks)
       if changeCount != mark { continue }

@@ -1,3 +1,5 @@
+import CDModel
+
 /// Why a model cannot be used. `cdgen check` finds all of this with the line where it stands.
 ///
 /// ```swift
@@ -26,6 +28,8 @@ public enum ModelError: Error, Hashable, Sendable {
   case classMissing(entity: String)
   /// The class of an entity is not the one generated for it.
   case wrongClass(entity: String, found: String)
+  /// An entity has more ancestors than SQL and Swift bear: 1,000 at the most.
+  case tooManyAncestors(entity: String)
   /// The model of generated code cannot be read.
   case unreadable(model: String, reason: String)
 }
@@ -50,6 +54,9 @@ extension ModelError: CustomStringConvertible {
       "entity '\(entity)' has no generated class though others have; generate the code again"
     case .wrongClass(let entity, let found):
       "entity '\(entity)' has class \(found); generate the code again, and do not edit it"
+    case .tooManyAncestors(let entity):
+      "entity '\(entity)' has more than \(EntityGraph.mostAncestors) ancestors, which is the most that an entity can "
+        + "have; let entities inherit from one further up"
     case .unreadable(let model, let reason):
       "the generated code of \(model) holds no readable model (\(reason)); generate it again"
     }

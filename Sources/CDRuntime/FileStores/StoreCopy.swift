@@ -105,11 +105,8 @@ private struct StoredRows {
       try StoreFile(url, format, isReadOnly: true).read(
         into: StoreBuilder(connection, url: url, largeValues: largeValues))
     } else {
-      try DatabaseFile.checkHeader(of: url)
-      connection = try SQLiteStore.openToRead(url).0
+      connection = try SQLiteConnection.reading(url)
     }
-    // One state, whoever writes meanwhile.
-    try connection.execute("BEGIN")
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
     let metadata = try PersistentStoreMetadata(connection, url: url)

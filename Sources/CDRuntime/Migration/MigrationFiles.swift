@@ -138,16 +138,23 @@ struct MigrationFiles {
   /// Puts a finished file in the place of the store, which goes on under the backup's name.
   ///
   /// The caller holds the old store's lock, and its journal is gone.
-  func put(_ file: String, backup: String) throws {
+  ///
+  /// - Parameter timeout: How many seconds to wait for those who are opening stores of the folder.
+  func put(_ file: String, backup: String, timeout: Double = 10) throws {
     let backup = sibling(backup)
+    try sync(file)
+    try syncFolder()
+    let lock: FolderLock
+    do { lock = try FolderLock(.alone, of: url, timeout: timeout) } catch {
+      throw MigrationError(url, .inUse)
+    }
+    defer { withExtendedLifetime(lock) {} }
     // A journal beside the new file would bring the old contents back.
     if (Self.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
       throw MigrationError(url, .inUse)
     }
     // One that a program has begun and not synced, before it was killed, is nobody's: the store is locked.
     unlink(path + "-journal")
-    try sync(file)
-    try syncFolder()
     try MigrationFaults.reach("link")
     if link(path, backup) == 0 {
       do {

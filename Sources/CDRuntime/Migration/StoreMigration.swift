@@ -42,38 +42,18 @@ struct StoreMigration {
 
   /// Nil where the store has become another one meanwhile.
   private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
-    let identity = FileIdentity(path)
-    let (found, carried) = try read()
-    let route = try findRoute(found, carried)
-    if let refusal = route.refusal { throw refusal.error }
     let policies = makePolicies()
-    let plans = try makePlans(route.legs, policies)
-    // Before the first statement that writes to the file.
-    try checkSchema(
-      plans, SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout))
-    let inPlace = plans.compactMap { InPlaceStep($0) }
+    let begun: Begun?
+    do {
+      begun = try FolderLock.whileBusy(url, timeout: description.busyTimeout) { try begin(policies) }
+    } catch StoreError.busy {
+      throw MigrationError(url, .inUse)
+    }
+    guard let begun else { return nil }
+    let (lock, found, plans, inPlace) = (begun.lock, begun.found, begun.plans, begun.inPlace)
     let isInPlace = inPlace.count == plans.count
-    if !isInPlace { try checkSpace(legs: plans.count) }
-
-    let lock = try session(path)
-    try lock.checkCancelled()
+    lock.connection.wait(forOthers: description.busyTimeout)
     do {
-      // This needs the store for itself: it fails while anybody else has it open.
-      guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
-        throw MigrationError(url, .inUse)
-      }
-    } catch { throw lock.wrapped(error) }
-    try lock.execute("PRAGMA foreign_keys = OFF")
-    try lock.execute(isInPlace ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
-    do {
-      let now = try StoreMetadata(lock.connection, url: url)
-      guard
-        State(identity: identity, dataHash: found.dataHash, version: found.versionNumber)
-          == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
-      else {
-        try lock.execute("ROLLBACK")
-        return nil
-      }
       let steps = plans.map(\.leg.name)
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
@@ -84,6 +64,65 @@ struct StoreMigration {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
     }
+  }
+
+  private struct Begun {
+    /// Has the store's lock.
+    let lock: MigrationSession
+    let found: StoreMetadata
+    let plans: [StepPlan]
+    let inPlace: [InPlaceStep]
+  }
+
+  /// Plans the migration of the store as it is now. Nothing is written, and the file is closed again.
+  private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
+    let reader = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
+    return try reader.read {
+      let (found, carried) = try read(reader)
+      let route = try findRoute(found, carried)
+      if let refusal = route.refusal { throw refusal.error }
+      let plans = try makePlans(route.legs, policies)
+      try checkSchema(plans, reader)
+      return (found, plans)
+    }
+  }
+
+  /// Plans the migration of the store as it is now, and takes its lock.
+  ///
+  /// - Returns: Nil where the store has become another one in between.
+  /// - Throws: ``StoreError/busy(_:)`` where somebody writes.
+  private func begin(_ policies: Policies) throws -> Begun? {
+    let identity = FileIdentity(path)
+    let (found, plans) = try plan(policies)
+    let inPlace = plans.compactMap { InPlaceStep($0) }
+    let isInPlace = inPlace.count == plans.count
+    if !isInPlace { try checkSpace(legs: plans.count) }
+
+    let lock = try session(path)
+    lock.connection.wait(forOthers: 0)
+    try lock.checkCancelled()
+    if lock.connection.hasMoved { return nil }
+    // This needs the store for itself: it fails while anybody else has it open.
+    do {
+      guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
+        throw MigrationError(url, .inUse)
+      }
+    } catch { throw lock.wrapped(error) }
+    try lock.execute("PRAGMA foreign_keys = OFF")
+    let sql = isInPlace ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE"
+    try MigrationFaults.reach(sql)
+    try lock.connection.execute(sql)
+    do {
+      let now = try StoreMetadata(lock.connection, url: url)
+      guard
+        State(identity: identity, dataHash: found.dataHash, version: found.versionNumber)
+          == State(identity: FileIdentity(path), dataHash: now.dataHash, version: now.versionNumber)
+      else {
+        try lock.execute("ROLLBACK")
+        return nil
+      }
+    } catch { throw lock.wrapped(error) }
+    return Begun(lock: lock, found: found, plans: plans, inPlace: inPlace)
   }
 
   /// Refuses a store whose tables are not those of the version that it was written with, or whose keys leave no room for
@@ -130,6 +169,10 @@ struct StoreMigration {
   /// What the store says of itself, and the version that it was written with.
   func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
+    return try connection.read { try read(connection) }
+  }
+
+  private func read(_ connection: SQLiteConnection) throws -> (StoreMetadata, ModelVersion) {
     try StoredSchema(connection).check(of: url)
     let found = try StoreMetadata(connection, url: url)
     do {
@@ -253,7 +296,7 @@ struct StoreMigration {
     let pending = found.pendingBackups + (description.keepsBackup ? [] : [backup])
     if let last = plans.last { try finish(last, at: target, backups: pending) }
     try lock.checkCancelled()
-    try files.put(target, backup: backup)
+    try files.put(target, backup: backup, timeout: description.busyTimeout)
     isDone = true
     return url.deletingLastPathComponent().appending(path: backup)
   }

@@ -54,6 +54,9 @@ final class ModelPlan: Sendable {
     self.model = model
     self.version = version
     graph = EntityGraph(version)
+    // A version that a file carries may be anybody's.
+    let deep = zip(version.entities, graph.depths).first { $0.1 > EntityGraph.mostAncestors }
+    if let deep { throw ModelError.tooManyAncestors(entity: deep.0.name) }
     versionHashes = VersionHashes(graph)
     parts = model.parts.compactMap { part in
       part.currentVersion.map {

@@ -111,7 +111,11 @@ package final class DatabaseFile {
   private static func journal(of url: URL) throws(StoreError) -> DatabaseFile? {
     let path = url.path(percentEncoded: false) + "-journal"
     guard FileIdentity(path) != nil else { return nil }
-    return try DatabaseFile(URL(filePath: path))
+    do { return try DatabaseFile(URL(filePath: path)) } catch {
+      // Somebody's transaction has ended in between.
+      if FileIdentity(path) == nil { return nil }
+      throw error
+    }
   }
 
   /// Whether a journal names a super-journal, by which SQLite commits several files together. When SQLite rolls such a

@@ -99,10 +99,13 @@ extension PersistentStoreCoordinator {
 
   static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
     let url = try Disk.resolvingLink(url)
-    try DatabaseFile.checkHeader(of: url)
-    let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack)
-    try StoredSchema(connection).check(of: url)
-    return try PersistentStoreMetadata(connection, url: url)
+    return try FolderLock.whileBusy(url, timeout: 10) {
+      try DatabaseFile.checkHeader(of: url)
+      let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
+      try connection.execute("BEGIN")
+      try StoredSchema(connection).check(of: url)
+      return try PersistentStoreMetadata(connection, url: url)
+    }
   }
 
   /// What one of the coordinator's stores says of itself; nil for another store's UUID.
@@ -147,6 +150,10 @@ extension PersistentStoreCoordinator {
       try withExtendedLifetime(file) { try removeFiles(of: url) }
       return
     }
+    // Nobody may open the file, or put another one in its place, until it is gone.
+    let lock: FolderLock
+    do { lock = try FolderLock(.alone, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    defer { withExtendedLifetime(lock) {} }
     // This needs the file for itself: it fails while another connection is open, in any process.
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)

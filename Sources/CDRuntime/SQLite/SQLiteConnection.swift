@@ -5,11 +5,6 @@ import CSQLite
 #else
   import Foundation
 #endif
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A connection to a store.
 ///
@@ -130,22 +125,11 @@ final class SQLiteConnection {
     try SQLiteStatement(sql, on: handle, of: stores)
   }
 
-  /// Has the file keep its journal as a write-ahead log.
-  ///
-  /// SQLite does not wait for others there, as it does where a transaction begins.
-  func switchToWAL(busyTimeout: Double) throws {
-    let clock = ContinuousClock()
-    let end = clock.now + .seconds(Self.bounded(busyTimeout))
-    var pause: UInt32 = 1000
-    while true {
-      do {
-        _ = try scalar("PRAGMA journal_mode = WAL")
-        return
-      } catch StoreError.busy where clock.now < end {
-        usleep(pause)
-        pause = min(pause * 2, 50_000)
-      }
-    }
+  /// Whether the file that is open has lost its name, or another file has it.
+  var hasMoved: Bool {
+    var result: Int32 = 0
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &result)
+    return result != 0
   }
 
   /// Waits this many seconds for others who write, from now on.
@@ -177,6 +161,13 @@ final class SQLiteConnection {
       rows.append((0..<sqlite3_column_count(statement.handle)).map { statement.string($0) })
     }
     return rows
+  }
+
+  /// Runs a body in a transaction that reads one state.
+  func read<R>(_ body: () throws -> R) throws -> R {
+    try execute("BEGIN")
+    defer { if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") } }
+    return try body()
   }
 
   /// Runs a body in a transaction that writes: all of it or, where it throws, nothing.

@@ -51,7 +51,8 @@ final class SQLiteDatabase: Sendable {
       var connection: SQLiteConnection?
       var others = descriptions
       others.remove(at: place)
-      let store = try Self.open(description, place, model, others, keeping: &connection)
+      let store = try SQLiteStore(
+        description, place: place, model: model, others: others, keeping: &connection)
       if let connection { kept.append(connection) }
       stores.append(store)
     }
@@ -69,19 +70,6 @@ final class SQLiteDatabase: Sendable {
     }
     writer = SQLiteWriter(first)
     withExtendedLifetime(kept) {}
-  }
-
-  private static func open(
-    _ description: PersistentStoreDescription, _ place: Int, _ model: ModelPlan,
-    _ others: [PersistentStoreDescription], keeping connection: inout SQLiteConnection?
-  ) throws -> SQLiteStore {
-    // A migration of another process may put a new file in the store's place meanwhile: that one is opened then.
-    for _ in 0..<5 {
-      do {
-        return try SQLiteStore(description, place: place, model: model, others: others, keeping: &connection)
-      } catch StoreError.replaced {}
-    }
-    return try SQLiteStore(description, place: place, model: model, others: others, keeping: &connection)
   }
 
   /// A store that is being made by a connection of its own. What others would read and write here is empty.
@@ -139,6 +127,8 @@ final class SQLiteDatabase: Sendable {
 
   private func makeReader(of set: StoreSet) throws -> SQLiteConnection {
     let connection = try Self.connect(to: set, busyTimeout)
+    // A store that is only read has no lock between two reads, so that a migration may have switched its file.
+    for store in set.all where store.isReadOnly { try store.checkIdentity() }
     // What leads to an entity whose store is not there leads nowhere, in each statement that says so.
     for sql in set.absentTables { try connection.execute(sql) }
     try connection.execute("PRAGMA query_only = ON")

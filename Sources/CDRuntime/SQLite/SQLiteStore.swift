@@ -72,49 +72,31 @@ final class SQLiteStore: Sendable {
       isInMemory = false
       let files = ExternalFiles(store: url)
       self.files = files
-      let plain = url.path(percentEncoded: false)
-      if !description.isReadOnly { try MigrationFiles(url).recover() }
-      try DatabaseFile.checkHeader(of: url)
-      try MigrationFiles(url).checkNames()
-      let hasExternalSlots = model.hasExternalSlots(ofStore: place)
-      if hasExternalSlots { try files.checkFolder() }
+      let opened: Opened
       if description.isReadOnly {
-        let (own, path) = try Self.openToRead(url)
-        self.path = path
-        connection = own
-        storeID = try StoreOpening(
-          connection: own, url: url, model: model, place: place, isReadOnly: true,
-          descriptions: (description, others)
-        ).open()
+        opened = try Self.openToRead(description, url: url, place: place, model: model, others: others)
         migration = nil
       } else {
-        path = plain
-        var own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
+        var first: Opened?
         var migration: MigrationResult?
         do {
-          storeID = try StoreOpening(
-            connection: own, url: url, model: model, place: place, descriptions: (description, others)
-          ).open()
+          first = try Self.openToWrite(description, url: url, place: place, model: model, others: others)
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
-          // The migration needs the file for itself: this connection is to be gone.
-          own = try SQLiteConnection(path: ":memory:", of: [])
           migration = try StoreMigration(
             url: url, description: description, model: model.source(ofStore: place).model, others: others
           ).run()
-          own = try Self.open(plain, url: url, busyTimeout: description.busyTimeout)
-          storeID = try StoreOpening(
-            connection: own, url: url, model: model, place: place, isJustMigrated: true
-          ).open()
         }
-        connection = own
+        opened =
+          try first
+          ?? Self.openToWrite(
+            description, url: url, place: place, model: model, others: others, isJustMigrated: true)
         self.migration = migration
-        // The journal of a store that is not ours, or not yet, is left alone until here.
-        try own.switchToWAL(busyTimeout: description.busyTimeout)
-        if hasExternalSlots {
-          try ExternalValues.collect(files, own)
-        }
+        if model.hasExternalSlots(ofStore: place) { try ExternalValues.collect(files, opened.connection) }
       }
-      identity = FileIdentity(plain)
+      connection = opened.connection
+      storeID = opened.storeID
+      path = opened.path
+      identity = opened.identity
     }
   }
 
@@ -149,6 +131,63 @@ final class SQLiteStore: Sendable {
 
   // MARK: Opening
 
+  private struct Opened {
+    let connection: SQLiteConnection
+    let storeID: UUID
+    let path: String
+    let identity: FileIdentity?
+  }
+
+  /// What is to be right before SQLite opens the file.
+  private static func checkFiles(_ url: URL, place: Int, model: ModelPlan) throws {
+    try DatabaseFile.checkHeader(of: url)
+    try MigrationFiles(url).checkNames()
+    if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
+  }
+
+  /// Opens a file that is current, and leaves it with a lock of SQLite's that keeps it where it is.
+  private static func openToWrite(
+    _ description: PersistentStoreDescription, url: URL, place: Int, model: ModelPlan,
+    others: [PersistentStoreDescription], isJustMigrated: Bool = false
+  ) throws -> Opened {
+    let path = url.path(percentEncoded: false)
+    return try FolderLock.whileBusy(url, timeout: description.busyTimeout) {
+      if !isJustMigrated { try MigrationFiles(url).recover() }
+      try checkFiles(url, place: place, model: model)
+      let connection = try open(path, url: url, busyTimeout: 0)
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      let storeID = try StoreOpening(
+        connection: connection, url: url, model: model, place: place,
+        descriptions: isJustMigrated ? nil : (description, others), isJustMigrated: isJustMigrated
+      ).open()
+      // The journal of a store that is not ours, or not yet, is left alone until here. From here on the connection has a
+      // lock on the file as long as it is open.
+      _ = try connection.scalar("PRAGMA journal_mode = WAL")
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      connection.wait(forOthers: description.busyTimeout)
+      return Opened(connection: connection, storeID: storeID, path: path, identity: FileIdentity(path))
+    }
+  }
+
+  private static func openToRead(
+    _ description: PersistentStoreDescription, url: URL, place: Int, model: ModelPlan,
+    others: [PersistentStoreDescription]
+  ) throws -> Opened {
+    try FolderLock.whileBusy(url, timeout: description.busyTimeout) {
+      try checkFiles(url, place: place, model: model)
+      let (connection, path) = try openToRead(url, busyTimeout: 0)
+      let storeID = try StoreOpening(
+        connection: connection, url: url, model: model, place: place, isReadOnly: true,
+        descriptions: (description, others)
+      ).open()
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      connection.wait(forOthers: description.busyTimeout)
+      return Opened(
+        connection: connection, storeID: storeID, path: path,
+        identity: FileIdentity(url.path(percentEncoded: false)))
+    }
+  }
+
   private static func open(_ path: String, url: URL, busyTimeout: Double) throws -> SQLiteConnection {
     let isThere = FileManager.default.fileExists(atPath: path)
     do {
@@ -170,14 +209,16 @@ final class SQLiteStore: Sendable {
 
   /// - Parameter rollsBack: Whether what a program that was killed has left of a transaction may be rolled back, as
   ///   any writer does. Otherwise such a store is not opened.
-  static func openToRead(_ url: URL, rollsBack: Bool = true) throws -> (SQLiteConnection, path: String) {
+  static func openToRead(_ url: URL, rollsBack: Bool = true, busyTimeout: Double = 10) throws
+    -> (SQLiteConnection, path: String)
+  {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
     }
     let uri = url.absoluteURL.absoluteString
     do {
-      let connection = try SQLiteConnection(path: uri + "?mode=ro", of: [url])
+      let connection = try SQLiteConnection(path: uri + "?mode=ro", of: [url], busyTimeout: busyTimeout)
       connection.limitScans(ofFiles: [path])
       // The first read is what finds out whether the folder lets SQLite do its bookkeeping.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
@@ -192,7 +233,7 @@ final class SQLiteStore: Sendable {
             url,
             reason: "a transaction that was interrupted is to be rolled back; open it once to be written to")
         }
-        return try openToRead(url, rollsBack: false)
+        return try openToRead(url, rollsBack: false, busyTimeout: busyTimeout)
       }
       // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
       // its journal could not be read this way, and an old state is worse than none.

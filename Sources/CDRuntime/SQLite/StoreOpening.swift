@@ -21,14 +21,37 @@ struct StoreOpening {
 
   /// - Returns: The store's UUID.
   func open() throws -> UUID {
-    let schema = try StoredSchema(connection)
-    guard schema.isEmpty else { return try check(schema, inTransaction: false) }
+    if let found = try connection.read({ try inspect() }) {
+      if found.isCurrent || isReadOnly { return found.storeID }
+      try connection.write { try bringUpToDate(found) }
+      return found.storeID
+    }
     if isReadOnly { throw StoreError.foreignDatabase(url) }
     return try connection.write {
       // Another process may have been faster.
-      let schema = try StoredSchema(connection)
-      return try schema.isEmpty ? create() : check(schema, inTransaction: true)
+      guard let found = try inspect() else { return try create() }
+      if !found.isCurrent { try bringUpToDate(found) }
+      return found.storeID
     }
+  }
+
+  /// A store of the model, as it was found.
+  private struct Found {
+    let storeID: UUID
+    /// The files of earlier versions, which are to go.
+    var backups: [String] = []
+    /// What the metadata should be; nil where they and the indexes are as they should be.
+    var wanted: StoreMetadata?
+
+    var isCurrent: Bool { backups.isEmpty && wanted == nil }
+  }
+
+  private func bringUpToDate(_ found: Found) throws {
+    if !found.backups.isEmpty {
+      for backup in found.backups { MigrationFiles(url).removeBackup(backup) }
+      try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
+    }
+    if let wanted = found.wanted { try update(to: wanted, SQLiteSchema(model, store: place)) }
   }
 
   private func create() throws -> UUID {
@@ -41,7 +64,12 @@ struct StoreOpening {
     return storeID
   }
 
-  private func check(_ stored: StoredSchema, inTransaction: Bool) throws -> UUID {
+  /// Checks what the store is, in one state of it.
+  ///
+  /// - Returns: Nil where there is nothing in the file.
+  private func inspect() throws -> Found? {
+    let stored = try StoredSchema(connection)
+    if stored.isEmpty { return nil }
     try stored.check(of: url)
     let found = try StoreMetadata(connection, url: url)
     let source = model.source(ofStore: place)
@@ -59,22 +87,15 @@ struct StoreOpening {
     }
     let expected = SQLiteSchema(model, store: place)
     try stored.check(expected, of: url)
-    if isReadOnly { return found.storeID }
-    if !found.pendingBackups.isEmpty, !isJustMigrated {
-      for backup in found.pendingBackups { MigrationFiles(url).removeBackup(backup) }
-      try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
-    }
+    var result = Found(storeID: found.storeID)
+    if !isJustMigrated { result.backups = found.pendingBackups }
     // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions || !stored.hasIndexes(of: expected)
     {
-      if inTransaction {
-        try update(to: wanted, expected)
-      } else {
-        try connection.write { try update(to: wanted, expected) }
-      }
+      result.wanted = wanted
     }
-    return found.storeID
+    return result
   }
 
   /// The error of a store of another version; where it is of several merged models, with the first of them that moves.

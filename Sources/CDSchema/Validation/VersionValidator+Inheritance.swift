@@ -27,20 +27,16 @@ extension VersionValidator {
     }
   }
 
-  /// How many ancestors an entity may have. SQL compiles a condition for each entity of a hierarchy, and Swift a class
-  /// within a class: neither bears many more.
-  static let mostAncestors = 200
-
   /// Whether there is an entity with more: what looks at all that entities inherit would take too long.
-  var isTooDeep: Bool { depths.contains { $0 > Self.mostAncestors } }
+  var isTooDeep: Bool { depths.contains { $0 > EntityGraph.mostAncestors } }
 
   /// Reports the first entity that is too deep, not those below it.
   private func validateDepths() {
     for (entity, depth) in zip(version.entities, depths)
-    where depth == Self.mostAncestors + 1 && !isInCycle(entity) {
+    where depth == EntityGraph.mostAncestors + 1 && !isInCycle(entity) {
       error(
         entityElement(entity), "parent",
-        "'\(entity.name)' has more than \(Self.mostAncestors) ancestors, which is the most that an entity can have; "
+        "'\(entity.name)' has more than \(EntityGraph.mostAncestors) ancestors, which is the most that an entity can have; "
           + "let entities inherit from one further up")
     }
   }

@@ -46,7 +46,7 @@ final class RehearsalCopy {
       source = try SQLiteConnection.inMemory(":memory:", of: original)
       try StoreFile(original, format, isReadOnly: true).read(into: StoreBuilder(source, url: original))
     } else {
-      source = try SQLiteStore.openToRead(original, rollsBack: false).0
+      source = try SQLiteConnection.reading(original, rollsBack: false)
     }
     if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
       let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.path(percentEncoded: false)),
