@@ -32,7 +32,8 @@ final class TemporaryStore {
 
   /// A file that is written whole has all that its tables in memory have, whoever has changed them.
   private func expectAllInFile() throws {
-    guard StoreKind.whole.contains(kind), !hasForeignChanges, let coordinator,
+    // A store that was removed from its coordinator is in memory no more.
+    guard StoreKind.whole.contains(kind), !hasForeignChanges, let coordinator, !coordinator.storeIDs.isEmpty,
       FileManager.default.fileExists(atPath: url.path)
     else { return }
     let copy = folder.appending(path: "copy.cdstore")
