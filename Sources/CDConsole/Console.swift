@@ -17,8 +17,10 @@ package enum Console {
   /// The status of a program that the signal of a broken pipe has ended.
   private static let brokenPipe: Int32 = 128 + SIGPIPE
 
-  /// Prepares the process. A reader that goes must not end the process in the middle of its work, a migration for
-  /// instance; and what is printed by other means, the help, is checked when the process ends.
+  /// Prepares the process.
+  ///
+  /// If the reader of the output goes away, the process must not end in the middle of a migration. Output that other
+  /// code prints, such as the help, is checked when the process ends.
   package static func begin() {
     signal(SIGPIPE, SIG_IGN)
     atexit {

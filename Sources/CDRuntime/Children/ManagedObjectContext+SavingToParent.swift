@@ -224,8 +224,8 @@ extension ManagedObjectContext {
     let last: [ObjectKey]
   }
 
-  /// What is to be known of orders before anything is given: an object that is related already is not moved by being
-  /// added once more.
+  /// The orders that the child gives to its parent. They are read before the child's changes are given, because adding an
+  /// object that is related already does not move it.
   private func ordersToGive(of object: ManagedObject, to original: ManagedObject) -> [GivenOrder] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard state.isOrderChanged, let relationship = object.scope.plan.relationships[slot],

@@ -187,7 +187,7 @@ struct AskedObjects {
     isInPlace(pending) ? pending.count - place : pending.count
   }
 
-  /// The next one that is to be asked.
+  /// The next object whose hook has not been called in this save; nil if there is none.
   mutating func next(in pending: [ManagedObject]) -> ManagedObject? {
     if !isInPlace(pending) {
       if known == nil { known = Set(asked.map { ObjectIdentifier($0) }) }

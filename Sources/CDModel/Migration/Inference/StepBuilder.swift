@@ -27,8 +27,8 @@ final class StepBuilder {
     }
     return heirs
   }()
-  /// How many pairs of what is gone and what is new may still be compared, to say what was perhaps renamed. Nobody reads
-  /// what is said of thousands.
+  /// How many pairs of removed and added elements may still be compared to find renames. Nobody reads thousands of
+  /// suggestions.
   private var comparisonsLeft = 1_000_000
 
   var source: EntityGraph { match.source }
@@ -61,7 +61,7 @@ final class StepBuilder {
     reportUselessDrops()
   }
 
-  /// Whether another pair may be compared to find out what was renamed.
+  /// True if another pair of a removed and an added element may be compared to find a rename.
   func mayCompare() -> Bool {
     comparisonsLeft -= 1
     return comparisonsLeft >= 0
