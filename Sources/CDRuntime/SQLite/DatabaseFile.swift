@@ -110,12 +110,13 @@ package final class DatabaseFile {
   /// The rollback journal beside a file; nil where there is none.
   private static func journal(of url: URL) throws(StoreError) -> DatabaseFile? {
     let path = url.path(percentEncoded: false) + "-journal"
-    guard FileIdentity(path) != nil else { return nil }
-    do { return try DatabaseFile(URL(filePath: path)) } catch {
-      // Somebody's transaction has ended in between.
-      if FileIdentity(path) == nil { return nil }
-      throw error
+    let file = URL(filePath: path)
+    // Others' transactions may end and begin between the look at the name and the opening.
+    for _ in 1..<10 {
+      guard FileIdentity(path) != nil else { return nil }
+      if let journal = try? DatabaseFile(file) { return journal }
     }
+    return try DatabaseFile(file)
   }
 
   /// Whether a journal names a super-journal, by which SQLite commits several files together. When SQLite rolls such a
