@@ -76,6 +76,31 @@ import Testing
     #expect(time < .seconds(30))
   }
 
+  @Test(arguments: ["<!--", "<?a "]) func whatIsReadOverIsText(_ start: String) throws {
+    let end = start == "<!--" ? "-->" : "?>"
+    let whole = String(decoding: try file.make(.xml), as: UTF8.self)
+    let place = try #require(whole.range(of: "<metadata>"))
+    func reason(_ bytes: [UInt8]) throws -> StoreFormatError.Reason? {
+      let data =
+        Data(whole[..<place.lowerBound].utf8) + Data(start.utf8) + Data(bytes) + Data(end.utf8)
+        + Data(whole[place.lowerBound...].utf8)
+      return try file.outcome(data, .xml).error?.reason
+    }
+    // A long one is looked at in portions, which may end in any place of a character.
+    for padding in 4090...4100 {
+      let text = [UInt8](repeating: 0x78, count: padding) + Array(String(repeating: "é€😀", count: 2000).utf8)
+      #expect(try reason(text) == nil, "\(padding)")
+      #expect(try reason(text + [0xC3]) == .encoding)
+      #expect(try reason(Array(text.dropLast(4))) == nil)
+      #expect(try reason(Array(text.dropLast(1))) == .encoding)
+    }
+    for bytes: [UInt8] in [
+      [0xFF], [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80], [UInt8](repeating: 0x80, count: 9000),
+    ] {
+      #expect(try reason(bytes) == .encoding, "\(bytes.prefix(4))")
+    }
+  }
+
   @Test func aModelThatIsDeepIsRefused() throws {
     let deep = String(repeating: "[", count: 100_000)
     #expect(

@@ -190,12 +190,17 @@ struct XMLScanner {
     }
   }
 
-  /// Reads up to the end of a comment, `-->`, or of a processing instruction, `?>`.
+  /// Reads up to the end of a comment, `-->`, or of a processing instruction, `?>`. What it says is of no account, but
+  /// it has to be text: other readers of XML refuse the file else.
   private mutating func skip(past end: StaticString) throws {
     let end = UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
     var matched = 0
+    scratch.removeAll(keepingCapacity: true)
     while matched < end.count {
       let byte = try next()
+      // A portion ends before a character, which has four bytes at the most.
+      if scratch.count >= 4096, byte & 0xC0 != 0x80 || scratch.count > 4100 { try checkSkipped() }
+      scratch.append(byte)
       if byte == end[matched] {
         matched += 1
       } else {
@@ -203,6 +208,12 @@ struct XMLScanner {
         matched = byte == end[0] ? max(1, matched) : 0
       }
     }
+    try checkSkipped()
+  }
+
+  private mutating func checkSkipped() throws {
+    guard Self.isText(scratch) else { throw StoreFormatError(.encoding) }
+    scratch.removeAll(keepingCapacity: true)
   }
 
   private mutating func startTag() {
