@@ -178,7 +178,7 @@ extension Resolver {
       insertionDefault = "Foundation.Date()"
       if attribute.type != .date { report(.unfittingValue, type: entity, member: attribute.name) }
     case .uuid?:
-      insertionDefault = "Foundation.UUID()"
+      insertionDefault = "Foundation.UUID.random()"
       if attribute.type != .uuid { report(.unfittingValue, type: entity, member: attribute.name) }
     case nil: break
     }

@@ -46,7 +46,7 @@ extension Resolver {
       defaultArgument = propertyLiteral(value, of: field.type, isOptional: field.isOptional)
       if defaultArgument == nil { report(.unfittingValue, type: composite, member: field.name) }
     case .now?: defaultArgument = "Foundation.Date()"
-    case .uuid?: defaultArgument = "Foundation.UUID()"
+    case .uuid?: defaultArgument = "Foundation.UUID.random()"
     case nil: break
     }
     let fallback = fallback(field.type, default: field.defaultValue)

@@ -1,16 +1,21 @@
 #if canImport(FoundationEssentials)
-  package import FoundationEssentials
+  public import FoundationEssentials
 #else
-  package import Foundation
+  public import Foundation
 #endif
 
 extension UUID {
-  /// A random UUID of version 4.
+  /// A random UUID of version 4, of which no other has the same value.
   ///
-  /// Foundation's initializer opens a file for its random bytes on some systems. Where the process has no file
-  /// descriptor left, all its UUIDs are zero, and two stores or objects would be taken for one. Swift's generator asks
-  /// the system without a file, and stops the program where the system has no random numbers at all.
-  package static func random() -> UUID {
+  /// Foundation's `UUID()` opens a file for its random bytes on some systems. Where the process has no file descriptor
+  /// left, all its UUIDs are zero, and two stores or objects would be taken for one. Swift's generator asks the system
+  /// without a file, and stops the program where the system has no random numbers at all. Generated classes take the
+  /// default `uuid()` of a schema from here; so should what identifies a row of your own:
+  ///
+  /// ```swift
+  /// let id = UUID.random()
+  /// ```
+  public static func random() -> UUID {
     var generator = SystemRandomNumberGenerator()
     let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
     let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

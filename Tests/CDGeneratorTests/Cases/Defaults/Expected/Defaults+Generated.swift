@@ -162,7 +162,7 @@ nonisolated public class Preset: CDRuntime.ManagedObject, CDRuntime.EntityClass 
   @_spi(Generated) public override func _setInsertionDefaults() {
     super._setInsertionDefaults()
     _added = Foundation.Date()
-    _serial = Foundation.UUID()
+    _serial = Foundation.UUID.random()
     _maybeAdded = Foundation.Date()
   }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

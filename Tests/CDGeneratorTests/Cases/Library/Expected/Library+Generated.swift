@@ -208,7 +208,7 @@ nonisolated public class Publication: CDRuntime.ManagedObject, CDRuntime.EntityC
   public override class var entityName: Swift.String { "Publication" }
   @_spi(Generated) public override func _setInsertionDefaults() {
     super._setInsertionDefaults()
-    _uuid = Foundation.UUID()
+    _uuid = Foundation.UUID.random()
     _added = Foundation.Date()
   }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {

@@ -947,7 +947,7 @@ nonisolated public class Invoice: CDRuntime.ManagedObject, CDRuntime.EntityClass
   public override class var entityName: Swift.String { "Invoice" }
   @_spi(Generated) public override func _setInsertionDefaults() {
     super._setInsertionDefaults()
-    _number = Foundation.UUID()
+    _number = Foundation.UUID.random()
     _date = Foundation.Date()
   }
   @_spi(Generated) public override func _decode(_ row: CDRuntime.RowReader) {
