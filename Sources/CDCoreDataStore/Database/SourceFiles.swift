@@ -19,7 +19,7 @@ final class SourceFiles {
   let path: String
   /// What SQLite is to open.
   private(set) var uri = ""
-  private var copy: URL?
+  private var copy: TemporaryFolder?
   private var state: [FileState?] = []
 
   /// As much of a file as changes when somebody writes to it.
@@ -67,10 +67,6 @@ final class SourceFiles {
     } else {
       uri = Self.uri(path) + (isWAL ? "?mode=ro&immutable=1" : "?mode=ro")
     }
-  }
-
-  deinit {
-    if let copy { try? FileManager.default.removeItem(at: copy) }
   }
 
   private static func uri(_ path: String) -> String { URL(filePath: path).absoluteURL.absoluteString }
@@ -130,21 +126,20 @@ final class SourceFiles {
   // MARK: The copy
 
   private func makeCopy() throws(CoreDataStoreError) -> String {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")
-    copy = folder
+    let database: URL
     do {
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let folder = try TemporaryFolder(prefix: "cdgen-core-data-")
+      copy = folder
+      database = folder.url.appending(path: "store", directoryHint: .notDirectory)
       // The copies are written to, whatever may be done to the originals.
       for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
-        let target = folder.appending(path: "store" + end).path(percentEncoded: false)
-        try DatabaseFile(URL(filePath: path + end)).copy(to: target)
+        try DatabaseFile(URL(filePath: path + end)).copy(to: database.path(percentEncoded: false) + end)
       }
     } catch {
       throw .unreadable(url, reason: "its journal has to be replayed on a copy, which failed: \(error)")
     }
     // Both files are to be of one moment.
     try checkUnchanged()
-    return folder.appending(path: "store").path(percentEncoded: false)
+    return database.path(percentEncoded: false)
   }
 }

@@ -32,14 +32,12 @@ struct Plan: ParsableCommand {
   func run() throws {
     let destination = try ModelSource.load(model, version: to)
     let source = try ModelSource.load(model, version: try from ?? before(destination))
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let description = PersistentStoreDescription(.sqlite(folder.appending(path: "empty.sqlite")))
+    let folder = try TemporaryFolder(prefix: "cdstore-plan-")
+    let description = PersistentStoreDescription(.sqlite(folder.url.appending(path: "empty.sqlite")))
     // The coordinator lets go of the file before the rehearsal takes it.
     do { _ = try PersistentStoreCoordinator(model: source, stores: [description]) }
     var rehearsal = MigrationRehearsal(description, model: destination)
-    rehearsal.workFolder = folder
+    rehearsal.workFolder = folder.url
     let report = try rehearsal.run()
     try Lines.write(RehearsalText(report: report, store: model, showsSQL: true).plan)
     if !report.succeeds { throw ExitCode.failure }

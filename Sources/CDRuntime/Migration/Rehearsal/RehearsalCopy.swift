@@ -9,34 +9,22 @@
 /// Large values are not copied: their files are linked, and a link that is removed leaves the file alone.
 final class RehearsalCopy {
   let url: URL
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   /// - Parameter format: The store's, where it is no SQLite file: the copy is one all the same.
   /// - Throws: ``StoreError``, or ``MigrationError`` where the disk has no room.
   init(of original: URL, _ format: (any StoreFormat)?, in workFolder: URL) throws {
-    folder = workFolder.appending(
-      path: "cdgen-rehearsal-\(UUID.random().uuidString)", directoryHint: .isDirectory)
-    url = folder.appending(path: original.lastPathComponent)
-    // What is thrown from here on leaves the folder to the deinitializer.
-    do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    } catch { throw StoreError.cannotCreate(folder, reason: "\(error)") }
-    do {
-      try copyFile(original, format)
-      try linkLargeValues(of: original)
-      // Files that are to be removed are those of the original.
-      let connection = try SQLiteConnection(path: path, of: [original])
-      guard try connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
-        throw MigrationError(original, .inUse)
-      }
-      try connection.execute("DELETE FROM _cdgen_files")
-    } catch {
-      try? FileManager.default.removeItem(at: folder)
-      throw error
+    folder = try TemporaryFolder(prefix: "cdgen-rehearsal-", in: workFolder)
+    url = folder.url.appending(path: original.lastPathComponent)
+    try copyFile(original, format)
+    try linkLargeValues(of: original)
+    // Files that are to be removed are those of the original.
+    let connection = try SQLiteConnection(path: path, of: [original])
+    guard try connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
+      throw MigrationError(original, .inUse)
     }
+    try connection.execute("DELETE FROM _cdgen_files")
   }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
 
   private var path: String { url.path(percentEncoded: false) }
 
@@ -49,7 +37,7 @@ final class RehearsalCopy {
       source = try SQLiteConnection.reading(original, rollsBack: false)
     }
     if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
-      let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.path(percentEncoded: false)),
+      let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.url.path(percentEncoded: false)),
       free < needed
     {
       throw MigrationError(original, .diskFull(needed: needed))

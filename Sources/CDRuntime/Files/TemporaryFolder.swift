@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A folder for copies of a store, which goes with its owner, and which nobody else can look into.
+///
+/// A program that was killed leaves its folder, with the user's data in it. So the owner keeps the folder locked, and
+/// whoever makes the next one removes those of the same kind that nobody has locked.
+package final class TemporaryFolder {
+  /// Where the copies come to lie.
+  package let url: URL
+  /// The folder that is locked. It is another one, since opening a store locks the store's own folder.
+  package let root: URL
+  private let descriptor: Int32
+
+  /// How many seconds a folder without a lock is left alone: its owner may be about to lock it.
+  private static let settlingTime = 60
+
+  /// - Parameters:
+  ///   - prefix: What the names of such folders begin with. The rest is random.
+  ///   - parent: The folder to make it in, which is made where it is not there.
+  /// - Throws: ``StoreError/cannotCreate(_:reason:)``.
+  package init(prefix: String, in parent: URL = FileManager.default.temporaryDirectory) throws(StoreError) {
+    root = parent.appending(path: prefix + UUID.random().uuidString, directoryHint: .isDirectory)
+    url = root.appending(path: "files", directoryHint: .isDirectory)
+    do {
+      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    } catch { throw .cannotCreate(parent, reason: "\(error)") }
+    Self.removeAbandoned(prefix, in: parent)
+    let path = root.path(percentEncoded: false)
+    guard mkdir(path, 0o700) == 0, mkdir(url.path(percentEncoded: false), 0o700) == 0 else {
+      throw .cannotCreate(root, reason: String(cString: strerror(errno)))
+    }
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // A file system without such locks keeps its folders until somebody else tidies up.
+    if descriptor >= 0 { flock(descriptor, LOCK_EX | LOCK_NB) }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: root)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  private static func removeAbandoned(_ prefix: String, in parent: URL) {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent.path(percentEncoded: false))
+    else { return }
+    for name in names where isOne(name, prefix) {
+      let folder = parent.appending(path: name, directoryHint: .isDirectory)
+      let descriptor = open(
+        folder.path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      guard descriptor >= 0 else { continue }
+      defer { close(descriptor) }
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), isSettled(status),
+        flock(descriptor, LOCK_EX | LOCK_NB) == 0
+      else { continue }
+      try? FileManager.default.removeItem(at: folder)
+    }
+  }
+
+  private static func isOne(_ name: String, _ prefix: String) -> Bool {
+    name.hasPrefix(prefix) && UUID(uuidString: String(name.dropFirst(prefix.count))) != nil
+  }
+
+  private static func isSettled(_ status: stat) -> Bool {
+    #if canImport(Darwin)
+      let changed = status.st_mtimespec.tv_sec
+    #else
+      let changed = status.st_mtim.tv_sec
+    #endif
+    return time(nil) - changed >= settlingTime
+  }
+}
