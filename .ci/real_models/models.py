@@ -23,7 +23,7 @@ export    identical, or what differs after 'cdgen export'
 
 QUESTIONS = [("gone", r" is gone from version "), ("value", r"(has become|is|: it is) mandatory"),
              ("digits", r" was \w+ and is \w+: "), ("equal", r" must be unique now: "), ("pairs", r"^the inverse of relationship "),
-             ("one", r" has become to-one: ")]
+             ("one", r" has become to-one: "), ("undecided", r" is undecided "), ("abstract", r" has become abstract: ")]
 
 
 def imported(setting, bundle, rows, scalars="optional", mappings=True):
@@ -31,7 +31,7 @@ def imported(setting, bundle, rows, scalars="optional", mappings=True):
     folder = os.path.join(setting.keep, bundle.key)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    arguments = [setting.cdgen, "import", bundle.path, "--output", folder, "--scalars", scalars]
+    arguments = [setting.cdgen, "import", bundle.path, "--output", folder, "--scalars", scalars, "--accept-losses"]
     files = bundle.files()
     how = "one version"
     if len(files) > 1:

@@ -104,6 +104,36 @@ import Testing
     #expect(try MigrationStub(model("CustomMigrationMany"), from: 3, to: 3) == nil)
   }
 
+  /// What a rule leaves open is asked for where the code is that can answer it, also where something is inferred.
+  @Test func whatIsUndecidedIsAsked() throws {
+    func entity(_ name: String, _ attributes: [String]) -> EntityDescription {
+      EntityDescription(
+        name: name,
+        attributes: attributes.map { AttributeDescription(name: $0, type: .string, isOptional: $0 != "code") }
+      )
+    }
+    let rule = EntityRule(
+      destination: "Note", isCustom: true,
+      undecided: [
+        UndecidedPart("text", note: "Xcode's policy"), UndecidedPart("code", note: "a \"call\""),
+        UndecidedPart("where", note: "the old ones"),
+      ])
+    let model = ManagedObjectModel(
+      name: "Notes", id: UUID(),
+      versions: [
+        ModelVersion(number: 1, entities: [entity("Note", ["text"])]),
+        ModelVersion(number: 2, basedOn: [1], entities: [entity("Note", ["text", "code"])]),
+      ], currentVersionNumber: 2,
+      mappings: [MappingRules(source: 1, destination: 2, entities: [rule])])
+    let text = try #require(try MigrationStub(model, from: 1, to: 2)).text
+    let questions = text.split(separator: "\n").filter { $0.contains("#error(") }.map(String.init)
+    #expect(questions.count == 3)
+    #expect(questions.contains { $0.contains(#"Note.code: undecided (a \"call\"). Set 'code'"#) })
+    #expect(questions.contains { $0.contains("Note.text is undecided (Xcode's policy). Set 'made.text'") })
+    #expect(
+      questions.contains { $0.contains("Note.where is undecided (the old ones). Return nil for the others") })
+  }
+
   /// Steps before have their type already.
   @Test func aLaterStepExtendsTheType() throws {
     let many = try model("CustomMigrationMany")

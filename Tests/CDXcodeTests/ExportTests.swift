@@ -126,7 +126,7 @@ struct ExportTests {
         ".xccurrentversion", "Library 2.xcdatamodel/contents", "Library.xcdatamodel/contents",
       ])
     #expect(
-      CurrentVersionFile.name(in: Array((exporter.files[".xccurrentversion"] ?? "").utf8)) == "Library 2")
+      try CurrentVersionFile.name(in: Array((exporter.files[".xccurrentversion"] ?? "").utf8)) == "Library 2")
     let root = try MarkupReader.read(Array((exporter.files["Library 2.xcdatamodel/contents"] ?? "").utf8))
     let book = try #require(root.children("entity").first { $0["name"] == "Book" })
     #expect(

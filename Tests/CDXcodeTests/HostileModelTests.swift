@@ -158,20 +158,23 @@ import Testing
     }
   }
 
-  @Test func aDamagedCurrentVersionNamesNone() {
+  @Test func aDamagedCurrentVersionIsRefused() throws {
     let whole = Array(CurrentVersionFile.text(name: "Shop 2").utf8)
-    #expect(CurrentVersionFile.name(in: whole) == "Shop 2")
+    #expect(try CurrentVersionFile.name(in: whole) == "Shop 2")
     for length in 0..<(whole.count - 1) {
-      #expect(CurrentVersionFile.name(in: Array(whole[..<length])) == nil)
+      #expect(throws: MarkupError.self) { try CurrentVersionFile.name(in: Array(whole[..<length])) }
     }
     for place in whole.indices {
       for byte in [UInt8(0), 0x3C, 0x26, 0xFF] {
         var bytes = whole
         bytes[place] = byte
-        _ = CurrentVersionFile.name(in: bytes)
+        _ = try? CurrentVersionFile.name(in: bytes)
       }
     }
-    #expect(CurrentVersionFile.name(in: Array("bplist00".utf8)) == nil)
+    #expect(throws: MarkupError.self) { try CurrentVersionFile.name(in: Array("bplist00".utf8)) }
+    #expect(throws: MarkupError.self) { try CurrentVersionFile.name(in: Array("<html/>".utf8)) }
+    // Xcode writes none for a model of one version.
+    #expect(try CurrentVersionFile.name(in: Array("<plist version='1.0'><dict/></plist>".utf8)) == nil)
   }
 
   // MARK: On disk

@@ -21,12 +21,14 @@ struct ImportTests {
   }
 
   static func run(
-    _ versions: [(String, String)], order: String? = nil, scalars: XcodeImportOptions.Scalars = .optional
+    _ versions: [(String, String)], order: String? = nil, scalars: XcodeImportOptions.Scalars = .optional,
+    confirmsLosses: Bool = false
   )
     -> XcodeImport
   {
     XcodeImporter(
-      bundle(versions), order: order, orderPath: "order.txt", options: XcodeImportOptions(scalars: scalars)
+      bundle(versions), order: order, orderPath: "order.txt",
+      options: XcodeImportOptions(scalars: scalars, confirmsLosses: confirmsLosses)
     ).run(id: UUID())
   }
 
@@ -154,13 +156,31 @@ struct ImportTests {
     for number in 2...4 { #expect(Self.exported(result, "Shop \(number)").contains(#"elementID="Old""#)) }
   }
 
-  @Test func removalsAreConfirmedAndWhatMayBeARenamingIsAsked() throws {
-    let result = Self.run([
-      ("Shop", Self.entity("A", "title", "colour") + Self.entity("Gone")),
-      ("Shop 2", Self.entity("A", "title", "size")),
-      ("Shop 3", Self.entity("A", "titles", "size") + Self.entity("B")),
-      ("Shop 4", Self.entity("A", "titles", "size") + Self.entity("C")),
-    ])
+  private static let losing = [
+    ("Shop", entity("A", "title", "colour") + entity("Gone")),
+    ("Shop 2", entity("A", "title", "size")),
+    ("Shop 3", entity("A", "titles", "size") + entity("B")),
+    ("Shop 4", entity("A", "titles", "size") + entity("C")),
+  ]
+
+  /// Nobody but the user can say that a loss is meant.
+  @Test func eachLossIsAskedForOncePerStep() throws {
+    let result = Self.run(Self.losing)
+    let first = try #require(result.files["1-2.mapping.yaml"])
+    #expect(
+      first.contains("# - attribute 'colour' of 'A' is gone") && first.contains("# - entity 'Gone' is gone"))
+    #expect(first.contains("'cdgen diff MODEL --from 1 --to 2 --accept'"))
+    for name in ["1-2", "2-3", "3-4"] {
+      let text = try #require(result.files["\(name).mapping.yaml"])
+      #expect(!text.contains("\ndrop:") && !text.contains("\nentities:"))
+    }
+    let loaded = Self.load(result)
+    #expect(!loaded.hasErrors, "\(loaded.diagnostics)")
+    #expect(loaded.diagnostics.filter { $0.message.contains("is gone from version") }.count == 4)
+  }
+
+  @Test func removalsAreConfirmedOnDemandAndWhatMayBeARenamingIsAsked() throws {
+    let result = Self.run(Self.losing, confirmsLosses: true)
     let first = try #require(result.files["1-2.mapping.yaml"])
     #expect(first.contains("drop: [Gone]") && first.contains("A: { drop: [colour] }"))
     let second = try #require(result.files["2-3.mapping.yaml"])
@@ -172,13 +192,45 @@ struct ImportTests {
     #expect(loaded.diagnostics.filter { $0.message.contains("is gone from version") }.count == 2)
   }
 
-  @Test(arguments: [
+  @Test func anEntityThatBecameAbstractIsAskedForInAnyCase() throws {
+    let abstract = #"<entity name="A" isAbstract="YES"/>"#
+    for confirms in [false, true] {
+      let result = Self.run(
+        [("Shop", Self.entity("A")), ("Shop 2", abstract + Self.entity("B"))], confirmsLosses: confirms)
+      let model = try #require(result.model)
+      let step = MigrationStep(from: model.versions[0], to: model.versions[1], rules: model.mappings.first)
+      #expect(step.openChanges.map(\.kind) == [.entityBecameAbstract("A")])
+    }
+  }
+
+  /// Core Data saves an object without any, as long as there is no minimum.
+  @Test func aToManyRelationshipWithoutAMinimumMayBeEmpty() throws {
+    func relationship(_ more: String) -> String {
+      #"<entity name="A"><relationship name="others" toMany="YES" \#(more) deletionRule="Nullify" destinationEntity="A"/></entity>"#
+    }
+    for (more, isOptional) in [("", true), (#"minCount="0""#, true), (#"minCount="1""#, false)] {
+      let result = Self.run([("Shop", relationship(more))])
+      let found = try #require(result.model?.versions[0].entities[0].relationships.first)
+      #expect(found.isOptional == isOptional, "\(more)")
+      // Xcode's own flag comes out again.
+      #expect(!Self.exported(result, "Shop").contains("optional="), "\(more)")
+      #expect(result.diagnostics == [])
+    }
+  }
+
+  private static let orders: [(names: [String], expected: [String]?)] = [
     (["Shop 10", "Shop", "Shop 2"], ["Shop", "Shop 2", "Shop 10"]),
     (["Shop_v3", "Shop V 2"], ["Shop V 2", "Shop_v3"]),
     (["App1.10.0", "App1.9", "App"], ["App", "App1.9", "App1.10.0"]),
+    (["App2 2", "App2"], ["App2", "App2 2"]),
+    (["App2 10", "App2", "App2 3"], ["App2", "App2 3", "App2 10"]),
+    (["Sample3_v2", "Sample3"], ["Sample3", "Sample3_v2"]), (["App2", "App2 2", "App3"], nil),
+    (["App2", "App2 x"], nil), (["App2", "App2 2", "App2_2"], nil),
     (["New", "Old"], nil), (["Shop 2", "Cart 3"], nil), (["Shop 2", "Shop 02"], nil),
     (["First", "Shop 2", "Shop 3"], nil),
-  ])
+  ]
+
+  @Test(arguments: orders)
   func numbersInNamesTellTheOrderOrAreAskedFor(_ names: [String], _ expected: [String]?) {
     let result = Self.run(names.map { ($0, Self.entity("A")) })
     #expect(result.model?.versions.map(\.label) == expected)

@@ -111,8 +111,28 @@ struct StubWriter {
     out.line("let made = try ", mapping.destinationType, "(")
     out.line("  ", (arguments + ["in: manager"]).joined(separator: ", "), ")")
     out.line("// What rules and inference give is there. What is to be otherwise is set here: made.… = …")
+    for part in undecided(mapping, step) where !mapping.unknown.contains(where: { $0.key == part.name }) {
+      let (name, entity) = (part.name, mapping.mapping.destination ?? "")
+      let task =
+        name == UndecidedPart.filter
+        ? "Return nil for the others" : "Set 'made.\(SwiftName.escaped(name))', or leave what is inferred"
+      let text =
+        "\(entity).\(name) is undecided (\(part.note)). \(task); then delete '\(name)' under 'undecided' in the mapping"
+      out.line("#error(", SwiftLiteral.string(text), ")")
+    }
     out.line("return made")
     out.close()
+  }
+
+  /// What the rule of a mapping leaves open.
+  private func undecided(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) -> [UndecidedPart] {
+    let rules = step.step.rules?.entities ?? []
+    let own = rules.filter {
+      $0.destination == mapping.mapping.destination
+        && ($0.name.map { $0 == mapping.mapping.name }
+          ?? ($0.source == nil || $0.source == mapping.mapping.source))
+    }
+    return own.flatMap(\.undecided)
   }
 
   private mutating func filling(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
@@ -156,7 +176,8 @@ struct StubWriter {
       }
     }
     let local = Self.local(parameter)
-    let reason = reasons.map(\.summary).joined(separator: "; ")
+    let note = undecided(mapping, step).first { $0.name == parameter.key }?.note
+    let reason = note.map { "undecided (\($0))" } ?? reasons.map(\.summary).joined(separator: "; ")
     var text = "\(entity).\(parameter.key): \(reason.isEmpty ? "nothing gives it" : reason). Set '\(local)'"
     if parameter.isRelationship, let relate = mapping.relate {
       text +=

@@ -22,7 +22,16 @@ extension EntityRule {
       filter: try reader.optional("where")?.predicate(),
       attributes: try reader.list("attributes", PropertyMapping.init(decoding:)),
       relationships: try reader.list("relationships", PropertyMapping.init(decoding:)),
-      drops: try reader.list("drop") { (each) throws(ModelDecodingError) in try each.string() })
+      drops: try reader.list("drop") { (each) throws(ModelDecodingError) in try each.string() },
+      undecided: try reader.list("undecided", UndecidedPart.init(decoding:)))
+    try reader.finish()
+  }
+}
+
+extension UndecidedPart {
+  init(decoding element: JSONElement) throws(ModelDecodingError) {
+    var reader = try element.object()
+    self.init(try reader.required("name").string(), note: try reader.required("note").string())
     try reader.finish()
   }
 }

@@ -19,6 +19,14 @@ extension ModelEncoder {
     writer.add("attributes", list: rule.attributes.map(value))
     writer.add("relationships", list: rule.relationships.map(value))
     writer.add("drop", list: rule.drops.map(JSONValue.string))
+    writer.add("undecided", list: rule.undecided.map(part))
+    return writer.value
+  }
+
+  private func part(_ part: UndecidedPart) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", part.name)
+    writer.add("note", part.note)
     return writer.value
   }
 

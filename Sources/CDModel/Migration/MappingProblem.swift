@@ -36,6 +36,8 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case relationship(entity: Int, Int)
     /// A property whose loss is meant.
     case entityDrop(entity: Int, Int)
+    /// What has yet to be decided.
+    case undecided(entity: Int, Int)
   }
 
   /// Whether it keeps the rules from being used.

@@ -49,12 +49,14 @@ public struct EntityRule: Hashable, Sendable {
   public var relationships: [PropertyMapping]
   /// Properties of the source whose loss is meant.
   public var drops: [String]
+  /// What a person has yet to say. The step is not proven as long as there is something.
+  public var undecided: [UndecidedPart]
 
   /// A rule as given; where nothing is, that of what can be inferred.
   public init(
     destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
     filter: FetchPredicate? = nil, attributes: [PropertyMapping] = [],
-    relationships: [PropertyMapping] = [], drops: [String] = []
+    relationships: [PropertyMapping] = [], drops: [String] = [], undecided: [UndecidedPart] = []
   ) {
     self.destination = destination
     self.source = source
@@ -64,6 +66,26 @@ public struct EntityRule: Hashable, Sendable {
     self.attributes = attributes
     self.relationships = relationships
     self.drops = drops
+    self.undecided = undecided
+  }
+}
+
+/// A part of an entity's rule that is not known, with what is known of it: an expression of one of Xcode's mapping
+/// models that could not be taken over. What would be inferred instead may be something else, so that the step is not
+/// proven before a person has said what is right and has removed this.
+public struct UndecidedPart: Hashable, Sendable {
+  /// The name for the choice of objects, which ``EntityRule/filter`` makes.
+  public static let filter = "where"
+
+  /// A property of the destination, a field of a composite as `attribute.field`, or ``filter``.
+  public var name: String
+  /// What is known of it, for whoever decides.
+  public var note: String
+
+  /// A part that is not known.
+  public init(_ name: String, note: String) {
+    self.name = name
+    self.note = note
   }
 }
 

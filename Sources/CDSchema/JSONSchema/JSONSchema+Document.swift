@@ -581,6 +581,11 @@ extension JSONSchema {
               "type": "array",
               "uniqueItems": true,
               "items": {"type": "string"}
+            },
+            "undecided": {
+              "description": "What a person has yet to say, by property, or 'where': the step is not proven before.",
+              "type": "object",
+              "additionalProperties": {"type": "string"}
             }
           }
         },

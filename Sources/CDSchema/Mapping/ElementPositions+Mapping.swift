@@ -22,6 +22,7 @@ extension ElementPositions {
       case .relationshipName(let place, let number): (rule(place), "key:relationships[\(number)]")
       case .relationship(let place, let number): (rule(place), "relationships[\(number)]")
       case .entityDrop(let place, let number): (rule(place), "drop[\(number)]")
+      case .undecided(let place, let number): (rule(place), "undecided[\(number)]")
       }
     if let key, let span = problem.span,
       let location = location(of: element, key: key, utf8Offset: span.lowerBound)
@@ -31,8 +32,17 @@ extension ElementPositions {
     return nearest(to: element, key: key)
   }
 
-  /// The place of what a change is about, in the file of the version that has it.
-  func location(of change: ModelChange, in version: ModelVersion?) -> SourceLocation? {
+  /// The place of what a change is about, in the file of the version that has it; of what the step's rules leave open,
+  /// in the mapping.
+  func location(of change: ModelChange, in version: ModelVersion?, rules: MappingRules?) -> SourceLocation? {
+    if case .undecided(_, let note) = change.kind, let rules {
+      for (place, rule) in rules.entities.enumerated() {
+        guard let part = rule.undecided.firstIndex(where: { $0.note == note && change.isAbout($0, of: rule) })
+        else { continue }
+        return nearest(
+          to: .entityRule(from: rules.source, to: rules.destination, place: place), key: "undecided[\(part)]")
+      }
+    }
     let number = change.element.side == .source ? change.source : change.destination
     if case .uniqueConstraintAdded(let entity, let properties) = change.kind,
       let place = version?.entities.first(where: { $0.name == entity })?.uniquenessConstraints
@@ -41,5 +51,12 @@ extension ElementPositions {
       return nearest(to: .uniquenessConstraint(version: number, entity: entity, place: place))
     }
     return location(of: change.element.element, version: number)
+  }
+}
+
+extension ModelChange {
+  /// Whether it says that a part of a rule is undecided.
+  fileprivate func isAbout(_ part: UndecidedPart, of rule: EntityRule) -> Bool {
+    remedies.contains(.decided(entity: rule.destination, name: part.name))
   }
 }

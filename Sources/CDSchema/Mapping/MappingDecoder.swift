@@ -8,7 +8,9 @@ struct DecodedMapping {
 }
 
 extension DecodingContext {
-  private static let ruleKeys = ["from", "name", "policy", "where", "attributes", "relationships", "drop"]
+  private static let ruleKeys = [
+    "from", "name", "policy", "where", "attributes", "relationships", "drop", "undecided",
+  ]
 
   private static let ruleHints = [
     "source": "the entity that objects come from is 'from'",
@@ -76,6 +78,11 @@ extension DecodingContext {
     rule.attributes = values(reader, "attributes", of: element)
     rule.relationships = values(reader, "relationships", of: element)
     rule.drops = names(reader, "drop", of: "properties")
+    for pair in reader.pairs("undecided") {
+      guard let note = text(of: pair.value, as: "what is known of '\(pair.name)'") else { continue }
+      positions.record(pair.key, as: "undecided[\(rule.undecided.count)]", of: element)
+      rule.undecided.append(UndecidedPart(pair.name, note: note))
+    }
     return rule
   }
 

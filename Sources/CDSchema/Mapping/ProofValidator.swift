@@ -27,7 +27,7 @@ struct ProofValidator {
         continue
       }
       report(step.problems, of: key)
-      for change in step.openChanges { report(change, demand) }
+      for change in step.openChanges { report(change, demand, step.rules) }
     }
     for rules in model.mappings {
       let key = StepKey(source: rules.source, destination: rules.destination)
@@ -96,8 +96,10 @@ struct ProofValidator {
     }
   }
 
-  private func report(_ change: ModelChange, _ demand: Demand) {
-    guard let place = positions.location(of: change, in: model.version(change.destination)) else { return }
+  private func report(_ change: ModelChange, _ demand: Demand, _ rules: MappingRules?) {
+    guard
+      let place = positions.location(of: change, in: model.version(change.destination), rules: rules)
+    else { return }
     let remedies = change.remedies.text(
       mapping: MappingFile.name(from: change.source, to: change.destination))
     let message = change.description + (remedies.isEmpty ? "" : "; " + remedies)

@@ -50,6 +50,7 @@ public struct MappingText {
     pairs.add(
       "relationships", rule.relationships.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)
     pairs.add("drop", rule.drops.isEmpty ? nil : .list(rule.drops.map { .text($0) }))
+    pairs.add("undecided", rule.undecided.map { YAMLPair($0.name, .text($0.note)) }, .short)
     return .mapping(pairs.list, .short)
   }
 

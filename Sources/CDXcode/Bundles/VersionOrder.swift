@@ -32,13 +32,18 @@ struct VersionOrder {
   /// The order that names tell by their numbers; nil where they do not tell it.
   ///
   /// They do where all are one name with a number behind it, `Model 2`, `Model_v3`, `App1.4.2`, each with another, but
-  /// for the first, which may have none.
+  /// for the first, which may have none, or one that belongs to the name: `App2`, `App2 2`.
   init?(numbersIn names: [String], bundle: String) {
     guard names.count > 1 else {
       entries = names.map { Entry(name: $0) }
       return
     }
-    let keyed = names.map { ($0, Self.key($0)) }
+    guard let entries = Self.byNumbers(names, bundle: bundle) ?? Self.behindFirst(names) else { return nil }
+    self.entries = entries
+  }
+
+  private static func byNumbers(_ names: [String], bundle: String) -> [Entry]? {
+    let keyed = names.map { ($0, key($0)) }
     let stems = Set(keyed.filter { !$0.1.numbers.isEmpty }.map(\.1.stem))
     guard stems.count == 1, let stem = stems.first else { return nil }
     let unnumbered = keyed.filter { $0.1.numbers.isEmpty }
@@ -46,7 +51,28 @@ struct VersionOrder {
       return nil
     }
     guard Set(keyed.map(\.1.numbers)).count == names.count else { return nil }
-    entries = keyed.sorted { $0.1.numbers.lexicographicallyPrecedes($1.1.numbers) }.map { Entry(name: $0.0) }
+    return keyed.sorted { $0.1.numbers.lexicographicallyPrecedes($1.1.numbers) }.map { Entry(name: $0.0) }
+  }
+
+  /// The order where the first version's name ends with a digit of its own, and the others have that name and a number:
+  /// `App2`, `App2 2`, or `Sample3`, `Sample3_v2`.
+  private static func behindFirst(_ names: [String]) -> [Entry]? {
+    guard let first = names.min(by: { $0.count < $1.count }), first.last.map(NaturalOrder.isDigit) ?? false
+    else {
+      return nil
+    }
+    var numbers: [[Int]: String] = [:]
+    for name in names where name != first {
+      let rest = name.dropFirst(first.count)
+      // Another digit or a point would be of the first one's own number.
+      guard name.hasPrefix(first), let next = rest.first, !NaturalOrder.isDigit(next), next != "." else {
+        return nil
+      }
+      let (stem, number) = key("x" + rest)
+      guard stem == "x", !number.isEmpty, numbers.updateValue(name, forKey: number) == nil else { return nil }
+    }
+    let later = numbers.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+    return ([first] + later).map { Entry(name: $0) }
   }
 
   /// A name without its number, and the number, which may have points: `App1.4.2` gives `app` and 1, 4, 2.

@@ -63,13 +63,23 @@ extension XcodeBundle {
     guard !versions.isEmpty || !binary.isEmpty else {
       throw XcodeBundleError(path: path, message: "there is no version in it: no folder named *.xcdatamodel")
     }
-    let current = path + "/.xccurrentversion"
-    let currentName =
-      FileManager.default.fileExists(atPath: current)
-      ? CurrentVersionFile.name(in: try Self.bytes(current)) : nil
     self.init(
       name: String(name.dropLast(".xcdatamodeld".count)), path: path, versions: versions,
-      currentName: currentName, binaryNames: binary, emptyNames: empty)
+      currentName: try Self.currentName(path + "/.xccurrentversion"), binaryNames: binary, emptyNames: empty)
+  }
+
+  /// The version that a file `.xccurrentversion` names; nil where there is no file, or where it names none, as of a model
+  /// that has one version.
+  private static func currentName(_ path: String) throws(XcodeBundleError) -> String? {
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    let bytes = try bytes(path)
+    do { return try CurrentVersionFile.name(in: bytes) } catch {
+      throw XcodeBundleError(
+        path: path,
+        message:
+          "this is no property list, so that nobody knows which version is current: \(error.message). Choose it in "
+          + "Xcode's file inspector, which writes the file anew")
+    }
   }
 
   /// The file's bytes. One that is larger than is read is not even opened.
@@ -107,10 +117,11 @@ extension XcodeBundle {
 
 /// `.xccurrentversion`, a property list with one name.
 enum CurrentVersionFile {
-  /// The current version's name without its extension; nil where the file does not say.
-  static func name(in bytes: [UInt8]) -> String? {
-    guard let root = try? MarkupReader.read(bytes), let values = root.children("dict").first?.children else {
-      return nil
+  /// The current version's name without its extension; nil where the file names none.
+  static func name(in bytes: [UInt8]) throws(MarkupError) -> String? {
+    let root = try MarkupReader.read(bytes)
+    guard root.name == "plist", let values = root.children("dict").first?.children else {
+      throw MarkupError(message: "it has no dictionary", line: root.line, column: root.column)
     }
     for (key, value) in zip(values, values.dropFirst())
     where key.name == "key" && key.text == "_XCCurrentVersionName" && value.name == "string" {

@@ -1,19 +1,24 @@
 import CDModel
 import CDSchema
 
-/// The mapping files of an imported history: what Xcode's mapping models say, and the losses that Core Data took
-/// silently.
+/// The mapping files of an imported history: what Xcode's mapping models say, and the questions that they leave.
 ///
-/// Core Data lets go of what a version no longer has. That is confirmed in writing, but where it looks like a renaming
-/// that nobody said: this stays open, with its remedies in the file.
+/// Core Data lets go of what a version no longer has, and asks nobody. Here a person has to confirm each loss, so that it
+/// stays open, with its remedies in the file. Who imports may confirm them all at once; what looks like a renaming that
+/// nobody said, or like a move, is asked for all the same.
 struct HistoryMappings {
   private(set) var rules: [MappingRules] = []
   private(set) var files: [String: String] = [:]
+  private let confirmsLosses: Bool
 
   /// - Parameters:
   ///   - rules: Those of Xcode's mapping models.
   ///   - notes: What is remarked at the top of their files, by the files' names.
-  init(model: ManagedObjectModel, rules: [MappingRules], notes: [String: String]) {
+  ///   - confirmsLosses: Whether whoever imports has confirmed what is plainly lost.
+  init(
+    model: ManagedObjectModel, rules: [MappingRules], notes: [String: String], confirmsLosses: Bool = false
+  ) {
+    self.confirmsLosses = confirmsLosses
     for version in model.versions {
       for base in version.basedOn {
         guard let old = model.version(base) else { continue }
@@ -41,7 +46,7 @@ struct HistoryMappings {
       var hasAdded = false
       let hasNewEntity = step.changes.contains { if case .entityAdded = $0.kind { true } else { false } }
       for change in step.openChanges {
-        if Self.isQuestion(change, hasNewEntity: hasNewEntity) {
+        if !confirmsLosses || Self.isQuestion(change, rules, hasNewEntity: hasNewEntity) {
           questions.append(change)
         } else if Self.confirm(change, in: &rules) {
           hasAdded = true
@@ -64,24 +69,42 @@ struct HistoryMappings {
       lines.append(
         "What is dropped is gone from the newer version in Xcode too, where Core Data let go of it.")
     }
-    if !questions.isEmpty {
+    let losses = questions.filter(Self.isConfirmable)
+    let others = questions.filter { !Self.isConfirmable($0) }
+    if !others.isEmpty {
       lines.append("Open questions, which Xcode's model does not answer:")
-      for change in questions {
+      for change in others {
         let remedies = change.remedies.text(mapping: name)
         lines.append("- \(change)" + (remedies.isEmpty ? "" : "; \(remedies)"))
+      }
+    }
+    if !losses.isEmpty {
+      lines.append(
+        "Core Data let go of the following, and asked nobody. Is that what is meant? If so, confirm all of it with "
+          + "'cdgen diff MODEL --from \(rules.source) --to \(rules.destination) --accept'; if not, say what becomes of it:"
+      )
+      for change in losses {
+        let others = change.remedies.filter { !$0.isConfirmation }.text(mapping: name)
+        lines.append("- \(change)" + (others.isEmpty ? "" : "; \(others)"))
       }
     }
     return lines.joined(separator: "\n")
   }
 
-  /// Whether a loss may be a renaming that nobody said, or is none that Core Data takes by itself.
-  private static func isQuestion(_ change: ModelChange, hasNewEntity: Bool) -> Bool {
+  /// Whether a person's word is all that is missing.
+  private static func isConfirmable(_ change: ModelChange) -> Bool {
+    change.verdict == .losesData && change.remedies.contains(where: \.isConfirmation)
+  }
+
+  /// Whether a loss may be a renaming or a move that nobody said, or is none that Core Data takes by itself.
+  private static func isQuestion(_ change: ModelChange, _ rules: MappingRules, hasNewEntity: Bool) -> Bool {
     guard change.verdict == .losesData else { return true }
     switch change.kind {
     case .entityRemoved: return hasNewEntity
     case .attributeRemoved(let name), .relationshipRemoved(let name):
-      return isLike(name.name, change.candidates)
-    case .attributeTypeChanged: return true
+      // What is undecided may well take it.
+      return isLike(name.name, change.candidates) || rules.entities.contains { !$0.undecided.isEmpty }
+    case .attributeTypeChanged, .entityBecameAbstract, .entityUnmapped: return true
     default: return false
     }
   }
@@ -116,5 +139,15 @@ struct HistoryMappings {
       }
     }
     return hasAdded
+  }
+}
+
+extension Remedy {
+  /// Whether it says no more than that a loss is meant.
+  fileprivate var isConfirmation: Bool {
+    switch self {
+    case .drop, .dropEntity: true
+    default: false
+    }
   }
 }

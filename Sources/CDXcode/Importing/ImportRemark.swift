@@ -19,6 +19,12 @@ public struct XcodeImportOptions: Sendable {
   }
 
   public var scalars: Scalars
+  /// Whether whoever imports confirms that what a version no longer has is lost on purpose. Where something else may be
+  /// meant, a renaming that nobody said or a move, it is asked for all the same.
+  public var confirmsLosses: Bool
 
-  public init(scalars: Scalars = .optional) { self.scalars = scalars }
+  public init(scalars: Scalars = .optional, confirmsLosses: Bool = false) {
+    self.scalars = scalars
+    self.confirmsLosses = confirmsLosses
+  }
 }

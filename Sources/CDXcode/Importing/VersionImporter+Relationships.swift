@@ -24,6 +24,9 @@ extension VersionImporter {
       if let least = result.minimumCount, let most = result.maximumCount, least > most {
         (result.minimumCount, result.maximumCount) = (nil, nil)
       }
+      // Core Data checks counts alone: without a minimum it saves an object that is related to none, whatever 'optional'
+      // says. What Xcode has is kept for the export.
+      if result.minimumCount ?? 0 == 0 { result.isOptional = true }
     }
     // The other side's entity decides what the name means there, which may be of an ancestor.
     result.inverse = element["inverseName"].map { inverse in

@@ -89,9 +89,11 @@ public struct XcodeImporter: Sendable {
     var model = ManagedObjectModel(
       name: Self.modelName(bundle.name), id: id, versions: history.versions.map(\.version),
       currentVersionNumber: currentNumber(entries, &diagnostics))
-    let translated = MappingImporter(model: model, history: history).rules(of: mappings)
+    let translated = MappingImporter(model: model, bundleName: bundle.name).rules(of: mappings)
     diagnostics += translated.diagnostics
-    let steps = HistoryMappings(model: model, rules: translated.rules, notes: translated.notes)
+    let steps = HistoryMappings(
+      model: model, rules: translated.rules, notes: translated.notes,
+      confirmsLosses: options.confirmsLosses)
     model.mappings = steps.rules
     return XcodeImport(
       model: model, files: files(of: model, steps), diagnostics: diagnostics.sorted())

@@ -1,3 +1,4 @@
+import CDModel
 import CDPropertyList
 
 #if canImport(FoundationEssentials)
@@ -9,18 +10,25 @@ import CDPropertyList
 /// An expression of a mapping model, as text in the format of predicates.
 ///
 /// Xcode keeps expressions as archives of objects. Their form is read off real files: constants, variables, `SELF`, key
-/// paths, and calls of `valueForKeyPath:` and other functions.
+/// paths, and calls of `valueForKeyPath:`, of the functions of predicates and of others.
 struct ArchivedExpression {
   private let objects: [PropertyListValue]
+  /// How many more objects may be read. Objects may be shared, so that a small archive can stand for a text without end.
+  private var budget = 10_000
+  /// How many more bytes the text may get.
+  private var byteBudget = 1 << 16
 
-  /// The text of an archive in Base64; nil for what is not known.
+  private init(_ objects: [PropertyListValue]) { self.objects = objects }
+
+  /// The text of an archive in Base64; nil for what is not known, and for what is too large.
   static func text(base64: String) -> String? {
     let digits = base64.filter { !$0.isWhitespace }
     guard let data = Data(base64Encoded: digits), let root = BinaryPropertyList.read([UInt8](data)),
       case .list(let objects)? = root["$objects"], case .dictionary(let top)? = root["$top"],
       let first = top["root"] ?? top.values.first
     else { return nil }
-    return ArchivedExpression(objects: objects).text(first, depth: 0)
+    var archive = ArchivedExpression(objects)
+    return archive.text(first, depth: 0)
   }
 
   private func object(_ value: PropertyListValue?) -> PropertyListValue? {
@@ -28,16 +36,24 @@ struct ArchivedExpression {
     return objects.indices.contains(place) ? objects[place] : nil
   }
 
-  private func text(_ value: PropertyListValue?, depth: Int) -> String? {
-    guard depth < 32, let value = object(value) else { return nil }
+  private mutating func text(_ value: PropertyListValue?, depth: Int) -> String? {
+    budget -= 1
+    guard depth < 32, budget > 0, let value = object(value), let text = unbounded(value, depth) else {
+      return nil
+    }
+    byteBudget -= text.utf8.count
+    return byteBudget > 0 ? text : nil
+  }
+
+  private mutating func unbounded(_ value: PropertyListValue, _ depth: Int) -> String? {
     switch value {
-    case .string("$null"), .null: return "nil"
-    case .string(let text): return Self.quoted(text)
-    case .int(let number): return String(number)
-    case .bool(let flag): return flag ? "true" : "false"
-    case .real(let number): return number.isFinite ? number.description : nil
-    case .dictionary: return expression(value, depth)
-    default: return nil
+    case .string("$null"), .null: "nil"
+    case .string(let text): Self.quoted(text)
+    case .int(let number): String(number)
+    case .bool(let flag): flag ? "true" : "false"
+    case .real(let number): number.isFinite ? number.description : nil
+    case .dictionary: expression(value, depth)
+    default: nil
     }
   }
 
@@ -49,7 +65,7 @@ struct ArchivedExpression {
     if case .string(let text)? = object(value) { text } else { nil }
   }
 
-  private func expression(_ value: PropertyListValue, _ depth: Int) -> String? {
+  private mutating func expression(_ value: PropertyListValue, _ depth: Int) -> String? {
     switch string(object(value["$class"])?["$classname"]) {
     case "NSSelfExpression": return "SELF"
     case "NSVariableExpression": return string(value["NSVariable"]).map { "$" + $0 }
@@ -67,7 +83,7 @@ struct ArchivedExpression {
     }
   }
 
-  private func call(_ value: PropertyListValue, _ depth: Int) -> String? {
+  private mutating func call(_ value: PropertyListValue, _ depth: Int) -> String? {
     var arguments: [String] = []
     if case .list(let all)? = object(value["NSArguments"])?["NS.objects"] {
       for each in all {
@@ -75,13 +91,26 @@ struct ArchivedExpression {
         arguments.append(text)
       }
     }
-    guard let selector = string(value["NSSelectorName"]),
-      let operand = text(value["NSOperand"], depth: depth + 1)
-    else { return nil }
+    guard let selector = string(value["NSSelectorName"]) else { return nil }
+    if isPredicateFunctions(object(value["NSOperand"])) {
+      return ExpressionFunction(name: selector).map {
+        $0.rawValue + "(" + arguments.joined(separator: ", ") + ")"
+      }
+    }
+    guard let operand = text(value["NSOperand"], depth: depth + 1) else { return nil }
     if ["valueForKeyPath:", "valueForKey:"].contains(selector), arguments.count == 1 {
       let path = arguments[0].hasPrefix("\"") ? String(arguments[0].dropFirst().dropLast()) : arguments[0]
       return operand == "SELF" ? path : operand + "." + path
     }
     return "FUNCTION(" + ([operand, Self.quoted(selector)] + arguments).joined(separator: ", ") + ")"
+  }
+
+  /// Whether a function is called of the class that has those of predicates, such as `now()` and `add:to:`. An archive
+  /// has the class as a constant, by its name.
+  private func isPredicateFunctions(_ operand: PropertyListValue?) -> Bool {
+    guard let operand, case .dictionary = operand else { return false }
+    return ["NSConstantValueClassName", "NSConstantValue"].contains {
+      string(operand[$0]) == "_NSPredicateUtilities"
+    }
   }
 }

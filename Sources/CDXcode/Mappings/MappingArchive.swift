@@ -28,6 +28,8 @@ struct MappingArchive {
   /// The names of the versions, without extensions.
   var sourceVersion = ""
   var destinationVersion = ""
+  /// The name of the bundle that has the versions; nil where the file does not say.
+  var bundleName: String?
   var entities: [EntityMapping] = []
 
   /// Reads an `xcmapping.xml`; nil where it has no mapping model.
@@ -48,6 +50,10 @@ struct MappingArchive {
     }
     sourceVersion = Self.versionName(value("sourcemodelpath", of: model) ?? "")
     destinationVersion = Self.versionName(value("destinationmodelpath", of: model) ?? "")
+    bundleName =
+      ["sourcemodelpath", "destinationmodelpath"].lazy.compactMap {
+        Self.bundleName(value($0, of: model) ?? "")
+      }.first
     let mappings = related("entitymappings", of: model).sorted {
       (Int(value("mappingnumber", of: $0) ?? "") ?? 0) < (Int(value("mappingnumber", of: $1) ?? "") ?? 0)
     }
@@ -79,6 +85,11 @@ struct MappingArchive {
       }
       entities.append(mapping)
     }
+  }
+
+  private static func bundleName(_ path: String) -> String? {
+    let end = ".xcdatamodeld"
+    return path.split(separator: "/").last { $0.hasSuffix(end) }.map { String($0.dropLast(end.count)) }
   }
 
   private static func versionName(_ path: String) -> String {

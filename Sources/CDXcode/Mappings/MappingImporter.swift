@@ -4,7 +4,8 @@ import CDSchema
 /// Makes the rules of mapping files of Xcode's mapping models.
 struct MappingImporter {
   let model: ManagedObjectModel
-  let history: HistoryImporter
+  /// The bundle's name, which mapping models say too.
+  let bundleName: String
 
   struct Result {
     var rules: [MappingRules] = []
@@ -39,6 +40,17 @@ struct MappingImporter {
     guard let source = number(archive.sourceVersion), let destination = number(archive.destinationVersion)
     else {
       // A folder may hold the mapping models of several models.
+      if archive.bundleName == nil || archive.bundleName == bundleName {
+        let missing = [archive.sourceVersion, archive.destinationVersion].filter { number($0) == nil }
+        result.diagnostics.append(
+          Diagnostic(
+            .warning, at: place,
+            "the mapping model is for '\(archive.sourceVersion)' to '\(archive.destinationVersion)', and "
+              + missing.map { "'\($0)'" }.joined(separator: " and ")
+              + " is no version that is imported; it is left out",
+            suggestion: missing.first.flatMap { closestName(to: $0, in: model.versions.compactMap(\.label)) })
+        )
+      }
       return
     }
     guard source != destination,
@@ -83,26 +95,41 @@ struct MappingTranslation {
   }
 
   mutating func translate() {
-    for mapping in archive.entities {
-      guard let destination = mapping.destination else {
-        if let source = mapping.source, from.entity(source) != nil { rules.drops.append(source) }
-        continue
+    for mapping in archive.entities { translate(mapping) }
+    removeSuperfluous()
+  }
+
+  /// Takes out rules that say no more than what is inferred where there is none. Beside another rule for the same entity
+  /// nothing is inferred, and the plain one says that the objects of its own name go on.
+  mutating func removeSuperfluous() {
+    let counts = Dictionary(rules.entities.map { ($0.destination, 1) }, uniquingKeysWith: +)
+    rules.entities.removeAll { $0 == EntityRule(destination: $0.destination) && counts[$0.destination] == 1 }
+    for place in rules.entities.indices where counts[rules.entities[place].destination] ?? 0 > 1 {
+      let rule = rules.entities[place]
+      // Of several each says what it takes.
+      if rule.source == nil, !rule.isCustom || from.entity(rule.destination) != nil {
+        rules.entities[place].source = inferredSource(of: rule.destination)
       }
-      guard to.entity(destination) != nil else {
-        report(mapping, "there is no entity '\(destination)' in version \(rules.destination)")
-        continue
-      }
-      // One without a source makes no objects, but by code.
-      guard let source = mapping.source else {
-        if let policy = mapping.policy { custom(EntityRule(destination: destination), policy) }
-        continue
-      }
-      guard from.entity(source) != nil else {
-        report(mapping, "there is no entity '\(source)' in version \(rules.source)")
-        continue
-      }
-      add(mapping, source, destination)
     }
+  }
+
+  private mutating func translate(_ mapping: MappingArchive.EntityMapping) {
+    guard let destination = mapping.destination else {
+      if let source = mapping.source, from.entity(source) != nil { rules.drops.append(source) }
+      return
+    }
+    guard to.entity(destination) != nil else {
+      return report(mapping, "there is no entity '\(destination)' in version \(rules.destination)")
+    }
+    // One without a source makes no objects, but by code.
+    guard let source = mapping.source else {
+      if let policy = mapping.policy { custom(EntityRule(destination: destination), policy) }
+      return
+    }
+    guard from.entity(source) != nil else {
+      return report(mapping, "there is no entity '\(source)' in version \(rules.source)")
+    }
+    add(mapping, source, destination)
   }
 
   private mutating func add(_ mapping: MappingArchive.EntityMapping, _ source: String, _ destination: String)
@@ -118,7 +145,7 @@ struct MappingTranslation {
       {
         rule.filter = filter
       } else {
-        report(mapping, "the filter '\(text)' cannot be taken over")
+        leaveOpen(UndecidedPart.filter, mapping, &rule, "the filter '\(text)' cannot be taken over")
       }
     }
     for attribute in mapping.attributes { add(attribute, mapping, source, destination, &rule) }
@@ -126,7 +153,7 @@ struct MappingTranslation {
       addRelationship(relationship, mapping, source, destination, &rule)
     }
     if let policy = mapping.policy { return custom(rule, policy) }
-    if rule != EntityRule(destination: destination) { rules.entities.append(rule) }
+    rules.entities.append(rule)
   }
 
   private mutating func custom(_ rule: EntityRule, _ policy: String) {
@@ -136,7 +163,7 @@ struct MappingTranslation {
     notes.append("\(rule.destination): Core Data's policy class was \(policy).")
   }
 
-  private func inferredSource(of destination: String) -> String? {
+  func inferredSource(of destination: String) -> String? {
     to.entity(destination)?.renamedFrom ?? destination
   }
 
@@ -147,21 +174,38 @@ struct MappingTranslation {
     _ destination: String, _ rule: inout EntityRule
   ) {
     guard case .attribute(let attribute)? = to.property(property.name, of: destination) else { return }
+    guard attribute.isStored, attribute.derivation == nil else {
+      if property.isUnreadable || property.value != nil {
+        report(
+          mapping,
+          "attribute '\(property.name)' is \(attribute.isStored ? "derived" : "transient"), and so its expression is left out"
+        )
+      }
+      return
+    }
     if property.isUnreadable {
-      return report(mapping, "the expression for attribute '\(property.name)' cannot be read")
+      return leaveOpen(
+        property.name, mapping, &rule, "the expression for attribute '\(property.name)' cannot be read")
     }
     guard let text = property.value else { return }
     // By default a property takes what has its name.
     let path = text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
     if path == property.name || path == attribute.renamedFrom { return }
-    guard let expression = try? ValueExpression(format: path) else {
-      return report(mapping, "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
+    func refuse() {
+      leaveOpen(
+        property.name, mapping, &rule,
+        "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
     }
+    guard let expression = Self.value(path, as: attribute.type) else { return refuse() }
     let checked = ExpressionChecker(graph: from).check(expression, on: source)
-    guard !checked.hasErrors, checked.variables.isEmpty, checked.isStorable else {
-      return report(mapping, "the expression '\(text)' for attribute '\(property.name)' cannot be taken over")
-    }
+    guard !checked.hasErrors, checked.variables.isEmpty, checked.isStorable else { return refuse() }
     rule.attributes.append(PropertyMapping(name: property.name, value: expression))
+  }
+
+  /// The expression of a text; Xcode writes the constants of a Boolean as numbers.
+  private static func value(_ text: String, as type: AttributeType) -> ValueExpression? {
+    let constants = type == .bool ? ["0": "NO", "1": "YES"] : [:]
+    return try? ValueExpression(format: constants[text] ?? text)
   }
 
   private mutating func addRelationship(
@@ -175,8 +219,9 @@ struct MappingTranslation {
       guard text.hasPrefix("FUNCTION($manager, \"destinationInstancesFor"),
         let comma = text.ranges(of: ", $source").last
       else {
-        return report(
-          mapping, "the expression '\(text)' for relationship '\(property.name)' cannot be taken over")
+        return leaveOpen(
+          property.name, mapping, &rule,
+          "the expression '\(text)' for relationship '\(property.name)' cannot be taken over")
       }
       path = String(text[comma.lowerBound...].dropFirst(2).dropLast())
     }
@@ -192,15 +237,33 @@ struct MappingTranslation {
     guard let expression = try? ValueExpression(format: keys),
       !ExpressionChecker(graph: from).check(expression, on: source).hasErrors, !keys.contains("@")
     else {
-      return report(mapping, "the path '\(text)' for relationship '\(property.name)' cannot be taken over")
+      return leaveOpen(
+        property.name, mapping, &rule,
+        "the path '\(text)' for relationship '\(property.name)' cannot be taken over")
     }
     rule.relationships.append(PropertyMapping(name: property.name, value: expression))
   }
 
-  /// Reports what is wrong with the rule for an entity, at the mapping that it comes from.
-  mutating func report(destination: String, _ message: String) {
-    guard let mapping = archive.entities.first(where: { $0.destination == destination }) else { return }
+  /// Says what is not taken over, and keeps the step open until a person has decided: what would be inferred instead is
+  /// something else.
+  private mutating func leaveOpen(
+    _ name: String, _ mapping: MappingArchive.EntityMapping, _ rule: inout EntityRule, _ message: String
+  ) {
+    rule.undecided.append(UndecidedPart(name, note: "in Xcode's mapping '\(mapping.name)', \(message)"))
     report(mapping, message)
+  }
+
+  /// Reports what is wrong with a rule, at the mapping that it comes from.
+  ///
+  /// - Returns: The mapping's name.
+  mutating func report(_ rule: EntityRule, _ message: String) -> String {
+    let candidates = archive.entities.filter { $0.destination == rule.destination }
+    let source = rule.source ?? inferredSource(of: rule.destination)
+    guard let mapping = candidates.first(where: { $0.source == source }) ?? candidates.first else {
+      return ""
+    }
+    report(mapping, message)
+    return mapping.name
   }
 
   private mutating func report(_ mapping: MappingArchive.EntityMapping, _ message: String) {

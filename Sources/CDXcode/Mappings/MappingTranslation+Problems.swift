@@ -3,8 +3,8 @@ import CDModel
 // Core Data finds out on the user's data what a mapping model cannot do; here a rule is right, or it is not taken over.
 extension MappingTranslation {
   /// Takes out of the rules what the step between the versions refuses, and says so: a value that may be nil where one
-  /// is wanted or is of another type, a filter that no store can evaluate, an entity that nothing is taken from. What
-  /// is then without a rule is asked for as if there were no mapping model.
+  /// is wanted or is of another type, a filter that no store can evaluate, an entity that nothing is taken from. Each of
+  /// these stays undecided: what would be inferred instead is not what the mapping model says.
   mutating func leaveOutWhatIsWrong(from old: ModelVersion, to new: ModelVersion) {
     // What is taken out may bring up what was hidden behind it.
     for _ in 0..<8 {
@@ -24,30 +24,37 @@ extension MappingTranslation {
     }
     // From the end, so that the places of the others stay.
     for (part, problem) in parts.sorted(by: { $0.key.rank > $1.key.rank }) { leaveOut(part, problem) }
-    rules.entities.removeAll { $0 == EntityRule(destination: $0.destination) }
+    removeSuperfluous()
   }
 
+  /// Takes a part out, and leaves it open.
   private mutating func leaveOut(_ part: RulePart, _ problem: MappingProblem) {
-    let place = part.entity
-    var text: String?
+    let rule = rules.entities[part.entity]
+    var (name, text) = (UndecidedPart.filter, "what the mapping says")
     switch part.kind {
-    case .attribute(let number) where rules.entities[place].attributes.indices.contains(number):
-      let rule = rules.entities[place].attributes.remove(at: number)
-      text = "the value '\(rule.value)' of attribute '\(rule.name)'"
-    case .relationship(let number) where rules.entities[place].relationships.indices.contains(number):
-      let rule = rules.entities[place].relationships.remove(at: number)
-      text = "the path '\(rule.value)' of relationship '\(rule.name)'"
+    case .attribute(let number) where rule.attributes.indices.contains(number):
+      let value = rules.entities[part.entity].attributes.remove(at: number)
+      (name, text) = (value.name, "the value '\(value.value)' of attribute '\(value.name)'")
+    case .relationship(let number) where rule.relationships.indices.contains(number):
+      let value = rules.entities[part.entity].relationships.remove(at: number)
+      (name, text) = (value.name, "the path '\(value.value)' of relationship '\(value.name)'")
     case .filter:
-      text = rules.entities[place].filter.map { "the filter '\($0)'" }
-      rules.entities[place].filter = nil
-    case .name: rules.entities[place].name = nil
-    case .entity:
-      text = "what the mapping says"
-      rules.entities[place] = EntityRule(destination: rules.entities[place].destination)
-    case .attribute, .relationship: break
+      guard let filter = rule.filter else { return }
+      text = "the filter '\(filter)'"
+      rules.entities[part.entity].filter = nil
+    case .name:
+      rules.entities[part.entity].name = nil
+      return
+    case .entity: rules.entities[part.entity] = EntityRule(destination: rule.destination)
+    case .attribute, .relationship: return
     }
-    guard let text else { return }
-    report(destination: rules.entities[place].destination, "\(text) cannot be taken over: \(problem)")
+    let message = "\(text) cannot be taken over: \(problem)"
+    let mapping = report(rule, message)
+    // Of an entity without objects nothing is left to decide.
+    if case .entity = part.kind, from.entity(inferredSource(of: rule.destination) ?? "") == nil { return }
+    guard !rules.entities[part.entity].undecided.contains(where: { $0.name == name }) else { return }
+    rules.entities[part.entity].undecided.append(
+      UndecidedPart(name, note: "in Xcode's mapping '\(mapping)', \(message)"))
   }
 }
 
@@ -73,7 +80,7 @@ private struct RulePart: Hashable {
     case .entity(let entity), .source(let entity), .policy(let entity):
       (self.entity, kind) = (entity, .entity)
     // Nothing that is translated has these wrong.
-    case .rules, .drop, .duplicate, .entityDrop: return nil
+    case .rules, .drop, .duplicate, .entityDrop, .undecided: return nil
     }
   }
 

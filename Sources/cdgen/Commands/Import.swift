@@ -54,6 +54,14 @@ struct Import: ParsableCommand {
         + "default."))
   var scalars: XcodeImportOptions.Scalars = .optional
 
+  @Flag(
+    help: ArgumentHelp(
+      "Confirm what is plainly lost from one version to the next, as Core Data let go of it.",
+      discussion:
+        "Otherwise each loss is a question in the mapping of its step, and 'cdgen diff --accept' confirms those of one."
+    ))
+  var acceptLosses = false
+
   func run() throws {
     try reportingFailures {
       let files: [XcodeMappingFile]
@@ -66,7 +74,7 @@ struct Import: ParsableCommand {
       }
       let importer = XcodeImporter(
         bundle, order: try orderText(), orderPath: order ?? "", mappings: files,
-        options: XcodeImportOptions(scalars: scalars))
+        options: XcodeImportOptions(scalars: scalars, confirmsLosses: acceptLosses))
       let result = importer.run(id: UUID())
       ModelFolder.report(result.diagnostics)
       guard let model = result.model else { throw ExitCode.failure }
@@ -86,6 +94,9 @@ struct Import: ParsableCommand {
     guard let order else { return nil }
     guard let text = try OutputFile(path: order, contents: "").currentContents() else {
       throw Failure(order, "there is no such file")
+    }
+    guard !text.unicodeScalars.contains(where: { $0 == "\u{0}" || $0 == "\u{FFFD}" }) else {
+      throw Failure(order, "this is no text; an order names the versions, a line each, the oldest first")
     }
     return text
   }

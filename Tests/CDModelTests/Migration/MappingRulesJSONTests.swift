@@ -16,7 +16,7 @@ struct MappingRulesJSONTests {
             attributes: [
               PropertyMapping(name: "name", value: try ValueExpression(format: "first + ' ' + last"))
             ], relationships: [PropertyMapping(name: "employer", value: .keyPath("company"))],
-            drops: ["note"])
+            drops: ["note"], undecided: [UndecidedPart("score", note: "by code")])
         ], drops: ["Log"],
         duplicates: [DuplicateRule(entity: "Person", properties: ["name", "city"], survivor: .keepLast)]),
       MappingRules(source: 2, destination: 3),
@@ -28,7 +28,8 @@ struct MappingRulesJSONTests {
         && text.hasSuffix(
           #","mappings":[{"from":1,"to":2,"entities":[{"entity":"Person","from":"Contact","name":"Persons","custom":true,"#
             + #""where":"years >= 10","attributes":[{"name":"name","value":"(first + \" \") + last"}],"#
-            + #""relationships":[{"name":"employer","value":"company"}],"drop":["note"]}],"drop":["Log"],"#
+            + #""relationships":[{"name":"employer","value":"company"}],"drop":["note"],"#
+            + #""undecided":[{"name":"score","note":"by code"}]}],"drop":["Log"],"#
             + #""onDuplicate":[{"entity":"Person","unique":["name","city"],"survivor":"keepLast"}]},{"from":2,"to":3}]}"#
         ))
   }

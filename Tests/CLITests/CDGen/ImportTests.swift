@@ -52,6 +52,42 @@ import Testing
     #expect(try folder.text(of: "N.cdmodel/2.yaml").contains("label: New"))
   }
 
+  @Test func anOrderThatIsNoTextIsOneError() throws {
+    try folder.write(Self.contents, to: "N.xcdatamodeld/Old.xcdatamodel/contents")
+    let bytes = (0..<4000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+    try Data(bytes).write(to: folder.url.appending(path: "order.bin"))
+    #expect(
+      try BuiltTool.cdgen.run(
+        "import", "N.xcdatamodeld", "--output", ".", "--order", "order.bin", in: folder.url)
+        == .init(
+          status: 1, output: "",
+          errors:
+            "order.bin: error: this is no text; an order names the versions, a line each, the oldest first\n")
+    )
+  }
+
+  @Test func anUnreadableCurrentVersionIsNotTheNewest() throws {
+    for name in ["N", "N 2"] {
+      try folder.write(Self.contents, to: "N.xcdatamodeld/\(name).xcdatamodel/contents")
+    }
+    try folder.write("<plist><dict><key>_XCCurrent", to: "N.xcdatamodeld/.xccurrentversion")
+    let result = try BuiltTool.cdgen.run("import", "N.xcdatamodeld", "--output", ".", in: folder.url)
+    #expect(result.status == 1)
+    #expect(result.errors.hasPrefix("N.xcdatamodeld/.xccurrentversion: error: this is no property list"))
+  }
+
+  /// Who locks a long history keeps it for good, and is told what that means.
+  @Test func lockingALongHistorySaysWhatCanBeLeftOut() throws {
+    for number in 1...16 {
+      try folder.write(Self.contents, to: "N.xcdatamodeld/N \(number).xcdatamodel/contents")
+    }
+    #expect(try BuiltTool.cdgen.run("import", "N.xcdatamodeld", "--output", ".", in: folder.url).status == 0)
+    let result = try BuiltTool.cdgen.run("lock", "N.cdmodel", "--all", in: folder.url)
+    #expect(result.status == 0)
+    #expect(
+      result.output.hasPrefix("N.cdmodel: 16 versions at once.") && result.output.contains("--order file"))
+  }
+
   @Test func whatIsNoModelIsRefused() throws {
     try folder.write("x", to: "Old.xcdatamodel/elements")
     let result = try BuiltTool.cdgen.run("import", "Old.xcdatamodel", "--output", ".", in: folder.url)

@@ -16,7 +16,8 @@ extension ModelChange {
       .entityBecameAbstract(let name), .entityBecameConcrete(let name):
       (.destination, .entity(name))
     case .entityLeftConfiguration(_, let name): (.destination, .configuration(name))
-    case .modifierChanged(let element), .rulesTightened(let element), .renameUnresolved(let element, _):
+    case .modifierChanged(let element), .rulesTightened(let element), .renameUnresolved(let element, _),
+      .undecided(let element, _):
       (.destination, element)
     case .attributeRemoved(let name): (.source, Self.attribute(name))
     case .relationshipRemoved(let name): (.source, Self.relationship(name))

@@ -22,6 +22,9 @@ extension ModelChange: CustomStringConvertible {
     case .entityUnmapped(let name): "no mapping takes the objects of entity '\(name)' of version \(source)"
     case .objectsFiltered(let name):
       "not all objects of entity '\(name)' of version \(source) meet the 'where' of a mapping"
+    case .undecided(.entity(let name), let note):
+      "it is undecided which objects become those of entity '\(name)' (\(note))"
+    case .undecided(let element, let note): "the value of \(element) is undecided (\(note))"
     case .modifierChanged(let element): "\(element) has another 'hashModifier'"
     case .entityLeftConfiguration(let name, let configuration):
       "entity '\(name)' is gone from configuration '\(configuration)'"
@@ -143,6 +146,7 @@ extension ModelChange {
   private var need: String {
     let objects = "objects of version \(source)"
     switch kind {
+    case .undecided: return "what would be inferred may not be what is meant"
     case .attributeAdded: return "it is mandatory and has no default, so \(objects) have no value for it"
     case .attributeBecameStored:
       return "it is mandatory and has no default, so \(objects) have no value for it"

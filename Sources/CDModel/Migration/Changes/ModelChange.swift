@@ -98,6 +98,9 @@ extension ModelChange {
     /// A configuration no longer has an entity, so that stores of it have no place for its objects.
     case entityLeftConfiguration(entity: String, configuration: String)
 
+    /// A rule leaves open what becomes of a property, or which objects of an entity are taken.
+    case undecided(VersionElement, note: String)
+
     /// The objects have a stored value more.
     case attributeAdded(PropertyName)
     /// The objects have a stored value less.

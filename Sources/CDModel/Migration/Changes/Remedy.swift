@@ -14,6 +14,8 @@ public enum Remedy: Hashable, Sendable {
   case drop(entity: String, property: String)
   /// The loss of an entity's objects is meant.
   case dropEntity(String)
+  /// A person decides, with a rule or because what is inferred will do.
+  case decided(entity: String, name: String)
   /// The attribute gets a default.
   case giveDefault
   /// The property becomes optional.
@@ -37,6 +39,10 @@ public enum Remedy: Hashable, Sendable {
     case .drop(let entity, let property):
       "confirm the loss with 'drop: [\(property)]' for '\(entity)' in \(mapping)"
     case .dropEntity(let entity): "confirm the loss with 'drop: [\(entity)]' in \(mapping)"
+    case .decided(let entity, let name):
+      (name == UndecidedPart.filter
+        ? "write 'where: …' if not all are meant" : "write a rule if what is inferred is wrong")
+        + ", and then delete '\(name)' under 'undecided' of '\(entity)' in \(mapping)"
     case .giveDefault: "give it a default"
     case .makeOptional: "make it optional"
     case .renamed(let old, let new):

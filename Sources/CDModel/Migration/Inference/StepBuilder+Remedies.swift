@@ -8,6 +8,7 @@ extension StepBuilder {
     for kind: ModelChange.Kind, _ entities: [String], _ candidates: [String]
   ) -> [Remedy] {
     switch kind {
+    case .undecided(let element, let note): decisions(element, note)
     case .entityRemoved(let name):
       renames(name, candidates) + [.from(name), .dropEntity(name)]
     case .entityUnmapped(let name), .entityBecameAbstract(let name):
@@ -79,6 +80,13 @@ extension StepBuilder {
       [.duplicateRule(entity: name, properties: properties)]
     default: []
     }
+  }
+
+  private func decisions(_ element: VersionElement, _ note: String) -> [Remedy] {
+    guard let found = undecided.first(where: { $0.element == element && $0.part.note == note }) else {
+      return []
+    }
+    return [.decided(entity: rules.entities[found.rule].destination, name: found.part.name)]
   }
 
   private func customs(_ entities: [String]) -> [Remedy] { entities.prefix(1).map { .custom(entity: $0) } }

@@ -56,7 +56,33 @@ extension StepBuilder {
     for (number, each) in rule.relationships.enumerated() {
       checkRelationshipName(each.name, of: entity.name, at: .relationshipName(entity: place, number))
     }
+    for (number, each) in rule.undecided.enumerated() {
+      checkUndecided(each, of: entity, at: .undecided(entity: place, number), place)
+    }
     checkRepeats(rule, place)
+  }
+
+  /// Notes what nobody has decided. Neither a rule nor the app's own code answers it: whoever writes them removes it.
+  private func checkUndecided(
+    _ part: UndecidedPart, of entity: EntityDescription, at problemPlace: MappingProblem.Place, _ place: Int
+  ) {
+    let name = part.name
+    let owner =
+      destination.declaringEntity(
+        of: name.split(separator: ".").first.map(String.init) ?? "", in: entity.name)?.name ?? entity.name
+    let element: VersionElement
+    if case .relationship? = destination.property(name, of: entity.name) {
+      element = .relationship(entity: owner, name: name)
+    } else if name == UndecidedPart.filter, destination.property(name, of: entity.name) == nil {
+      element = .entity(entity.name)
+    } else {
+      let count = problems.list.count
+      checkAttributeName(name, of: entity.name, at: problemPlace)
+      guard problems.list.count == count else { return }
+      element = .attribute(entity: owner, name: name)
+    }
+    undecided.append((place, part, element))
+    changes.add(.undecided(element, note: part.note), .needsRule, .open)
   }
 
   private func checkSource(of rule: EntityRule, _ entity: EntityDescription, _ place: Int) {
@@ -87,6 +113,10 @@ extension StepBuilder {
     for (number, each) in rule.attributes.enumerated() where !seen.insert(each.name).inserted {
       problem(
         at: .attributeName(entity: place, number), "there is a rule for '\(each.name)' already")
+    }
+    seen = []
+    for (number, each) in rule.undecided.enumerated() where !seen.insert(each.name).inserted {
+      problem(at: .undecided(entity: place, number), "'\(each.name)' is here a second time")
     }
     seen = []
     for (number, each) in rule.relationships.enumerated() where !seen.insert(each.name).inserted {

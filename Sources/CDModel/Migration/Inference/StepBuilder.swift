@@ -19,6 +19,8 @@ final class StepBuilder {
   var conflicts: [(place: Int, name: String)] = []
   /// The drops that something needed, to tell which were of no use.
   var usedDrops: Set<MappingProblem.Place> = []
+  /// What rules leave open, with the places of the rules.
+  var undecided: [(rule: Int, part: UndecidedPart, element: VersionElement)] = []
   /// The entities of the destination that each of the source is now.
   private(set) lazy var heirs: [String: [String]] = {
     var heirs: [String: [String]] = [:]

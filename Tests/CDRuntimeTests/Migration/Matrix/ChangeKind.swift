@@ -5,6 +5,8 @@
 enum ChangeKind: String, CaseIterable {
   case entityAdded, entityRemoved, entityRenamed, parentChanged, entityBecameAbstract, entityBecameConcrete
   case entityUnmapped, objectsFiltered, modifierChanged, entityLeftConfiguration
+  /// With which no step is made.
+  case undecided
   case attributeAdded, attributeRemoved, attributeRenamed, renameUnresolved, attributeMoved
   case attributeTypeChanged, codableChanged, attributeBecameOptional, attributeBecameMandatory
   case attributeBecameTransient, attributeBecameStored, attributeBecameDerived, attributeBecamePlain
@@ -28,6 +30,7 @@ enum ChangeKind: String, CaseIterable {
       case .entityUnmapped: .entityUnmapped
       case .objectsFiltered: .objectsFiltered
       case .modifierChanged: .modifierChanged
+      case .undecided: .undecided
       case .entityLeftConfiguration: .entityLeftConfiguration
       case .attributeAdded: .attributeAdded
       case .attributeRemoved: .attributeRemoved
