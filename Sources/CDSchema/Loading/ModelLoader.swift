@@ -78,7 +78,12 @@ public enum ModelLoader {
       model: diagnostics.containsErrors ? nil : unproven,
       unprovenModel: mappings.contains(where: \.isBroken) ? nil : unproven,
       lockedVersions: reading.locks.map(\.version).sorted { $0.number < $1.number },
-      diagnostics: diagnostics.sorted, files: files, positions: reading.positions,
+      diagnostics: RepeatedWarnings.joined(
+        diagnostics.sorted,
+        versions: Dictionary(
+          files.compactMap { file in
+            if case .version(let number) = file.kind { (file.path, number) } else { nil }
+          }, uniquingKeysWith: { first, _ in first })), files: files, positions: reading.positions,
       access: reading.head?.access, listsKeyPaths: reading.head?.listsKeyPaths ?? false,
       isObservable: reading.head?.isObservable ?? false)
   }

@@ -28,6 +28,9 @@ struct Lock: ParsableCommand {
   @Flag(help: "Lock all versions up to the current one.")
   var all = false
 
+  /// From how many versions on it is worth asking which of them users still have.
+  private static let longHistory = 15
+
   func validate() throws {
     if all, !version.isEmpty { throw ValidationError("Either --all or --version.") }
   }
@@ -47,6 +50,13 @@ struct Lock: ParsableCommand {
       try Self.verify(loaded.lockedVersions, model, folder)
       guard !new.isEmpty else {
         return try Console.write(line: "\(folder): nothing to lock that is not locked already")
+      }
+      if all, new.count >= Self.longHistory {
+        try Console.write(
+          line:
+            "\(folder): \(new.count) versions at once. A locked version's stores have to migrate for good; what no "
+            + "user has any more need not be kept. To leave out versions, import Xcode's model again with an --order file "
+            + "that lacks them, or lock the others with --version.")
       }
       let text = LockText.text(of: loaded.lockedVersions + new.map { LockedVersion($0) })
       try Self.prove(text, loaded, folder)

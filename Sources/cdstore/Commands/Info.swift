@@ -26,8 +26,13 @@ struct Info: ParsableCommand {
 
   func run() throws {
     if CoreDataStore.isStore(at: URL(filePath: store)) { return try describeCoreDataStore() }
-    guard model == nil else {
-      throw Problem("\(store) is no store of Core Data; it carries its model, and --model is for those alone")
+    if model != nil {
+      // A store of cdgen's is told so; of anything else it is said what is wrong with it.
+      guard (try? PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))) != nil else {
+        return try describeCoreDataStore()
+      }
+      throw Problem(
+        "\(store) is a store of cdgen's, which carries its model; --model is for stores of Core Data")
     }
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
     let type = try StoreType(of: URL(filePath: store))

@@ -258,4 +258,20 @@ import Testing
     let info = try BuiltTool.cdstore.run("info", "new.sqlite", in: folder.url)
     #expect(info.status == 0 && info.output.hasSuffix("Folder  1\nNote    2\n"), "\(info)")
   }
+
+  /// With a Core Data model named, each kind of other file is told by what it is.
+  @Test func whatIsNoStoreOfCoreDataIsNamed() throws {
+    try folder.write(Self.model, to: "Notes.xcdatamodeld/Notes.xcdatamodel/contents")
+    try folder.write("no store", to: "text")
+    try Data("SQLite format 3\u{0}".utf8 + [UInt8](repeating: 7, count: 30)).write(
+      to: folder.url.appending(path: "cut"))
+    func errors(_ name: String) throws -> String {
+      let result = try BuiltTool.cdstore.run("info", name, "--model", "Notes.xcdatamodeld", in: folder.url)
+      #expect(result.status == 1)
+      return result.errors
+    }
+    #expect(try errors("text").contains("text is no SQLite database"))
+    #expect(try errors("cut").contains("is damaged: it ends before its header does"))
+    #expect(try errors("gone").contains("gone cannot be read: No such file or directory"))
+  }
 }
