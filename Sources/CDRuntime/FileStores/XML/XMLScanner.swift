@@ -57,6 +57,8 @@ struct XMLScanner {
   private var place = 0
   /// What a text is collected in.
   private var scratch: [UInt8] = []
+  /// What a comment or a processing instruction has said since it was last looked at.
+  private var skipped: [UInt8] = []
   /// The name of the element whose text is read.
   private var element: [UInt8] = []
   private(set) var tag = Tag()
@@ -191,16 +193,16 @@ struct XMLScanner {
   }
 
   /// Reads up to the end of a comment, `-->`, or of a processing instruction, `?>`. What it says is of no account, but
-  /// it has to be text: other readers of XML refuse the file else.
+  /// it has to be text: other readers of XML refuse the file else. The text around it stays as it is.
   private mutating func skip(past end: StaticString) throws {
     let end = UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
     var matched = 0
-    scratch.removeAll(keepingCapacity: true)
+    skipped.removeAll(keepingCapacity: true)
     while matched < end.count {
       let byte = try next()
       // A portion ends before a character, which has four bytes at the most.
-      if scratch.count >= 4096, byte & 0xC0 != 0x80 || scratch.count > 4100 { try checkSkipped() }
-      scratch.append(byte)
+      if skipped.count >= 4096, byte & 0xC0 != 0x80 || skipped.count > 4100 { try checkSkipped() }
+      skipped.append(byte)
       if byte == end[matched] {
         matched += 1
       } else {
@@ -212,8 +214,8 @@ struct XMLScanner {
   }
 
   private mutating func checkSkipped() throws {
-    guard Self.isText(scratch) else { throw StoreFormatError(.encoding) }
-    scratch.removeAll(keepingCapacity: true)
+    guard Self.isText(skipped) else { throw StoreFormatError(.encoding) }
+    skipped.removeAll(keepingCapacity: true)
   }
 
   private mutating func startTag() {
