@@ -55,9 +55,20 @@ import Testing
     var other = LibraryDescription.model
     other.id = UUID()
     other.name = "Other"
-    #expect(throws: StoreError.otherModel(store.url, found: "Library", expected: "Other")) {
+    let found = ModelIdentity(name: "Library", id: LibraryDescription.model.id)
+    #expect(
+      throws: StoreError.otherModel(
+        store.url, found: found, expected: ModelIdentity(name: "Other", id: other.id))
+    ) {
       try PersistentStoreCoordinator(model: other, at: store.location)
     }
+    // Of two models with one name each is told by its identity.
+    other.name = "Library"
+    let error = try #require(throws: StoreError.self) {
+      try PersistentStoreCoordinator(model: other, at: store.location)
+    }
+    for id in [found.id, other.id] { #expect("\(error)".contains(id.uuidString)) }
+    #expect("\(error)".contains("'id' in model.yaml"))
   }
 
   @Test(.needsFile) func otherDataNeedAMigration() throws {

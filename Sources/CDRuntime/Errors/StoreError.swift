@@ -28,8 +28,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case newerFormat(URL, found: Int, supported: Int)
   /// The metadata say what no release writes.
   case damagedMetadata(URL, key: String)
-  /// The store belongs to another model.
-  case otherModel(URL, found: String, expected: String)
+  /// The store belongs to another model: the one that it names itself, and not the one that it is opened with.
+  case otherModel(URL, found: ModelIdentity, expected: ModelIdentity)
   /// The store was written with another version of the model, and has to be migrated. Of several merged models in one
   /// file it is the first of them that has to.
   case needsMigration(URL, model: String, from: Int, to: Int)
@@ -99,8 +99,11 @@ extension StoreError: CustomStringConvertible {
     case .damagedMetadata(let url, let key):
       "the store \(url.path()) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
     case .otherModel(let url, let found, let expected):
-      "the store \(url.path()) belongs to model '\(found)', not to '\(expected)'; "
-        + "open it with the model that made it"
+      "the store \(url.path()) says that it belongs to model \(found), and it is opened with model \(expected); "
+        + (found.name == expected.name
+          ? "two models of one name differ by their 'id' in model.yaml: if it is one model, give it the store's again; "
+            + "if not, choose another file for the store"
+          : "open it with the model that made it")
     case .needsMigration(let url, let model, let from, let to):
       "the store \(url.path()) was written with version \(from) of model '\(model)' and has to be migrated "
         + "to version \(to)"
@@ -147,7 +150,7 @@ extension StoreError: CustomStringConvertible {
     case .diskFull(let urls):
       "the disk of \(Self.names(urls)) is full; nothing was written. Make room and try again"
     case .damaged(let urls, let reason):
-      "\(Self.names(urls)) is damaged (\(reason)); restore it from a backup, or see what `verify()` finds"
+      "\(Self.names(urls)) is damaged (\(reason)); restore it from a backup"
     case .notWritable(let urls, let reason):
       "\(Self.names(urls)) cannot be written to (\(reason)); change the rights of the file and its folder, or "
         + "open it with `isReadOnly`"

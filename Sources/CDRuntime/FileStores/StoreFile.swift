@@ -79,9 +79,12 @@ final class StoreFile: Sendable {
     for _ in 0..<100 {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else {
-        throw errno == ENOENT
-          ? StoreError.cannotCreate(url, reason: String(cString: strerror(errno)))
-          : StoreError.system(errno, url)
+        let code = errno
+        if code == ENOENT || code == EACCES && FileIdentity(path) == nil {
+          throw StoreError.cannotCreate(
+            url, reason: Disk.hindrance(of: url, toWrite: true) ?? String(cString: strerror(code)))
+        }
+        throw StoreError.system(code, url)
       }
       if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
         let code = errno

@@ -26,6 +26,33 @@ enum Disk {
     try sync(url.deletingLastPathComponent().path(percentEncoded: false), of: url)
   }
 
+  /// Why a file cannot be made, or be opened where it is there: the folder or the permission that is missing; nil where
+  /// neither is.
+  static func hindrance(of url: URL, toWrite: Bool) -> String? {
+    let file = url.path(percentEncoded: false)
+    var folder = url.deletingLastPathComponent().path(percentEncoded: false)
+    if folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+    var status = stat()
+    if stat(folder, &status) != 0 {
+      return errno == EACCES
+        ? "the folder \(folder), or one above it, may not be looked into"
+        : "there is no folder \(folder); make it first"
+    }
+    if status.st_mode & S_IFMT != S_IFDIR { return "\(folder) is a file and no folder" }
+    if !allows(folder, X_OK) { return "the folder \(folder) may not be looked into" }
+    if stat(file, &status) == 0 {
+      if !allows(file, R_OK) { return "the file may not be read by this user" }
+      if toWrite, !allows(file, W_OK) { return "the file may not be written to by this user" }
+    }
+    if toWrite, !allows(folder, W_OK) { return "nothing may be written into the folder \(folder)" }
+    return nil
+  }
+
+  /// Whether the rights with which files are opened, which are not always those of who has started the program, suffice.
+  private static func allows(_ path: String, _ access: Int32) -> Bool {
+    faccessat(AT_FDCWD, path, access, AT_EACCESS) == 0
+  }
+
   /// The kind of what a path leads to, without following a link at its end; nil where there is nothing.
   static func kind(of path: String) -> mode_t? {
     var status = stat()

@@ -26,8 +26,8 @@ package final class DatabaseFile {
   /// The first bytes of every SQLite database.
   private static let signature = Array("SQLite format 3\u{0}".utf8)
 
-  /// - Throws: ``StoreError/cannotCreate(_:reason:)`` where the file cannot be read. Pipes, which would be waited for,
-  ///   and folders are refused.
+  /// - Throws: ``StoreError/cannotCreate(_:reason:)`` where the file cannot be read, or
+  ///   ``StoreError/inputOutput(_:reason:)`` where it may not. Pipes, which would be waited for, and folders are refused.
   package init(_ url: URL) throws(StoreError) {
     self.url = url
     let path = url.path(percentEncoded: false)
@@ -42,6 +42,10 @@ package final class DatabaseFile {
       let number = sqlite3_system_errno(opened)
       sqlite3_close_v2(opened)
       let reason = number == 0 ? String(cString: sqlite3_errstr(code)) : String(cString: strerror(number))
+      // A file that is there needs not be made.
+      if let hindrance = Disk.hindrance(of: url, toWrite: false), FileIdentity(path) != nil {
+        throw StoreError.inputOutput([url], reason: hindrance)
+      }
       throw StoreError.cannotCreate(url, reason: reason)
     }
     connection = opened

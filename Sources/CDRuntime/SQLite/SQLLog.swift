@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -42,15 +43,27 @@ enum SQLLog {
     }
   }
 
+  /// When the statements that are running began, by their addresses. SQLite's own times are whole milliseconds.
+  private static let beginnings = Mutex<[UInt: ContinuousClock.Instant]>([:])
+
   static func install(on connection: OpaquePointer) {
     guard isOn else { return }
     sqlite3_trace_v2(
-      connection, UInt32(SQLITE_TRACE_PROFILE),
-      { _, _, statement, time in
-        guard let statement, let time, let sql = sqlite3_sql(OpaquePointer(statement)) else { return 0 }
-        let milliseconds = Double(time.load(as: Int64.self)) / 1_000_000
-        let text = String(format: "cdgen: %.3f ms  ", milliseconds) + String(cString: sql) + "\n"
-        SQLLog.write(text)
+      connection, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE),
+      { event, _, statement, _ in
+        guard let statement else { return 0 }
+        let key = UInt(bitPattern: statement)
+        if event == UInt32(SQLITE_TRACE_STMT) {
+          // The statements of a trigger come with the one that fires it.
+          SQLLog.beginnings.withLock { $0[key] = $0[key] ?? .now }
+          return 0
+        }
+        let end = ContinuousClock.now
+        let beginning = SQLLog.beginnings.withLock { $0.removeValue(forKey: key) }
+        guard let beginning, let sql = sqlite3_sql(OpaquePointer(statement)) else { return 0 }
+        let (seconds, attoseconds) = (end - beginning).components
+        let milliseconds = Double(seconds) * 1000 + Double(attoseconds) / 1e15
+        SQLLog.write(String(format: "cdgen: %.3f ms  ", milliseconds) + String(cString: sql) + "\n")
         return 0
       }, nil)
   }

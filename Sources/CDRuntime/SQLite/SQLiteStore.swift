@@ -201,6 +201,7 @@ final class SQLiteStore: Sendable {
       }
       return connection
     } catch StoreError.inputOutput(_, let reason) {
+      let reason = Disk.hindrance(of: url, toWrite: true) ?? reason
       // The one thing that cannot be opened of a file that is there is the journal beside it.
       throw isThere
         ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)
@@ -214,7 +215,8 @@ final class SQLiteStore: Sendable {
   {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
+      throw StoreError.cannotCreate(
+        url, reason: Disk.hindrance(of: url, toWrite: false) ?? "it is to be read, and is not there")
     }
     let uri = url.absoluteURL.absoluteString
     do {

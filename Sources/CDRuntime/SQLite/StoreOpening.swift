@@ -74,7 +74,9 @@ struct StoreOpening {
     let found = try StoreMetadata(connection, url: url)
     let source = model.source(ofStore: place)
     guard found.modelID == source.model.id else {
-      throw StoreError.otherModel(url, found: found.modelName, expected: source.model.name)
+      throw StoreError.otherModel(
+        url, found: ModelIdentity(name: found.modelName, id: found.modelID),
+        expected: ModelIdentity(name: source.model.name, id: source.model.id))
     }
     // What was written with this very version, for the same entities, says of itself what would be written now.
     let isSame =

@@ -10,7 +10,7 @@ struct Diff: ParsableCommand {
     discussion: """
       Shows each step on the way from one version to another: what becomes of the objects of each entity, what \
       differs and what there is for it, what is lost, and what is still to be done. Without --from it is the way \
-      to the current version from the one before it.
+      to the current version from the one before it, and above that each earlier step with its losses.
 
         cdgen diff Schemas/ToDo.cdmodel
         cdgen diff Schemas/ToDo.cdmodel --from 1 --to 4 --format json
@@ -56,8 +56,10 @@ struct Diff: ParsableCommand {
         guard let accepted = ModelLoader.load(folder: model).unprovenModel else { throw ExitCode.failure }
         steps = try self.steps(of: accepted)
       }
+      let earlier = from == nil && format == .text ? earlierSteps(of: unproven, before: steps) : []
+      for step in earlier { try Console.write(Self.summary(of: step)) }
       try print(steps)
-      if !steps.allSatisfy(\.isProven) { throw ExitCode.failure }
+      if !(earlier + steps).allSatisfy(\.isProven) { throw ExitCode.failure }
     }
   }
 
@@ -74,6 +76,24 @@ struct Diff: ParsableCommand {
     if let steps = line.steps(from: start, to: end) { return steps }
     // No store goes this way; what it would take is what was asked for.
     return [line.step(from: start, to: end)].compactMap { $0 }
+  }
+
+  /// The steps on the way of the oldest version's stores to those that are shown.
+  private func earlierSteps(of model: ManagedObjectModel, before shown: [MigrationStep]) -> [MigrationStep] {
+    guard let end = shown.first?.source else { return [] }
+    let line = VersionLine(model)
+    let paths = model.versions.map(\.number).compactMap { line.path(from: $0, to: end) }
+    let pairs = Set(paths.flatMap { zip($0, $0.dropFirst()).map { [$0, $1] } })
+    return pairs.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { line.step(from: $0[0], to: $0[1]) }
+  }
+
+  /// A line for a step, and one for each loss.
+  private static func summary(of step: MigrationStep) -> String {
+    let lines = (step.losses + step.openChanges).map { change in
+      "  \(change.isOpen ? "open" : change.resolution == .mapped ? "mapped" : "confirmed"): \(change)"
+    }
+    return (["version \(step.source) to version \(step.destination): \(step.conclusion)"] + lines)
+      .joined(separator: "\n") + "\n"
   }
 
   private func print(_ steps: [MigrationStep]) throws {

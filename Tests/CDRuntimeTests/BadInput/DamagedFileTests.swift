@@ -143,7 +143,15 @@ struct DamagedFileTests {
     #expect {
       try PersistentContainer(for: LibraryModel.self, at: lost)
     } throws: { error in
-      if case StoreError.cannotCreate(lost, _) = error { true } else { false }
+      error as? StoreError
+        == .cannotCreate(
+          lost, reason: "there is no folder \(store.folder.path)/no/such/folder; make it first")
+    }
+    let text = store.folder.appending(path: "text")
+    try Data("text".utf8).write(to: text)
+    let within = text.appending(path: "x.cdstore")
+    #expect(throws: StoreError.cannotCreate(within, reason: "\(text.path) is a file and no folder")) {
+      try PersistentContainer(for: LibraryModel.self, at: within)
     }
   }
 

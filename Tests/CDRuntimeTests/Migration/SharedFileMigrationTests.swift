@@ -206,9 +206,13 @@ import Testing
   @Test func aStoreOfOtherPartsIsRefused() throws {
     try create(.sqlite)
     let bytes = try fixture.bytes()
+    let notes = try Self.notes(3)
+    let merged = try ManagedObjectModel(merging: [Self.notes(1), Self.tasks(1)])
     #expect(
-      throws: StoreError.otherModel(fixture.url, found: "Notes+Tasks", expected: "Notes")
-    ) { try fixture.open(Self.notes(3)) { $0.location = .sqlite(fixture.url) } }
+      throws: StoreError.otherModel(
+        fixture.url, found: ModelIdentity(name: "Notes+Tasks", id: merged.id),
+        expected: ModelIdentity(name: "Notes", id: notes.id))
+    ) { try fixture.open(notes) { $0.location = .sqlite(fixture.url) } }
     #expect(try fixture.bytes() == bytes)
   }
 

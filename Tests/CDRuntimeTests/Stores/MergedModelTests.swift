@@ -64,7 +64,11 @@ import Testing
     _ = try PersistentStoreCoordinator(model: Self.notes, at: notesLocation)
     let merged = try ManagedObjectModel(merging: [Self.notes, LibraryDescription.model])
     #expect(try PersistentStoreCoordinator(model: merged, stores: stores()).storeIDs.count == 2)
-    #expect(throws: StoreError.otherModel(notesURL, found: "Notes", expected: "Library")) {
+    #expect(
+      throws: StoreError.otherModel(
+        notesURL, found: ModelIdentity(name: "Notes", id: Self.notes.id),
+        expected: ModelIdentity(name: "Library", id: LibraryDescription.model.id))
+    ) {
       try PersistentStoreCoordinator(
         model: merged,
         stores: [
@@ -83,7 +87,11 @@ import Testing
     // In another order it is the same model; one part alone is another.
     let turned = try ManagedObjectModel(merging: [Self.notes, LibraryDescription.model])
     _ = try PersistentStoreCoordinator(model: turned, at: store.location)
-    #expect(throws: StoreError.otherModel(store.url, found: "Library+Notes", expected: "Library")) {
+    #expect(
+      throws: StoreError.otherModel(
+        store.url, found: ModelIdentity(name: "Library+Notes", id: merged.id),
+        expected: ModelIdentity(name: "Library", id: LibraryDescription.model.id))
+    ) {
       try store.container()
     }
   }

@@ -132,6 +132,23 @@ import Testing
     #expect(
       try folder.text(of: "Notes.cdmodel/1-2.mapping.yaml") == mapping + "  Note:\n    drop: [text]\n")
     #expect(try BuiltTool.cdgen.run("lock", "Notes.cdmodel", "--all", in: folder.url).status == 0)
+    // The losses of a way are those of all its steps.
+    try folder.write(
+      try folder.text(of: "Notes.cdmodel/2.yaml") + "  Log: { attributes: { text: String } }\n",
+      to: "Notes.cdmodel/3.yaml")
+    let later = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", in: folder.url)
+    #expect(later.status == 0)
+    #expect(
+      later.output.hasPrefix(
+        """
+        version 1 to version 2: proven; one loss, which is meant
+          confirmed: attribute 'text' of 'Note' is gone from version 2: its values are lost
+        version 2 to version 3
+
+        """), "\(later)")
+    #expect(later.output.hasSuffix("  proven; no data is touched\n"))
+    let alone = try BuiltTool.cdgen.run("diff", "Notes.cdmodel", "--from", "2", in: folder.url)
+    #expect(alone.output.hasPrefix("version 2 to version 3\n"))
   }
 
   @Test func aReleaseWarnsOfAVersionThatIsNotLocked() throws {

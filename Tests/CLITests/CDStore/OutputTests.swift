@@ -103,4 +103,15 @@ import Testing
     let logged = try shell("CDGEN_SQL_LOG=1 $cdstore fetch n.sqlite Note --count 2>/dev/full")
     #expect(logged.status == 0 && logged.output == "3000\n")
   }
+
+  /// SQLite's own times are whole milliseconds: three digits behind the point would all be 0.
+  @Test func theLogOfStatementsHasTimesOfMicroseconds() throws {
+    let log = try shell("CDGEN_SQL_LOG=1 $cdstore fetch n.sqlite Note --limit 3 2>&1 >/dev/null").output
+    let times = log.split(separator: "\n").compactMap { line in
+      line.hasPrefix("cdgen: ") ? line.dropFirst(7).split(separator: " ").first : nil
+    }
+    #expect(times.count > 5)
+    #expect(times.contains { !$0.hasSuffix(".000") }, "\(log)")
+    #expect(times.allSatisfy { Double($0).map { $0 < 10_000 } ?? false })
+  }
 }

@@ -30,11 +30,19 @@ extension MigrationStep {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private var conclusion: String {
+  /// Whether the step can be made, and what it costs, in a few words: `proven; one loss, which is meant`.
+  public var conclusion: String {
     guard isProven else { return "not proven" }
+    let left = changes.count { $0.verdict == .losesData && $0.resolution == .custom }
+    let custom =
+      left == 0 ? "" : left == 1 ? "one is up to the app's own code" : "\(left) are up to the app's own code"
     let count = losses.count
-    if count == 0 { return changesNoData ? "proven; no data is touched" : "proven; nothing is lost" }
-    return count == 1 ? "proven; one loss, which is meant" : "proven; \(count) losses, all of them meant"
+    if count == 0 {
+      if !custom.isEmpty { return "proven; of what may be lost, \(custom)" }
+      return changesNoData ? "proven; no data is touched" : "proven; nothing is lost"
+    }
+    return (count == 1 ? "proven; one loss, which is meant" : "proven; \(count) losses, all of them meant")
+      + (custom.isEmpty ? "" : "; of what else may be lost, \(custom)")
   }
 
   private static func lines(of mapping: EntityMapping) -> [String] {

@@ -56,7 +56,9 @@ public struct MigrationRehearsal: Sendable {
       try format.map { try PersistentStoreCoordinator.metadata(forStoreAt: url, format: $0) }
       ?? PersistentStoreCoordinator.metadata(forStoreAt: url, rollsBack: false)
     guard metadata.modelID == own.model.id else {
-      throw StoreError.otherModel(url, found: metadata.modelName, expected: own.model.name)
+      throw StoreError.otherModel(
+        url, found: ModelIdentity(name: metadata.modelName, id: metadata.modelID),
+        expected: ModelIdentity(name: own.model.name, id: own.model.id))
     }
     let copy = try RehearsalCopy(of: url, format, in: workFolder)
     defer { withExtendedLifetime(copy) {} }
