@@ -6,7 +6,6 @@ import SeededRandom
 struct Plan: Sendable {
   var hasUndo = false
   var hasChildren = false
-  var hasGrandchildren = true
   var hasSeveralRoots = false
   var hasBatches = false
   var hasPolicies = false
@@ -89,7 +88,6 @@ struct Generator {
         )
       }
       guard plan.hasChildren, world.contexts.count < 4 else { return nil }
-      if context.parent != nil, !plan.hasGrandchildren { return nil }
       nextContext += 1
       return .makeContext(
         nextContext - 1, parent: number, hasUndo: plan.hasUndo && chance(0.5), coordinator: 0)

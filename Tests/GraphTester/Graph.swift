@@ -40,6 +40,9 @@ struct Graph: Equatable, Sendable {
   var orders: [End: [ObjectNumber]] = [:]
   /// The references of deleted objects that a rule of `deny` keeps until the save.
   var denied: [ObjectNumber: [String: ObjectNumber]] = [:]
+  /// What deleted objects were related to when they were deleted. A child's save needs it: its parent's rules do not go
+  /// on to what the child had taken out of an object before it deleted it.
+  var ended: [ObjectNumber: [String: [ObjectNumber]]] = [:]
   /// Relationships whose order the documentation leaves open.
   var openOrders: Set<End> = []
 
@@ -195,6 +198,12 @@ extension Graph {
         waiting += members(object, relationship, schema)
       }
     }
+    for object in gone {
+      guard let row = rows[object] else { continue }
+      for relationship in schema.relationships(of: row.entity) {
+        ended[object, default: [:]][relationship.name] = facts(object, relationship, schema)
+      }
+    }
     for object in gone.sorted() {
       guard let row = rows[object] else { continue }
       for relationship in schema.relationships(of: row.entity) {
@@ -212,14 +221,9 @@ extension Graph {
       }
     }
     // One-sided relationships to what is gone are cleared by nobody's rule.
+    clearReferences(to: gone, schema)
     for relationship in schema.relationshipsByName.values where relationship.inverse == nil {
       switch schema.storages[relationship.name] {
-      case .ownColumn?:
-        for (number, row) in rows {
-          if let target = row.references[relationship.name], gone.contains(target), relationship.isOptional {
-            rows[number]?.references[relationship.name] = nil
-          }
-        }
       case .pairs(let table, _)?:
         for pair in pairs[table] ?? [] where gone.contains(pair.target) {
           unlink(pair.source, relationship, pair.target, schema)
@@ -235,9 +239,30 @@ extension Graph {
     }
   }
 
+  /// Clears optional one-sided references to objects that are gone, as a store does too.
+  ///
+  /// - Returns: The objects that had them.
+  @discardableResult
+  mutating func clearReferences(to gone: Set<ObjectNumber>, _ schema: Schema) -> Set<ObjectNumber> {
+    var holders: Set<ObjectNumber> = []
+    let names = schema.relationshipsByName.values.filter {
+      $0.inverse == nil && !$0.isToMany && $0.isOptional
+    }.map(\.name)
+    for (number, row) in rows {
+      for name in names {
+        if let target = row.references[name], gone.contains(target) {
+          rows[number]?.references[name] = nil
+          holders.insert(number)
+        }
+      }
+    }
+    return holders
+  }
+
   /// Leaves out facts about objects that are not there, as a store does that has been written.
   mutating func dropDeadFacts(_ schema: Schema) {
     denied = [:]
+    ended = [:]
     for (table, all) in pairs {
       let left = all.filter { isLive($0.source) && isLive($0.target) }
       pairs[table] = left.isEmpty ? nil : left
@@ -262,7 +287,10 @@ struct Delta: Sendable {
   var removed: [String: Set<Graph.Pair>] = [:]
   var orders: [Graph.End: (before: [ObjectNumber]?, after: [ObjectNumber]?)] = [:]
   var denied: [ObjectNumber: (before: [String: ObjectNumber]?, after: [String: ObjectNumber]?)] = [:]
+  var ended: [ObjectNumber: (before: [String: [ObjectNumber]]?, after: [String: [ObjectNumber]]?)] = [:]
 
+  /// The objects that are there no more.
+  var deleted: Set<ObjectNumber> { Set(rows.filter { $0.value.after == nil }.keys) }
   var isEmpty: Bool { rows.isEmpty && added.isEmpty && removed.isEmpty && orders.isEmpty }
 
   init(from before: Graph, to after: Graph) {
@@ -285,6 +313,10 @@ struct Delta: Sendable {
     where before.denied[number] != after.denied[number] {
       denied[number] = (before.denied[number], after.denied[number])
     }
+    for number in Set(before.ended.keys).union(after.ended.keys)
+    where before.ended[number] != after.ended[number] {
+      ended[number] = (before.ended[number], after.ended[number])
+    }
   }
 
   private init() {}
@@ -297,6 +329,7 @@ struct Delta: Sendable {
     delta.removed = added
     delta.orders = orders.mapValues { ($0.after, $0.before) }
     delta.denied = denied.mapValues { ($0.after, $0.before) }
+    delta.ended = ended.mapValues { ($0.after, $0.before) }
     return delta
   }
 
@@ -324,6 +357,7 @@ struct Delta: Sendable {
     graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
     for (end, change) in orders { graph.orders[end] = change.after }
     for (number, change) in denied { graph.denied[number] = change.after }
+    for (number, change) in ended { graph.ended[number] = change.after }
   }
 }
 

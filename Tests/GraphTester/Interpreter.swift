@@ -101,11 +101,10 @@ final class Interpreter {
       isUsable(target) && graph.rows[target].map { schema.isA($0.entity, relationship.destination) } ?? false
     }
     switch operation {
-    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll:
+    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll, .rollback, .reset:
       return true
     case .discard: return number != 0
-    case .undo, .redo: return context.undo != nil && !context.isUndoOpen && !isWatched(number)
-    case .rollback, .reset: return !isWatched(number)
+    case .undo, .redo: return context.undo != nil && !context.isUndoOpen
     case .beginGroup: return context.undo.map { $0.level == 0 } ?? false
     case .endGroup: return context.undo.map { $0.level > 0 } ?? false
     case .insert(_, let object, let entity, let values):
@@ -113,9 +112,6 @@ final class Interpreter {
         && values.keys.allSatisfy { schema.attributesByName[$0] != nil || true }
     case .delete(_, let object):
       if KnownDefects.current.takesDeletionsBackInMemoryOnly, context.policy != .error { return false }
-      if KnownDefects.current.savesWhatAChildHasDeleted, context.parent != nil, !context.base.isLive(object) {
-        return false
-      }
       return isUsable(object)
     case .setPolicy(_, let policy):
       return !KnownDefects.current.takesDeletionsBackInMemoryOnly || policy == .error
@@ -169,11 +165,6 @@ final class Interpreter {
       return world.entities[object] == nil && schema.entities.contains { $0.name == entity }
         && context.parent == nil
     }
-  }
-
-  /// Whether a context has children, whose objects stay deleted when it goes back.
-  func isWatched(_ number: ContextNumber) -> Bool {
-    KnownDefects.current.keepsObjectsOfChildrenDeleted && !world.children(of: number).isEmpty
   }
 
   func isKnown(_ name: String) -> Bool {

@@ -12,11 +12,8 @@ struct RandomSchema {
     var noAction = true
     var external = true
     var oneToOne = true
-    var orderedOneSided = true
-    var oneSided = true
     var cascade = true
     var derivedFromMany = true
-    var orderedPairs = true
     var mandatoryToMany = true
     var denyOneToOne = true
     var derivedAlongOneSided = true
@@ -100,17 +97,17 @@ struct RandomSchema {
       var one = Schema.Relationship(name: "r\(number)", entity: source, destination: destination)
       number += 1
       one.rule = rule()
-      switch Int.random(in: (features.oneSided ? 0 : 1)..<9, using: &random) {
+      switch Int.random(in: 0..<9, using: &random) {
       case 0:  // one-sided
         one.isToMany = chance(0.5)
-        one.isOrdered = one.isToMany && features.orderedOneSided && chance(0.5)
+        one.isOrdered = one.isToMany && chance(0.5)
         one.isOptional = one.isToMany || chance(0.85)
         entities[source].relationships.append(one)
       case 1:  // symmetric
         one.destination = source
         one.inverse = one.name
         one.isToMany = chance(0.6) || !features.oneToOne
-        one.isOrdered = one.isToMany && features.orderedPairs && chance(0.4)
+        one.isOrdered = one.isToMany && chance(0.4)
         if !one.isToMany, !features.denyOneToOne, one.rule == .deny { one.rule = .nullify }
         entities[source].relationships.append(one)
       default:
@@ -124,10 +121,6 @@ struct RandomSchema {
         other.isToMany = shape < 2
         orderAtRandom(&one)
         orderAtRandom(&other)
-        if one.isToMany, other.isToMany, !features.orderedPairs {
-          one.isOrdered = false
-          other.isOrdered = false
-        }
         if !one.isToMany, !other.isToMany, !features.denyOneToOne {
           if one.rule == .deny { one.rule = .nullify }
           if other.rule == .deny { other.rule = .nullify }

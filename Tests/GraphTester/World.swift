@@ -131,6 +131,7 @@ struct World: Sendable {
     let delta = Delta(from: context.base, to: context.current)
     var (base, current) = (graph, graph)
     current.denied = context.current.denied
+    current.ended = context.current.ended
     for (object, change) in delta.rows {
       base.rows[object] = change.before
       current.rows[object] = change.after
@@ -163,11 +164,6 @@ struct World: Sendable {
       current.orders[end] = change.after
       if graph.orders[end] != change.before { current.openOrders.insert(end) }
     }
-    if context.parent != nil, KnownDefects.current.undoRevivesInChildren,
-      context.base.rows.keys.contains(where: { base.rows[$0] == nil })
-    {
-      context.isUndoOpen = true
-    }
     context.base = base
     context.current = current
     contexts[number] = context
@@ -182,6 +178,11 @@ struct World: Sendable {
     body(&context.current, schema)
     contexts[number] = context
     let delta = Delta(from: before, to: context.current)
+    // What a parent has of an object may be open. From here on it is the child's, and stays open when the parent's is settled.
+    if let parent = context.parent {
+      let inherited = openness(of: parent).objects
+      for object in delta.rows.keys where inherited.contains(object) { contexts[number]?.open.insert(object) }
+    }
     touch(delta, in: number)
     note(delta, in: number)
   }
@@ -291,20 +292,25 @@ struct World: Sendable {
   mutating func undo(_ number: ContextNumber) {
     closeGroups(number)
     guard let group = contexts[number]?.undo?.undoable.popLast() else { return }
-    contexts[number]?.undo?.redoable.append(group)
-    apply(group.reversed().map(\.inverse), in: number)
+    let done = apply(group.reversed().map(\.inverse), in: number)
+    contexts[number]?.undo?.redoable.append(done.reversed().map(\.inverse))
   }
 
   mutating func redo(_ number: ContextNumber) {
     closeGroups(number)
     guard let group = contexts[number]?.undo?.redoable.popLast() else { return }
-    contexts[number]?.undo?.undoable.append(group)
-    apply(group, in: number)
+    let done = apply(group, in: number)
+    contexts[number]?.undo?.undoable.append(done)
   }
 
-  private mutating func apply(_ deltas: [Delta], in number: ContextNumber) {
-    guard var graph = contexts[number]?.current else { return }
+  /// - Returns: What has been done: an object that others have deleted is not deleted again, and so is nothing to come
+  ///   back.
+  private mutating func apply(_ deltas: [Delta], in number: ContextNumber) -> [Delta] {
+    guard var graph = contexts[number]?.current else { return deltas }
+    var done: [Delta] = []
     for var delta in deltas {
+      delta.rows = delta.rows.filter { $0.value.after != nil || graph.isLive($0.key) }
+      done.append(delta)
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
         delta.rows = delta.rows.mapValues { change in
@@ -318,6 +324,7 @@ struct World: Sendable {
     }
     contexts[number]?.current = graph
     readCleanRows(number)
+    return done
   }
 
   /// What has no changes any more is what the store or the parent has.
@@ -500,10 +507,12 @@ struct World: Sendable {
       return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty, isResultOpen: isResultOpen)
     }
     if !must.isEmpty { return Verdict(failure: .validation(must)) }
-    // One-sided references to what is gone.
-    for (_, row) in context.current.rows {
+    // One-sided references to what is gone. The store clears those of others, where they are optional.
+    for (object, row) in context.current.rows {
       for (key, target) in row.references where !context.current.isLive(target) {
-        if let relationship = schema.relationship(key), relationship.inverse == nil {
+        if let relationship = schema.relationship(key), relationship.inverse == nil,
+          delta.rows[object] != nil || !relationship.isOptional && context.parent == nil
+        {
           return Verdict(failure: .some)
         }
       }
@@ -520,6 +529,7 @@ struct World: Sendable {
       }
       var next = store
       for (object, change) in delta.rows { next.rows[object] = change.after }
+      next.clearReferences(to: delta.deleted, schema)
       let groups = duplicates(in: next, changed: Set(delta.rows.keys))
       if !groups.isEmpty, mutation != .savesIgnoreUnique {
         return Verdict(
@@ -622,6 +632,21 @@ struct World: Sendable {
     return conflicts
   }
 
+  /// Takes out of objects that a child has deleted what it had taken out of them before.
+  private func takeOut(of graph: inout Graph, _ delta: Delta, _ context: Context) {
+    for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) where change.after == nil {
+      guard let entity = change.before?.entity else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let known = Set(context.base.facts(object, relationship, schema))
+        let last = context.current.ended[object]?[relationship.name] ?? []
+        for target in graph.facts(object, relationship, schema)
+        where known.contains(target) && !last.contains(target) {
+          graph.unlink(object, relationship, target, schema)
+        }
+      }
+    }
+  }
+
   /// Carries out a save that has succeeded.
   mutating func save(_ number: ContextNumber) {
     guard let context = contexts[number] else { return }
@@ -649,6 +674,7 @@ struct World: Sendable {
       graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
       for (end, change) in delta.orders { graph.orders[end] = change.after }
       graph.openOrders.formUnion(context.current.openOrders)
+      takeOut(of: &graph, delta, context)
       graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
       if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
       contexts[parent]?.current = graph
@@ -676,6 +702,9 @@ struct World: Sendable {
         row.perhaps = max(store.rows[object]?.perhaps ?? 0, row.perhaps)
         row.version = max(store.rows[object]?.version ?? 0, change.before?.version ?? 0) + 1
         next.rows[object] = row
+      }
+      for object in next.clearReferences(to: delta.deleted, schema) where delta.rows[object] == nil {
+        next.rows[object]?.perhaps += 1
       }
       for object in context.touched where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
       for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }

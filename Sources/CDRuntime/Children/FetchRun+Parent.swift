@@ -45,3 +45,16 @@ extension FetchRun {
     return try objects(by: parent).map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
   }
 }
+
+// Derived attributes of a parent's unsaved objects. The parent's part of a child's fetch may be without the predicate and
+// the order that read them.
+extension ManagedObjectContext {
+  /// Whether the context or one that it descends from has objects with changes.
+  var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
+
+  /// Computes derived attributes for a fetch, those of parents first: the child's are derived from them.
+  func deriveLineageForFetch() {
+    parent?.deriveLineageForFetch()
+    if !pending.isEmpty { deriveForFetch() }
+  }
+}

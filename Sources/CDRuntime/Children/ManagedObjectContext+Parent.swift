@@ -68,6 +68,10 @@ extension ManagedObjectContext {
         if known.isPending {
           // It may be a fault all the same: that it was related to others needs no row.
           known._willRead()
+          // It keeps its changes, and nothing more: relationships that it has not changed are the parent's.
+          if let extras = known.extras, isOutdated(known, original) {
+            forgetRelationships(extras, of: known) { _ in true }
+          }
         } else if isOutdated(known, original) {
           takeAnew(from: original, into: known)
         }
@@ -93,7 +97,7 @@ extension ManagedObjectContext {
   }
 
   private func isOutdated(_ object: ManagedObject, _ original: ManagedObject) -> Bool {
-    original.isPending || object.version != original.version
+    original.hasUnsavedValues || object.version != original.version
       || !object.flags.isDisjoint(with: [.fault, .gone, .inaccessible, .mirrored])
   }
 
@@ -112,7 +116,7 @@ extension ManagedObjectContext {
   /// Gives an object the values that the parent's has.
   func take(from original: ManagedObject, into object: ManagedObject) {
     object.flags.subtract([.fault, .gone, .inaccessible, .mirrored])
-    if original.isPending { object.flags.insert(.mirrored) }
+    if original.hasUnsavedValues { object.flags.insert(.mirrored) }
     object.version = original.version
     var values: [Int: AttributeValue] = [:]
     for slot in original.scope.plan.slots {
@@ -135,18 +139,35 @@ extension ManagedObjectContext {
     _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except teller: ManagedObjectContext? = nil
   ) {
     for child in children.compactMap(\.context) {
-      for object in child.registeredObjects where !object.isPending {
-        guard roots?.contains(object.scope.plan.root) ?? true else { continue }
-        child.noteChange(of: object)
-        object.flags.insert(.fault)
-        object.flags.remove(.inaccessible)
-      }
-      let relatedRoots = roots ?? Set(model.entities.map(\.root))
-      child.forgetRelationships(to: relatedRoots, lost: relatedRoots)
-      child.dropCaches()
+      child.follow(self, in: roots)
       child.tellChildren(changes, of: roots)
       if let changes, child !== teller { child.changeObservers?.tell(changes) }
     }
+  }
+
+  /// Lets objects without changes ask the parent for their values again, and all of them for the relationships that they
+  /// have not changed.
+  private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
+    for object in maps.flatMap({ $0?.objects ?? [] }) where !object.isPending {
+      guard roots?.contains(object.scope.plan.root) ?? true else { continue }
+      // What the context has deleted stays so unless the parent has taken the deletion back.
+      if object.flags.contains(.gone) {
+        guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }
+        object.flags.remove(.gone)
+      }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+      object.flags.remove(.inaccessible)
+    }
+    let relatedRoots = roots ?? Set(model.entities.map(\.root))
+    forgetRelationships(to: relatedRoots, lost: relatedRoots)
+    dropCaches()
+  }
+
+  /// Goes on, after a rollback, with what the parent has by now: the objects have gone back to what they were read as.
+  func followAfterRollback(_ parent: ManagedObjectContext) {
+    parent.noticeDeletions()
+    follow(parent, in: nil)
   }
 
   /// Finds out whether the parent has deleted objects since the last call. Objects that the parent may not have any more
@@ -159,8 +180,9 @@ extension ManagedObjectContext {
     seenDeletions = parent.deletionCount
     deletionCount += 1
     for object in registeredObjects where !object.isPending {
+      // The parent's fault may be of an object that its own parent has deleted.
       let original = parent.registered(object.key, root: object.scope.plan.root)
-      if original?.exists == true { continue }
+      if let original, original.exists, !original.isFault { continue }
       noteChange(of: object)
       object.flags.insert(.fault)
     }
@@ -220,6 +242,12 @@ extension ManagedObjectContext {
       if !path.next.isEmpty { walk(path.next, related) }
     }
   }
+}
+
+extension ManagedObject {
+  /// Whether the object has values that are unsaved in its context or in a parent of that. An object of a child that
+  /// was copied from it has to be copied again: the values may have been changed, taken back or saved since.
+  fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.mirrored) }
 }
 
 /// A child, which its parent does not keep.

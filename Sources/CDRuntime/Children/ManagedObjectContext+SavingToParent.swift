@@ -25,10 +25,8 @@ extension ManagedObjectContext {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .listed])
       object.flags.insert(.mirrored)
-      if isGone {
-        forgetDeleted(object)
-        object.flags.become([.gone, .inaccessible])
-      }
+      // It stays in the map as long as somebody holds it: the parent may take the deletion back.
+      if isGone { object.flags.become([.gone, .inaccessible]) }
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       // The parent's are the store's from now on.

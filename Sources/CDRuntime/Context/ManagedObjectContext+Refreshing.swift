@@ -97,8 +97,18 @@ extension ManagedObjectContext {
       }
     }
     if extras.partners.isEmpty { return }
-    extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
+    extras.partners = extras.partners.filter { isUnsaved($0.value, $0.key, of: object) }
     extras.hasOutdatedPartners = !extras.partners.isEmpty
+  }
+
+  /// Whether an object is the partner of another by a reference that has not been saved: no row tells of it.
+  private func isUnsaved(_ key: ObjectKey, _ slot: Int, of object: ManagedObject) -> Bool {
+    guard key != 0, let relationship = object.scope.plan.relationships[slot],
+      let inverse = relationship.inverseSlot,
+      let partner = registered(key, root: model.entities[relationship.destination].root)
+    else { return false }
+    return partner.isPending && !partner.flags.contains(.deleted)
+      && partner.referenceKey(inverse) == object.key
   }
 
   /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.

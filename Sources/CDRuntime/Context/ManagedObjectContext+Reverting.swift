@@ -15,6 +15,7 @@ extension ManagedObjectContext {
       object.flags.remove(.listed)
       revert(object)
     }
+    if let parent { followAfterRollback(parent) }
     // Relationships of other objects have those that were deleted again.
     dropCaches()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
@@ -83,6 +84,7 @@ extension ManagedObjectContext {
       }
       map?.removeAll()
     }
+    if !children.isEmpty { tellChildren() }
     endReading()
   }
 }

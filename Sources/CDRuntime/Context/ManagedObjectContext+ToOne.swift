@@ -73,9 +73,15 @@ extension ManagedObjectContext {
     write(new?.key ?? 0, to: object, slot)
   }
 
-  /// The object that a reference leads to, also where it has been deleted: its rules are still to be checked.
+  /// The object that a reference leads to, also where the context has deleted it: its rules are still to be checked. One
+  /// that is gone has no rules any more, and must not become a changed object.
   private func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
-    registered(key, root: model.entities[relationship.destination].root) ?? object(key, relationship)
+    guard let known = registered(key, root: model.entities[relationship.destination].root) else {
+      return object(key, relationship)
+    }
+    // A child's fault may be of an object that its parent has deleted.
+    if parent != nil { known._willRead() }
+    return known.flags.isDisjoint(with: [.gone, .inaccessible]) ? known : nil
   }
 
   private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {

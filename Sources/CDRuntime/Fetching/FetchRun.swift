@@ -52,10 +52,10 @@ struct FetchRun {
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
       boundNames: values.keys)
-    if request.includesPendingChanges, context.model.hasDerivedSlots, !context.pending.isEmpty {
+    if request.includesPendingChanges, context.model.hasDerivedSlots, context.hasPendingInLineage {
       let reach = Reach(plan: plan, model: context.model, variables: Set(values.keys))
       let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
-      if reach.mayRead(context.model.derivedNames, predicate, keyPaths) { context.deriveForFetch() }
+      if reach.mayRead(context.model.derivedNames, predicate, keyPaths) { context.deriveLineageForFetch() }
     }
     let changed = context.pending.isEmpty ? [] : context.pending.filter(\.isPending)
     pending = request.includesPendingChanges ? changed : []

@@ -24,7 +24,7 @@ struct ObjectFlags: OptionSet {
   /// A new object that was gone before: others' rows may lead to it.
   static let revived = ObjectFlags(rawValue: 1024)
 
-  /// An object of a child with values that are unsaved in the parent.
+  /// An object of a child with values that are unsaved in the parent, or in a parent of that.
   static let mirrored = ObjectFlags(rawValue: 2048)
   /// Somebody has read a property of the object, whose class is observable.
   static let observed = ObjectFlags(rawValue: 4096)

@@ -1,0 +1,325 @@
+@_spi(Generated) import CDRuntime
+import Foundation
+import Testing
+
+/// What a child, and a child of a child, sees of its parent's later changes.
+@Suite struct ChildFollowingTests {
+  private let container: PersistentContainer
+  private let parent: ManagedObjectContext
+  private let child: ManagedObjectContext
+  private let grandchild: ManagedObjectContext
+
+  private static let model = ManagedObjectModel(
+    name: "Nodes", id: UUID(),
+    versions: [
+      ModelVersion(
+        number: 1,
+        entities: [
+          EntityDescription(
+            name: "Node",
+            attributes: [
+              AttributeDescription(name: "name", type: .string, isOptional: true),
+              AttributeDescription(
+                name: "size", type: .int64, isOptional: true,
+                derivation: .path(.object, [.key("fans"), .collectionOperator("count")])),
+            ],
+            relationships: [
+              RelationshipDescription(name: "link", destination: "Node"),
+              RelationshipDescription(
+                name: "list", destination: "Node", isToMany: true, isOrdered: true),
+              RelationshipDescription(name: "left", destination: "Node", inverse: "right"),
+              RelationshipDescription(name: "right", destination: "Node", inverse: "left"),
+              RelationshipDescription(name: "group", destination: "Node", inverse: "members"),
+              RelationshipDescription(
+                name: "members", destination: "Node", isToMany: true, inverse: "group", deleteRule: .deny),
+              RelationshipDescription(
+                name: "friends", destination: "Node", isToMany: true, inverse: "fans", isOrdered: true),
+              RelationshipDescription(name: "fans", destination: "Node", isToMany: true, inverse: "friends"),
+              RelationshipDescription(name: "owner", destination: "Node", inverse: "things"),
+              RelationshipDescription(
+                name: "things", destination: "Node", isToMany: true, inverse: "owner", deleteRule: .noAction),
+            ])
+        ])
+    ], currentVersionNumber: 1)
+
+  init() throws {
+    container = try PersistentContainer(scratchModel: Self.model)
+    parent = container.newContext()
+    child = ManagedObjectContext(parent: parent)
+    grandchild = ManagedObjectContext(parent: child)
+  }
+
+  private func make(_ name: String, in context: ManagedObjectContext? = nil) throws -> ManagedObject {
+    let object = try (context ?? parent).insert(entityNamed: "Node")
+    try object.setValue(name, forKey: "name")
+    return object
+  }
+
+  private func copy(_ object: ManagedObject, in context: ManagedObjectContext? = nil) throws -> ManagedObject
+  {
+    try (context ?? child).object(with: object.objectID)
+  }
+
+  /// The names of all objects of a context.
+  @discardableResult private func all(_ context: ManagedObjectContext) throws -> [String] {
+    try context.perform { try context.fetch(FetchRequest<ManagedObject>(entityName: "Node")).map(name) }
+  }
+
+  private func name(_ object: ManagedObject) throws -> String {
+    guard case .attribute(.string(let name)) = try object.value(forKey: "name") else { return "" }
+    return name
+  }
+
+  private func names(_ object: ManagedObject, _ key: String) throws -> [String] {
+    switch try object.value(forKey: key) {
+    case .objects(let objects): try objects.map(name)
+    case .object(let related): try related.map { [try name($0)] } ?? []
+    default: []
+    }
+  }
+
+  private func set(_ object: ManagedObject, _ key: String, _ related: ManagedObject?) throws {
+    try object.setValue(.object(related), forKey: key)
+  }
+
+  private func set(_ object: ManagedObject, _ key: String, _ related: [ManagedObject]) throws {
+    try object.setValue(.objects(related), forKey: key)
+  }
+
+  // MARK: Values and relationships
+
+  @Test(arguments: [true, false]) func aGrandchildSeesWhatTheRootHasChanged(isSaved: Bool) throws {
+    let (node, other) = (try make("a"), try make("b"))
+    if isSaved { try parent.save() }
+    for context in [child, grandchild] { try all(context) }
+    let held = try (copy(node, in: grandchild), copy(other, in: grandchild))
+    #expect(try names(held.0, "friends").isEmpty && names(held.1, "fans").isEmpty)
+    try node.setValue("c", forKey: "name")
+    try set(node, "friends", [other])
+    #expect(try all(grandchild) == ["c", "b"])
+    #expect(try name(held.0) == "c" && names(held.0, "friends") == ["b"] && names(held.1, "fans") == ["c"])
+    // And what it has saved, taken back or deleted.
+    try parent.save()
+    try node.setValue("d", forKey: "name")
+    try all(grandchild)
+    parent.rollback()
+    #expect(try name(held.0) == "c")
+    parent.delete(other)
+    #expect(try all(grandchild) == ["c"])
+    #expect(try names(held.0, "friends").isEmpty)
+    #expect((try? name(held.1)) != nil && held.1.isInaccessible)
+  }
+
+  @Test(arguments: [true, false]) func bothSidesOfAOneToOneFollowTheParent(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (left, right) = (try make("l"), try make("r"))
+    try all(context)
+    let held = try (copy(left, in: context), copy(right, in: context))
+    #expect(try names(held.0, "right").isEmpty && names(held.1, "left").isEmpty)
+    try set(left, "right", right)
+    try all(context)
+    #expect(try names(held.0, "right") == ["r"] && names(held.1, "left") == ["l"])
+    try set(left, "right", nil)
+    try all(context)
+    #expect(try names(held.0, "right").isEmpty && names(held.1, "left").isEmpty)
+  }
+
+  @Test func anObjectWithChangesFollowsInTheRelationshipsThatItHasNotChanged() throws {
+    let (node, other, third) = (try make("a"), try make("b"), try make("c"))
+    try all(child)
+    let held = try copy(node)
+    #expect(try names(held, "right").isEmpty && names(held, "fans").isEmpty)
+    try held.setValue("mine", forKey: "name")
+    // The reference stands in the other one's row.
+    try set(other, "left", node)
+    try set(other, "friends", [node])
+    try all(child)
+    #expect(try names(held, "right") == ["b"] && names(held, "fans") == ["b"] && name(held) == "mine")
+    // The partner of the parent's is another's now, and knows it.
+    try set(copy(third), "left", held)
+    #expect(try names(held, "right") == ["c"] && names(copy(other), "left").isEmpty)
+    try child.save()
+    #expect(try names(other, "left").isEmpty && names(third, "left") == ["mine"])
+  }
+
+  @Test func aNewObjectsOneToOneStaysWhereTheParentGoesBack() throws {
+    let new = try make("n", in: child)
+    try set(new, "left", new)
+    parent.rollback()
+    try all(child)
+    #expect(try names(new, "left") == ["n"] && names(new, "right") == ["n"])
+  }
+
+  @Test func aRollbackReadsTheParentAnew() throws {
+    let (node, other) = (try make("a"), try make("b"))
+    try set(node, "link", other)
+    let held = try copy(node)
+    #expect(try names(held, "link") == ["b"])
+    try held.setValue("mine", forKey: "name")
+    try node.setValue("theirs", forKey: "name")
+    parent.delete(other)
+    child.rollback()
+    #expect(try name(held) == "theirs" && names(held, "link").isEmpty)
+  }
+
+  @Test func aResetOfTheParentIsSeenAtOnce() throws {
+    let node = try make("a")
+    try parent.save()
+    try node.setValue("b", forKey: "name")
+    let new = try make("n")
+    let held = try (copy(node), copy(new))
+    #expect(try name(held.0) == "b" && name(held.1) == "n")
+    parent.reset()
+    #expect(try name(held.0) == "a")
+    _ = try? name(held.1)
+    #expect(held.1.isInaccessible)
+  }
+
+  @Test func derivedAttributesOfTheParentsObjectsCountInAChildsFetch() throws {
+    _ = try make("a")
+    let (own, middle) = (try make("c", in: grandchild), try make("b", in: child))
+    var request = FetchRequest<ManagedObject>(entityName: "Node")
+    request.sortKeys = [SortKey("size", ascending: false), SortKey("name")]
+    #expect(try grandchild.fetch(request).map(name) == ["a", "b", "c"])
+    request.predicate = try FetchPredicate(format: "size == 0")
+    #expect(try grandchild.count(for: request) == 3)
+    #expect(own.isInserted && middle.isInserted)
+  }
+
+  // MARK: Deletions
+
+  @Test(arguments: [true, false]) func aOneSidedReferenceEndsWithTheParentsObject(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, gone) = (try make("a"), try make("b"))
+    try set(node, "link", gone)
+    try set(node, "list", [gone])
+    try all(context)
+    let held = try copy(node, in: context)
+    #expect(try names(held, "link") == ["b"] && names(held, "list") == ["b"])
+    parent.delete(gone)
+    #expect(try all(context) == ["a"])
+    #expect(try names(held, "link").isEmpty && names(held, "list").isEmpty)
+    parent.rollback()
+  }
+
+  @Test func whatTheParentHasDeletedIsNoChangedObjectOfTheChild() throws {
+    let (group, member) = (try make("g"), try make("m"))
+    try set(member, "group", group)
+    try all(child)
+    parent.delete(group)
+    try all(child)
+    let held = try copy(member)
+    // The rule keeps the reference, which leads nowhere here.
+    try set(held, "group", held)
+    #expect(try all(child) == ["m"])
+    #expect(child.updatedObjects == [held])
+    try child.save()
+    #expect(try names(member, "members") == ["m"])
+  }
+
+  @Test func whatARuleOfNoActionHasLeftIsNotRelated() throws {
+    let (owner, thing) = (try make("o"), try make("t"))
+    try set(thing, "owner", owner)
+    try parent.save()
+    let held = try copy(thing)
+    #expect(try names(held, "owner") == ["o"])
+    parent.delete(owner)
+    try parent.save()
+    try all(child)
+    #expect(try names(held, "owner").isEmpty)
+    try set(held, "owner", held)
+    #expect(child.updatedObjects == [held])
+    #expect(try names(held, "things") == ["t"])
+  }
+
+  /// How a parent takes a deletion back that its child has given to it.
+  enum Return: CaseIterable { case rollback, undo, reset }
+
+  @Test(arguments: Return.allCases, [true, false])
+  func whatAChildHasDeletedIsThereAgainWithTheParents(way: Return, isGrandchild: Bool) throws {
+    let node = try make("a")
+    try parent.save()
+    parent.undoManager = ContextUndoManager()
+    let context = isGrandchild ? grandchild : child
+    let held = try copy(node, in: context)
+    context.delete(held)
+    try context.save()
+    if isGrandchild { try child.save() }
+    #expect(held.isDeleted && node.isDeleted)
+    switch way {
+    case .rollback: parent.rollback()
+    case .undo: parent.undo()
+    case .reset: parent.reset()
+    }
+    #expect(try all(context) == ["a"])
+    #expect(!held.isDeleted && !held.isInaccessible)
+    #expect(try copy(node, in: context) === held && name(held) == "a")
+    try held.setValue("b", forKey: "name")
+    try context.save()
+    if isGrandchild { try child.save() }
+    #expect(try all(parent) == ["b"])
+  }
+
+  // MARK: Undo
+
+  @Test func anUndoInAChildDoesNotBringBackWhatTheParentHasDeleted() throws {
+    child.undoManager = ContextUndoManager()
+    let new = try child.perform { try child.insert(entityNamed: "Node") }
+    try child.perform { try new.setValue("n", forKey: "name") }
+    try child.perform { try child.save() }
+    parent.delete(try copy(new, in: parent))
+    try all(child)
+    for _ in 0..<2 { child.perform { child.undo() } }
+    #expect(try all(child).isEmpty && !child.hasChanges)
+    // What was not there for the undo is nothing to come back with the redo.
+    for _ in 0..<2 { child.perform { child.redo() } }
+    #expect(try all(child).isEmpty && !child.hasChanges)
+  }
+
+  // MARK: Saves
+
+  @Test func whatAChildHasInsertedAndDeletedDoesNotComeToTheParent() throws {
+    let node = try make("a")
+    try all(child)
+    let (kept, gone) = (try make("k", in: child), try make("g", in: child))
+    let held = try copy(node)
+    try set(gone, "friends", [held, kept])
+    try set(gone, "group", kept)
+    try set(held, "link", gone)
+    try set(held, "list", [gone, kept])
+    child.delete(gone)
+    try held.setValue("b", forKey: "name")
+    try child.save()
+    #expect(try all(parent) == ["b", "k"])
+    #expect(try names(node, "link").isEmpty && names(node, "list") == ["k"] && names(node, "fans").isEmpty)
+    try parent.save()
+    #expect(try all(container.newContext()) == ["b", "k"])
+  }
+
+  @Test func whatAChildAddsToAnOrderedRelationshipReachesTheFile() throws {
+    let (node, other) = (try make("a"), try make("b"))
+    child.undoManager = ContextUndoManager()
+    parent.perform { node._insert(node, at: 0, slot("list")) }
+    parent.perform { node._add(node, slot("friends")) }
+    try all(child)
+    let held = try (copy(node), copy(other))
+    child.perform { held.0._add(held.1, slot("list")) }
+    child.perform { held.0._add(held.1, slot("friends")) }
+    #expect(try names(held.0, "list") == ["a", "b"] && names(held.0, "friends") == ["a", "b"])
+    #expect(try names(held.1, "fans") == ["a"])
+    try child.perform { try child.save() }
+    try parent.perform { try parent.save() }
+    let again = container.newContext()
+    let read = try again.existingObject(with: node.objectID)
+    #expect(try names(read, "list") == ["a", "b"] && names(read, "friends") == ["a", "b"])
+    child.perform { held.0._remove(held.1, slot("friends")) }
+    child.perform { held.1._remove(held.0, slot("fans")) }
+    #expect(try names(held.0, "friends") == ["a"] && names(held.1, "fans").isEmpty)
+  }
+
+  private func slot(_ name: String) -> Int {
+    let description = Self.model.versions[0].entities[0]
+    let names = description.attributes.map(\.name) + description.relationships.map(\.name)
+    return names.firstIndex(of: name) ?? -1
+  }
+}
