@@ -306,10 +306,19 @@ struct World: Sendable {
   /// - Returns: What has been done: an object that others have deleted is not deleted again, and so is nothing to come
   ///   back.
   private mutating func apply(_ deltas: [Delta], in number: ContextNumber) -> [Delta] {
-    guard var graph = contexts[number]?.current else { return deltas }
+    guard let context = contexts[number] else { return deltas }
+    var graph = context.current
+    // What others have deleted does not come back.
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    let vanished = Set(context.base.rows.keys).subtracting(below.rows.keys)
     var done: [Delta] = []
     for var delta in deltas {
-      delta.rows = delta.rows.filter { $0.value.after != nil || graph.isLive($0.key) }
+      delta.rows = delta.rows.filter { object, change in
+        if change.after == nil { return graph.isLive(object) }
+        guard !graph.isLive(object), vanished.contains(object) else { return true }
+        contexts[number]?.open.insert(object)
+        return false
+      }
       done.append(delta)
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
@@ -319,22 +328,53 @@ struct World: Sendable {
           return (before, after)
         }
       }
+      let former = graph
+      if letGo(of: delta.deleted, in: &graph) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
       touch(delta, in: number)
+      touch(Delta(from: former, to: graph), in: number)
     }
     contexts[number]?.current = graph
     readCleanRows(number)
     return done
   }
 
-  /// What has no changes any more is what the store or the parent has.
+  /// Takes objects whose insertion is undone out of relationships that others have put them into since.
+  ///
+  /// - Returns: Whether there were any. What a redo makes of these, nothing says.
+  private func letGo(of objects: Set<ObjectNumber>, in graph: inout Graph) -> Bool {
+    var hasLetGo = false
+    for object in objects.sorted() {
+      guard let row = graph.rows[object] else { continue }
+      for relationship in schema.relationships(of: row.entity) {
+        switch schema.storages[relationship.name] {
+        case .ownColumn?, nil: continue
+        case .otherColumn? where relationship.rule == .noAction: continue
+        case .otherColumn?, .pairs?: break
+        }
+        for target in graph.facts(object, relationship, schema) where graph.isLive(target) {
+          graph.unlink(object, relationship, target, schema)
+          hasLetGo = true
+        }
+      }
+    }
+    return hasLetGo
+  }
+
+  /// What has no changes any more is what the store or the parent has. Of what is related to something changed, nothing
+  /// says whether it has changes.
   private mutating func readCleanRows(_ number: ContextNumber) {
     guard var context = contexts[number] else { return }
     let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    let hasChanges = !Delta(from: context.base, to: context.current).isEmpty
     for (object, row) in context.base.rows {
       guard let newest = below.rows[object], newest != row, let current = context.current.rows[object],
         current.holdsSame(as: row)
       else { continue }
+      if hasChanges, context.touched.contains(object) {
+        context.open.insert(object)
+        continue
+      }
       context.base.rows[object] = newest
       context.current.rows[object] = newest
     }

@@ -96,19 +96,10 @@ extension ManagedObjectContext {
         state.isOutdated = true
       }
     }
-    if extras.partners.isEmpty { return }
-    extras.partners = extras.partners.filter { isUnsaved($0.value, $0.key, of: object) }
+    // No row leads to a new object: its partners are changes, which are not noted one by one.
+    if extras.partners.isEmpty || object.flags.contains(.inserted) { return }
+    extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
     extras.hasOutdatedPartners = !extras.partners.isEmpty
-  }
-
-  /// Whether an object is the partner of another by a reference that has not been saved: no row tells of it.
-  private func isUnsaved(_ key: ObjectKey, _ slot: Int, of object: ManagedObject) -> Bool {
-    guard key != 0, let relationship = object.scope.plan.relationships[slot],
-      let inverse = relationship.inverseSlot,
-      let partner = registered(key, root: model.entities[relationship.destination].root)
-    else { return false }
-    return partner.isPending && !partner.flags.contains(.deleted)
-      && partner.referenceKey(inverse) == object.key
   }
 
   /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.

@@ -1,7 +1,10 @@
 // Putting relationships back: what others know of a reference, pairs and orders.
 extension UndoRestoration {
   func registered(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
-    context.registered(key, root: context.model.entities[relationship.destination].root)
+    let object = context.registered(key, root: context.model.entities[relationship.destination].root)
+    // A child's fault may be of an object that its parent has deleted.
+    if context.parent != nil { object?._willRead() }
+    return object
   }
 
   func live(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
