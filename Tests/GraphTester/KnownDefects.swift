@@ -14,16 +14,10 @@ struct KnownDefects: Sendable {
   var losesOneToOneInChildren = true
   /// A grandchild's objects keep their values when the root context changes its own.
   var hidesChangesFromGrandchildren = true
-  /// `object IN relationship` compares keys alone, and so finds an object of another entity.
-  var confusesEntitiesInMembership = true
-  /// An attribute that is derived along a one-sided relationship is not computed anew.
-  var forgetsDerivedAttributesOfOneSided = true
   /// A relationship that the context has changed lacks what others have added to it, after the context's save too.
   var keepsListsThatOthersHaveChanged = true
   /// A child's fetch does not compute derived attributes of its parent's unsaved objects.
   var forgetsDerivedAttributesInChildren = true
-  /// Of several unique lists that objects break, a save tells of some.
-  var tellsNotOfAllUniqueLists = true
   /// What a child adds to an ordered one-sided relationship does not come into the file.
   var losesOrderedOneSidedOfChildren = true
   /// A rollback gives life to objects that others have deleted.
@@ -32,10 +26,6 @@ struct KnownDefects: Sendable {
   var keepsSnapshotsAtRollback = true
   /// A child's one-sided relationship goes on leading to what its parent has deleted.
   var keepsOneSidedReferencesInChildren = true
-  /// A mandatory to-many relationship that a deletion empties is not checked where its object is not in memory.
-  var checksNoMandatoryToMany = true
-  /// A deletion is denied although the one-to-one partner has another one by then.
-  var deniesForFormerPartners = true
   /// Rows that a policy writes anew keep old values in contexts that knew them.
   var keepsValuesOfRevivedRows = true
   /// In a child, adding to and removing from ordered many-to-many relationships is lost.
@@ -44,8 +34,6 @@ struct KnownDefects: Sendable {
   var keepsObjectsOfChildrenDeleted = true
   /// A child keeps pairs with an object whose deletion, by a rule of `noAction`, its parent has saved.
   var keepsPairsOfNoActionInChildren = true
-  /// A batch update's condition sees what the batch has written already.
-  var batchConditionsSeeChanges = true
   /// A policy that settles equal unique values leaves others in memory than in the file.
   var settlesUniqueValuesInMemoryOnly = true
   /// An undo in a child brings back an object that its parent has deleted.
@@ -56,16 +44,9 @@ struct KnownDefects: Sendable {
   var deletesWhatAChildHasMoved = true
   /// A deletion that a policy takes back is done in the file.
   var takesDeletionsBackInMemoryOnly = true
-  /// What is taken from an object that a rule of `noAction` has left without its partner makes that one, which is
-  /// gone, an updated object; derived attributes and undo are wrong beside such rules too.
-  var updatesWhatIsGone = true
-  /// A derived attribute is not computed anew where a member is deleted whose owner is not in memory.
-  var forgetsDerivedAttributesOfOwnersOnDisk = true
   /// What a child has inserted and deleted comes to its parent where it was related in between.
   var savesWhatAChildHasDeleted = true
 
-  /// After a save that failed for a denied deletion, nothing resolves it.
-  var deniesForGoodAfterAFailedSave = true
 
   private init(trying names: String) {
     let tried = Set(names.split(separator: ",").map(String.init))
@@ -73,31 +54,22 @@ struct KnownDefects: Sendable {
     if isTried("losesOneToOneAtLearning") { losesOneToOneAtLearning = false }
     if isTried("losesOneToOneInChildren") { losesOneToOneInChildren = false }
     if isTried("hidesChangesFromGrandchildren") { hidesChangesFromGrandchildren = false }
-    if isTried("confusesEntitiesInMembership") { confusesEntitiesInMembership = false }
-    if isTried("forgetsDerivedAttributesOfOneSided") { forgetsDerivedAttributesOfOneSided = false }
     if isTried("keepsListsThatOthersHaveChanged") { keepsListsThatOthersHaveChanged = false }
     if isTried("forgetsDerivedAttributesInChildren") { forgetsDerivedAttributesInChildren = false }
-    if isTried("tellsNotOfAllUniqueLists") { tellsNotOfAllUniqueLists = false }
     if isTried("losesOrderedOneSidedOfChildren") { losesOrderedOneSidedOfChildren = false }
     if isTried("revivesVanishedAtRollback") { revivesVanishedAtRollback = false }
     if isTried("keepsSnapshotsAtRollback") { keepsSnapshotsAtRollback = false }
     if isTried("keepsOneSidedReferencesInChildren") { keepsOneSidedReferencesInChildren = false }
-    if isTried("checksNoMandatoryToMany") { checksNoMandatoryToMany = false }
-    if isTried("deniesForFormerPartners") { deniesForFormerPartners = false }
     if isTried("keepsValuesOfRevivedRows") { keepsValuesOfRevivedRows = false }
     if isTried("losesOrderedPairsInChildren") { losesOrderedPairsInChildren = false }
     if isTried("keepsObjectsOfChildrenDeleted") { keepsObjectsOfChildrenDeleted = false }
     if isTried("keepsPairsOfNoActionInChildren") { keepsPairsOfNoActionInChildren = false }
-    if isTried("batchConditionsSeeChanges") { batchConditionsSeeChanges = false }
     if isTried("settlesUniqueValuesInMemoryOnly") { settlesUniqueValuesInMemoryOnly = false }
     if isTried("undoRevivesInChildren") { undoRevivesInChildren = false }
     if isTried("showsDeniedInChildren") { showsDeniedInChildren = false }
     if isTried("deletesWhatAChildHasMoved") { deletesWhatAChildHasMoved = false }
     if isTried("takesDeletionsBackInMemoryOnly") { takesDeletionsBackInMemoryOnly = false }
-    if isTried("updatesWhatIsGone") { updatesWhatIsGone = false }
-    if isTried("forgetsDerivedAttributesOfOwnersOnDisk") { forgetsDerivedAttributesOfOwnersOnDisk = false }
     if isTried("savesWhatAChildHasDeleted") { savesWhatAChildHasDeleted = false }
-    if isTried("deniesForGoodAfterAFailedSave") { deniesForGoodAfterAFailedSave = false }
   }
 
   /// Leaves out of a plan what meets a known defect.
@@ -115,11 +87,6 @@ struct KnownDefects: Sendable {
       if keepsPairsOfNoActionInChildren { plan.features.noAction = false }
     }
     if takesDeletionsBackInMemoryOnly, plan.hasPolicies { plan.features.cascade = false }
-    if updatesWhatIsGone { plan.features.noAction = false }
-    if forgetsDerivedAttributesOfOwnersOnDisk { plan.features.derivedFromMany = false }
-    if checksNoMandatoryToMany { plan.features.mandatoryToMany = false }
-    if deniesForFormerPartners { plan.features.denyOneToOne = false }
     if settlesUniqueValuesInMemoryOnly, plan.hasPolicies { plan.features.unique = false }
-    if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }
