@@ -36,8 +36,8 @@ struct World: Sendable {
     var open: Set<ObjectNumber> = []
     /// Relationships of which it leaves open what the context knows: others have changed them too.
     var openEnds: Set<Graph.End> = []
-    /// All objects that a change since the last save was about, on either side of a relationship. Whether one counts
-    /// as changed whose values are the former ones again, nothing says.
+    /// All objects that a change since the last save was about, on either side of a relationship. One whose values are the
+    /// former ones again is not changed, but the context may not know it of its pairs and orders.
     var touched: Set<ObjectNumber> = []
     /// How many saves there had been when the context last read.
     var seen = 0
