@@ -65,7 +65,8 @@ import Testing
   }
 
   @Test(
-    arguments: [("Team", "players"), ("Club", "members"), ("List", "entries"), ("Crown", "king")], [true, false])
+    arguments: [("Team", "players"), ("Club", "members"), ("List", "entries"), ("Crown", "king")],
+    [true, false])
   func aDeletionOfTheLastOneIsRefused(place: (entity: String, key: String), isChild: Bool) throws {
     let (owner, player) = try make(place.entity, place.key)
     let other = fresh(isChild)

@@ -110,7 +110,8 @@ import Testing
     try context.save()
     func all() throws -> [Int64?] {
       [
-        try value(wall, "size"), try value(shelf, "size"), try value(shelf, "total"), try value(shelf, "deep"),
+        try value(wall, "size"), try value(shelf, "size"), try value(shelf, "total"),
+        try value(shelf, "deep"),
         try value(shelf, "count"),
       ]
     }
@@ -124,7 +125,9 @@ import Testing
       try context.existingObject(with: books[1].objectID).setValue(20, forKey: "pages")
     }
     #expect(try all() == [10, 10, 30, 5, 2])
-    try change(place, context) { context in context.delete(try context.existingObject(with: books[0].objectID)) }
+    try change(place, context) { context in
+      context.delete(try context.existingObject(with: books[0].objectID))
+    }
     #expect(try all() == [nil, nil, 20, nil, 1])
   }
 
@@ -167,7 +170,9 @@ import Testing
 
   @Test func aBatchReachesThemToo() throws {
     let context = container.newContext()
-    let (shelf, author) = (try context.insert(entityNamed: "Shelf"), try context.insert(entityNamed: "Author"))
+    let (shelf, author) = (
+      try context.insert(entityNamed: "Shelf"), try context.insert(entityNamed: "Author")
+    )
     let novel = try context.insert(entityNamed: "Novel")
     try novel.setValue(1, forKey: "pages")
     try novel.setValue([author], forKey: "friends")
@@ -175,7 +180,8 @@ import Testing
     try shelf.setValue([novel], forKey: "books")
     try context.save()
     let request = FetchRequest<ManagedObject>(entityName: "Novel")
-    try context.execute(BatchUpdateRequest<ManagedObject>(request, set: [.set("pages", to: .attribute(.int(4)))]))
+    try context.execute(
+      BatchUpdateRequest<ManagedObject>(request, set: [.set("pages", to: .attribute(.int(4)))]))
     #expect(try [value(shelf, "size"), value(shelf, "total")] == [4, 4])
     try context.execute(BatchDeleteRequest<ManagedObject>(request))
     #expect(

@@ -60,7 +60,9 @@ import Testing
 
   @Test func changedObjectsMeetEachOther() throws {
     let stored = try make("Leaf", ["code": .string("a"), "number": .int(9)])
-    let changed = try (0..<3).map { try make("Leaf", ["code": .string("c\($0)"), "number": .int(Int64($0))]) }
+    let changed = try (0..<3).map {
+      try make("Leaf", ["code": .string("c\($0)"), "number": .int(Int64($0))])
+    }
     try context.save()
     for object in changed {
       try object.setValue("a", forKey: "code")
@@ -94,7 +96,9 @@ import Testing
   }
 
   @Test func manyPairsAreToldOf() throws {
-    let ones = try (0..<50).map { try make("Leaf", ["code": .string("\($0)"), "number": .int(Int64($0 / 2))]) }
+    let ones = try (0..<50).map {
+      try make("Leaf", ["code": .string("\($0)"), "number": .int(Int64($0 / 2))])
+    }
     try expectConflicts(stride(from: 0, to: 50, by: 2).map { (["number"], [ones[$0], ones[$0 + 1]]) })
   }
 }

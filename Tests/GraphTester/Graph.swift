@@ -233,6 +233,8 @@ extension Graph {
       if !kept.isEmpty { denied[object] = kept }
       rows[object] = nil
     }
+    // A rule of `noAction` leaves an object in the order of one that goes later.
+    dropDeadOrders(schema)
   }
 
   /// Leaves out facts about objects that are not there, as a store does that has been written.

@@ -47,7 +47,6 @@ struct KnownDefects: Sendable {
   /// What a child has inserted and deleted comes to its parent where it was related in between.
   var savesWhatAChildHasDeleted = true
 
-
   private init(trying names: String) {
     let tried = Set(names.split(separator: ",").map(String.init))
     let isTried = { (name: String) in tried.contains(name) || tried.contains("all") }

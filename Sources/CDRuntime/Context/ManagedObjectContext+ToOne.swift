@@ -156,6 +156,6 @@ extension ManagedObjectContext {
     for former in referrers(of: object, relationship) where former !== new {
       setReference(of: former, inverse, to: nil)
     }
-    if let new, partner(of: object, relationship) !== new { setReference(of: new, inverse, to: object) }
+    if let new { setReference(of: new, inverse, to: object) }
   }
 }

@@ -27,7 +27,9 @@ extension ManagedObject: EvaluationSubject {
   /// Whether a constant means the object: an identifier of its store and of its row. The entity that the identifier
   /// names may be any of the hierarchy, as the table is one for all of them.
   final func isMeant(by reference: ObjectReference) -> Bool {
-    guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else { return false }
+    guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else {
+      return false
+    }
     return id.entityName == scope.plan.name
       || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
   }

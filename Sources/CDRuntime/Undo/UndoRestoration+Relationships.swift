@@ -46,7 +46,8 @@ extension UndoRestoration {
       object.didChange(slot)
       guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship), !inverse.isToMany
       else { continue }
-      if let partner = registered(former, relationship), partner.extras?.partners[inverse.slot] == object.key {
+      if let partner = registered(former, relationship), partner.extras?.partners[inverse.slot] == object.key
+      {
         partner.extras?.partners[inverse.slot] = 0
       }
       // Who takes the other object away later has to find the reference.

@@ -44,7 +44,8 @@ import Testing
   private func values(_ nodes: [ManagedObject]) throws -> [Int64?] {
     let context = container.newContext()
     return try nodes.map {
-      if case .attribute(.int(let number)) = try context.existingObject(with: $0.objectID).value(forKey: "value")
+      if case .attribute(.int(let number)) = try context.existingObject(with: $0.objectID).value(
+        forKey: "value")
       {
         number
       } else {
@@ -78,7 +79,8 @@ import Testing
   @Test func aConditionOnTheReferenceThatIsSetReadsTheFormerOne() throws {
     #expect(try update("parent == nil OR parent.parent == nil", .set("parent", to: .object(nil))) == 2)
     let roots = try context.count(
-      for: FetchRequest<ManagedObject>(entityName: "Node", where: try FetchPredicate(format: "parent == nil")))
+      for: FetchRequest<ManagedObject>(entityName: "Node", where: try FetchPredicate(format: "parent == nil"))
+    )
     #expect(roots == 2)
   }
 
@@ -89,7 +91,11 @@ import Testing
     let expression = try ValueExpression(format: format)
     let evaluator = PredicateEvaluator()
     let expected = try nodes.map { node -> Int64? in
-      if case .value(.int(let number)) = try evaluator.value(of: expression, for: node) { number } else { nil }
+      if case .value(.int(let number)) = try evaluator.value(of: expression, for: node) {
+        number
+      } else {
+        nil
+      }
     }
     #expect(try update("value >= 0", .set("value", to: expression)) == 6)
     #expect(try values(nodes) == expected)

@@ -37,7 +37,9 @@ import Testing
   }
 
   /// An identifier with another entity or another store.
-  private func id(_ object: ManagedObject, entity: String? = nil, store: UUID? = nil) throws -> ManagedObjectID {
+  private func id(_ object: ManagedObject, entity: String? = nil, store: UUID? = nil) throws
+    -> ManagedObjectID
+  {
     let id = object.objectID
     let uri = "cdgen://\((store ?? id.storeID).uuidString)/\(entity ?? id.entityName)/"
     let key = try #require(id.description.split(separator: "/").last)

@@ -31,9 +31,12 @@ enum Equality {
       return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
     case (.dictionary(let left), .dictionary(let right)): return areEqual(left, right, options)
     case (.subject(let left), .subject(let right)):
-      if let left = left as? ManagedObject, let right = right as? ManagedObject { return left.isSame(as: right) }
+      if let left = left as? ManagedObject, let right = right as? ManagedObject {
+        return left.isSame(as: right)
+      }
       return areSame(left.evaluationIdentity, right.evaluationIdentity)
-    case (.subject(let subject), .reference(let reference)), (.reference(let reference), .subject(let subject)):
+    case (.subject(let subject), .reference(let reference)),
+      (.reference(let reference), .subject(let subject)):
       if let object = subject as? ManagedObject { return object.isMeant(by: reference) }
       return areSame(subject.evaluationIdentity, reference)
     case (.reference(let left), .reference(let right)): return areSame(left, right)

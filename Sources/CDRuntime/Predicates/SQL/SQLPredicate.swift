@@ -64,7 +64,8 @@ struct SQLPredicate: Equatable {
     }
     return SQLPredicate(
       sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact,
-      mayFail: compiler.mayFail, readRoots: compiler.readRoots, inexactParts: condition.isExact ? [] : compiler.inexactParts)
+      mayFail: compiler.mayFail, readRoots: compiler.readRoots,
+      inexactParts: condition.isExact ? [] : compiler.inexactParts)
   }
 
   /// A term of ORDER BY: a value, and what stands behind it.
