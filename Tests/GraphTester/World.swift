@@ -132,6 +132,13 @@ struct World: Sendable {
     var (base, current) = (graph, graph)
     current.denied = context.current.denied
     for (object, change) in delta.rows {
+      if let row = graph.rows[object], isClearedOnly(change, in: context.current) {
+        // The object itself has no changes, and has what others have made of it.
+        current.rows[object]?.references = row.references.filter {
+          context.current.isLive($0.value) || context.base.rows[$0.value] == nil
+        }
+        continue
+      }
       base.rows[object] = change.before
       current.rows[object] = change.after
       // Somebody else has deleted what has changes here.
