@@ -102,4 +102,43 @@ import Testing
     try context.save()
     #expect(try pin.value(forKey: "place").object == nil)
   }
+
+  // The undo manager keeps the deleted object, and the reference still leads to it.
+  @Test(arguments: [true, false]) func whatIsGoneIsNoChangedObject(isToMany: Bool) throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Node",
+        relationships: [
+          RelationshipDescription(name: "above", destination: "Node", inverse: "below"),
+          RelationshipDescription(
+            name: "below", destination: "Node", isToMany: isToMany, inverse: "above", deleteRule: .noAction),
+        ])
+    ])
+    let context = container.newContext()
+    let undoManager = ContextUndoManager()
+    context.undoManager = undoManager
+    let nodes = try (0..<3).map { _ in try context.insert(entityNamed: "Node") }
+    try nodes[1].setValue(nodes[0], forKey: "above")
+    try nodes[2].setValue(nodes[1], forKey: "above")
+    try context.save()
+    context.delete(nodes[0])
+    try context.save()
+    try nodes[1].setValue(.object(nil), forKey: "above")
+    #expect(context.updatedObjects == [nodes[1]])
+    try context.save()
+    context.undo()
+    #expect(nodes[0].isDeleted && !context.updatedObjects.contains(nodes[0]))
+    try context.save()
+    context.undo()
+    #expect(!nodes[0].isDeleted)
+    // Neither is what its partner's deletion meets.
+    context.redo()
+    try context.save()
+    try nodes[1].setValue(.object(nil), forKey: "above")
+    try context.save()
+    context.delete(nodes[1])
+    #expect(context.deletedObjects == [nodes[1]] && !context.updatedObjects.contains(nodes[0]))
+    try context.save()
+    #expect(nodes[1].isDeleted)
+  }
 }

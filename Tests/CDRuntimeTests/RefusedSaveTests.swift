@@ -72,6 +72,85 @@ import Testing
     #expect(throws: FetchError.self) { try read(owner) }
   }
 
+  /// How the deleted object loses the one that its rule of `deny` is about.
+  enum Loss: CaseIterable { case another, none, fromOtherSide, deletion }
+
+  // The reference is in the row of either side, or in both rows.
+  @Test(arguments: [("B", "C"), ("C", "B"), ("B", "B")], Loss.allCases)
+  func aDenialEndsWithTheReference(names: (owner: String, item: String), loss: Loss) throws {
+    let isSymmetric = names.owner == names.item
+    let owner = RelationshipDescription(
+      name: "item", destination: names.item, inverse: isSymmetric ? "item" : "owner", deleteRule: .deny)
+    let item = RelationshipDescription(name: "owner", destination: names.owner, inverse: "item")
+    let entities =
+      isSymmetric
+      ? [EntityDescription(name: names.owner, relationships: [owner])]
+      : [
+        EntityDescription(name: names.owner, relationships: [owner]),
+        EntityDescription(name: names.item, relationships: [item]),
+      ]
+    for isSaved in [true, false] {
+      let container = try PersistentContainer(scratchOf: entities)
+      let context = container.newContext()
+      context.undoManager = undoManager
+      let key = isSymmetric ? "item" : "owner"
+      let (former, other) = (try make(names.owner, in: context), try make(names.owner, in: context))
+      let mine = try make(names.item, in: context)
+      try context.save()
+      try former.setValue(mine, forKey: "item")
+      if isSaved { try context.save() }
+      // Nothing of the relationship is known.
+      if isSaved { context.refreshAllObjects() }
+      context.delete(former)
+      #expect(throws: SaveError.self) { try context.save() }
+      #expect(try object(mine, key) == nil)
+      undoManager.endEvent()
+      switch loss {
+      case .another: try mine.setValue(other, forKey: key)
+      case .none: try mine.setValue(.object(nil), forKey: key)
+      case .fromOtherSide: try other.setValue(mine, forKey: "item")
+      case .deletion: context.delete(mine)
+      }
+      // What takes the object away can be taken back, and the denial with it.
+      context.undo()
+      #expect(throws: SaveError.self) { try context.save() }
+      context.redo()
+      try context.save()
+      let fresh = container.newContext()
+      #expect(throws: FetchError.self) { try fresh.existingObject(with: former.objectID) }
+      if loss == .another || loss == .fromOtherSide {
+        #expect(try object(fresh.existingObject(with: mine.objectID), key)?.objectID == other.objectID)
+      }
+      #expect(try container.persistentStoreCoordinator.verify() == [])
+      context.undoManager = nil
+    }
+  }
+
+  @Test(arguments: [("B", "C"), ("C", "B")])
+  func aRollbackBringsTheDeniedReferenceBack(names: (owner: String, item: String)) throws {
+    let container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: names.owner,
+        relationships: [
+          RelationshipDescription(name: "item", destination: names.item, inverse: "owner", deleteRule: .deny)
+        ]),
+      EntityDescription(
+        name: names.item,
+        relationships: [RelationshipDescription(name: "owner", destination: names.owner, inverse: "item")]),
+    ])
+    let context = container.newContext()
+    let (former, other) = (try make(names.owner, in: context), try make(names.owner, in: context))
+    let item = try make(names.item, in: context)
+    try former.setValue(item, forKey: "item")
+    try context.save()
+    context.delete(former)
+    try item.setValue(other, forKey: "owner")
+    context.rollback()
+    #expect(try object(item, "owner") === former && object(former, "item") === item)
+    #expect(try object(other, "item") == nil)
+    #expect(!context.hasChanges)
+  }
+
   @Test func aRefusedSaveClearsNothing() throws {
     let owner = try make("Owner")
     let item = try make("Item")

@@ -314,13 +314,10 @@ struct Generator {
     }
     let relationships = schema.relationships(of: at)
     if chance(0.4), let relationship = relationships.randomElement(using: &random) {
-      let fitting = live.filter { object in
-        !KnownDefects.current.confusesEntitiesInMembership || isOf(object, relationship.destination)
-      }
       guard relationship.isToMany else {
         return .isRelated(
           path: path, relationship: relationship.name,
-          chance(0.5) ? fitting.randomElement(using: &random) : nil,
+          chance(0.5) ? live.randomElement(using: &random) : nil,
           isEqual: chance(0.6))
       }
       switch Int.random(in: 0..<3, using: &random) {
@@ -330,7 +327,7 @@ struct Generator {
           Condition.Comparator.allCases.randomElement(using: &random) ?? .equal,
           Int.random(in: 0...3, using: &random))
       case 1:
-        if path.isEmpty, let object = fitting.randomElement(using: &random) {
+        if path.isEmpty, let object = live.randomElement(using: &random) {
           return .contains(relationship: relationship.name, object)
         }
       default:
@@ -362,10 +359,6 @@ struct Generator {
     return .compare(
       path: path, attribute: attribute.name, comparators.randomElement(using: &random) ?? .equal,
       RandomValue.value(of: attribute.type, using: &random))
-  }
-
-  private func isOf(_ object: ObjectNumber, _ entity: Int) -> Bool {
-    entities[object].map { schema.isA($0, entity) } ?? false
   }
 
   private func comparable(_ entity: Int) -> [Schema.Attribute] {
@@ -415,9 +408,6 @@ struct Generator {
         let attribute = schema.attributes(of: entity)
           .filter({ $0.derivation == nil && $0.type != .data }).randomElement(using: &random)
       else { return nil }
-      if KnownDefects.current.batchConditionsSeeChanges, condition?.names.contains(attribute.name) == true {
-        return nil
-      }
       return .batchUpdate(
         number, entity: schema.entities[entity].name, condition, attribute: attribute.name,
         value(of: attribute))

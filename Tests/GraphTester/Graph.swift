@@ -237,6 +237,8 @@ extension Graph {
       if !kept.isEmpty { denied[object] = kept }
       rows[object] = nil
     }
+    // A rule of `noAction` leaves an object in the order of one that goes later.
+    dropDeadOrders(schema)
   }
 
   /// Clears optional one-sided references to objects that are gone, as a store does too.

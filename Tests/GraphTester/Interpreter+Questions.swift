@@ -296,6 +296,8 @@ extension Interpreter {
         !graph.isLive(target) && schema.relationship(key).flatMap(schema.inverse)?.rule == .deny
       }
     }
+      // The references of what has gone itself.
+      || graph.denied.values.contains { $0.values.contains(where: graph.isLive) }
       || graph.pairs.contains { table, pairs in
         guard let relationship = schema.relationship(table) else { return false }
         let inverse = schema.inverse(of: relationship)

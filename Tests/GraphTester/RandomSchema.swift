@@ -13,10 +13,6 @@ struct RandomSchema {
     var external = true
     var oneToOne = true
     var cascade = true
-    var derivedFromMany = true
-    var mandatoryToMany = true
-    var denyOneToOne = true
-    var derivedAlongOneSided = true
   }
 
   private static let types: [AttributeType] = [
@@ -101,14 +97,13 @@ struct RandomSchema {
       case 0:  // one-sided
         one.isToMany = chance(0.5)
         one.isOrdered = one.isToMany && chance(0.5)
-        one.isOptional = one.isToMany || chance(0.85)
+        one.isOptional = chance(0.85)
         entities[source].relationships.append(one)
       case 1:  // symmetric
         one.destination = source
         one.inverse = one.name
         one.isToMany = chance(0.6) || !features.oneToOne
         one.isOrdered = one.isToMany && chance(0.4)
-        if !one.isToMany, !features.denyOneToOne, one.rule == .deny { one.rule = .nullify }
         entities[source].relationships.append(one)
       default:
         var other = Schema.Relationship(name: "r\(number)", entity: destination, destination: source)
@@ -121,11 +116,7 @@ struct RandomSchema {
         other.isToMany = shape < 2
         orderAtRandom(&one)
         orderAtRandom(&other)
-        if !one.isToMany, !other.isToMany, !features.denyOneToOne {
-          if one.rule == .deny { one.rule = .nullify }
-          if other.rule == .deny { other.rule = .nullify }
-        }
-        if one.isToMany, features.mandatoryToMany, chance(0.1) { one.isOptional = false }
+        if one.isToMany, chance(0.1) { one.isOptional = false }
         if one.isToMany, chance(0.1) { one.maximumCount = 3 }
         if !other.isToMany, chance(0.25) { other.isOptional = false }
         // A mandatory reference whose object may vanish without a trace has no defined value.
@@ -155,10 +146,9 @@ struct RandomSchema {
     for index in schema.entities.indices where chance(0.3) {
       let relationships = schema.relationships(of: index)
       var candidates: [(Schema.Derivation, AttributeType)] = []
-      for relationship in relationships where features.derivedAlongOneSided || relationship.inverse != nil {
+      for relationship in relationships {
         let numbers = schema.attributes(of: relationship.destination)
           .filter { $0.derivation == nil && $0.type == .int16 }
-        if relationship.isToMany, !features.derivedFromMany { continue }
         if relationship.isToMany {
           candidates.append((.count(relationship.name), .int64))
           if let attribute = numbers.first {

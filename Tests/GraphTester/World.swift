@@ -36,8 +36,8 @@ struct World: Sendable {
     var open: Set<ObjectNumber> = []
     /// Relationships of which it leaves open what the context knows: others have changed them too.
     var openEnds: Set<Graph.End> = []
-    /// All objects that a change since the last save was about, on either side of a relationship. Whether one counts
-    /// as changed whose values are the former ones again, nothing says.
+    /// All objects that a change since the last save was about, on either side of a relationship. One whose values are the
+    /// former ones again is not changed, but the context may not know it of its pairs and orders.
     var touched: Set<ObjectNumber> = []
     /// How many saves there had been when the context last read.
     var seen = 0
@@ -133,6 +133,13 @@ struct World: Sendable {
     current.denied = context.current.denied
     current.ended = context.current.ended
     for (object, change) in delta.rows {
+      if let row = graph.rows[object], isClearedOnly(change, in: context.current) {
+        // The object itself has no changes, and has what others have made of it.
+        current.rows[object]?.references = row.references.filter {
+          context.current.isLive($0.value) || context.base.rows[$0.value] == nil
+        }
+        continue
+      }
       base.rows[object] = change.before
       current.rows[object] = change.after
       // Somebody else has deleted what has changes here.

@@ -97,7 +97,7 @@ extension FetchRun {
     var terms: [String] = []
     var cells: [CellType] = []
     var compiler = SQLCompiler(
-      entity: plan, model: context.model, variables: [:], now: Date(), key: { _ in nil })
+      entity: plan, model: context.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
     for (aggregate, type) in zip(aggregates, aggregated) {
       guard let keyPath = aggregate.keyPath else {
         terms.append("count(*)")

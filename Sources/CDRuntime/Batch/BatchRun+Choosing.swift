@@ -2,6 +2,9 @@
 struct RowChoice {
   let sql: String
   let bindings: [AttributeValue]
+  /// The roots of the entities of other rows that the condition reads. A statement that changes such rows would be free
+  /// to answer by what it has changed already: its rows are chosen by a statement before it.
+  var readRoots: Set<Int> = []
 
   static func list(_ keys: [ObjectKey]) -> RowChoice {
     RowChoice(sql: "t0._pk IN \(SQLite.boundKeys)", bindings: [BatchRun.list(keys)])
@@ -24,7 +27,8 @@ extension BatchRun {
     guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
     let text = run.restriction(condition)
     return RowChoice(
-      sql: text.isEmpty ? "1" : String(text.dropFirst(" WHERE ".count)), bindings: condition?.bindings ?? [])
+      sql: text.isEmpty ? "1" : String(text.dropFirst(" WHERE ".count)), bindings: condition?.bindings ?? [],
+      readRoots: condition?.readRoots ?? [])
   }
 
   func fetchRun<Object>(_ request: FetchRequest<Object>) throws -> FetchRun {

@@ -6,9 +6,10 @@ extension BatchRun {
     let run = try fetchRun(request)
     let kinds = entity.kinds.map { model.entities[$0] }
     if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let condition = try self.condition(run) {
+      // Foreign keys clear references, of rows of any table, while the statement runs.
+      let rows = condition.readRoots.isEmpty ? condition : .list(try run.keys().map(\.key))
       return try change(
-        .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition.sql)", condition.bindings
-      )
+        .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(rows.sql)", rows.bindings)
     }
     let keys = try run.keys()
     try delete(keys)
@@ -17,7 +18,7 @@ extension BatchRun {
 
   /// Whether no other row has to be looked at where one of the entity goes.
   private func goesAlone(_ entity: EntityPlan) -> Bool {
-    guard entity.externalSlots.isEmpty else { return false }
+    guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
     return entity.relationships.allSatisfy { relationship in
       guard let relationship else { return true }
       switch relationship.description.deleteRule {
@@ -32,6 +33,11 @@ extension BatchRun {
       case .join: return false
       }
     }
+  }
+
+  /// The relationships that may not be without objects and lead to the entity's, which know nothing of them.
+  private func oneSidedMinimums(of entity: EntityPlan) -> [RelationshipPlan] {
+    model.oneSidedMinimums.filter { entity.lineage.contains($0.destination) }
   }
 
   private func delete(_ keys: [FetchedKey]) throws {
@@ -59,6 +65,9 @@ extension BatchRun {
     for (place, keys) in all {
       let entity = model.entities[place]
       readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: place) }, nil)
+      for relationship in oneSidedMinimums(of: entity) {
+        counted.append((relationship, try owners(of: relationship, to: keys).filter(stays).map(\.key)))
+      }
       for case let relationship? in entity.relationships {
         let rule = relationship.description.deleteRule
         if rule == .noAction { continue }

@@ -37,7 +37,7 @@ extension BatchRun {
     var result: [FetchedKey] = []
     for (place, keys) in Self.byEntity(keys) {
       for trigger in model.triggers where model.entities[place].lineage.contains(trigger.entity) {
-        if let names, let property = trigger.property, !names.contains(property) { continue }
+        guard trigger.isMet(names.map { names in { names.contains($0) } }) else { continue }
         var found = keys
         var owners: [FetchedKey] = []
         for relationship in trigger.path.reversed() {

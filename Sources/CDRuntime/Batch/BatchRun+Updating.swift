@@ -40,7 +40,7 @@ extension BatchRun {
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
       || properties.contains { $0.slot.attribute?.storesExternally == true }
-    if !needsKeys, let condition = try condition(run) {
+    if !needsKeys, let condition = try condition(run), !condition.readRoots.contains(entity.root) {
       return try writing { try write(properties, given, condition) }
     }
     let keys = try run.keys()
@@ -108,7 +108,7 @@ extension BatchRun {
         entity: entity.name, key: property.name, reason: "only single attributes are calculated")
     }
     var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: now, key: SQLPredicate.key)
+      entity: entity, model: model, variables: [:], now: now, key: context.keyLookup)
     switch try compiler.operand(checked.expression) {
     case .constant(let value):
       guard let value = Self.attributeValue(value) else {
@@ -118,8 +118,8 @@ extension BatchRun {
     case .value(let value)
     where !compiler.mayFail && !property.isRuled && (!value.isNullable || !property.isMandatory)
       && cell.holds(value.kind)
-      // A row of its own that is read in between may have its new value already.
-      && !value.sql.text.contains("SELECT"):
+      // Another row of the table may have its new value already when it is read.
+      && !compiler.readRoots.contains(entity.root):
       return .sql(value.sql)
     case .value, .collection, nil: return .expression(checked.expression)
     }

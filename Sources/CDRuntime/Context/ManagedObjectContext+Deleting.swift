@@ -63,8 +63,12 @@ extension ManagedObjectContext {
         setReference(of: other, inverse, to: nil)
         return
       }
-      // What is not in memory finds the deleted object missing when it is loaded.
-      guard key != 0, let other = registered(key, root: model.entities[relationship.destination].root)
+      guard key != 0 else { return }
+      let known = registered(key, root: model.entities[relationship.destination].root)
+      // What is not in memory finds the deleted object missing when it is loaded. The save has to check it all the same
+      // where it may not be without.
+      guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil),
+        !other.flags.contains(.gone)
       else { return }
       other.willChange(slot)
       if inverse.isToMany {

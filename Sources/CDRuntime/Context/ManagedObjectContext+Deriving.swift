@@ -1,8 +1,7 @@
 // Derived attributes: computed from the object, with all its changes, whenever it is saved, and before a fetch that
 // reads them.
 extension ManagedObjectContext {
-  /// Computes the derived attributes of all changed objects, and of those whose attributes read them: by
-  /// relationships that have an inverse, which is the way back.
+  /// Computes the derived attributes of all changed objects, and of those whose attributes read them, in memory or not.
   ///
   /// - Throws: ``SaveError/validation(_:)`` with every derivation that has no value.
   func deriveAttributes() throws {
@@ -30,9 +29,7 @@ extension ManagedObjectContext {
     // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
-      var next = Set<ManagedObject>()
-      for object in objects { next.formUnion(readers(of: object)) }
-      objects = next.filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
+      objects = readers(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
   }
 
@@ -51,36 +48,92 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects with derived attributes that read what has changed of an object.
-  private func readers(of object: ManagedObject) -> Set<ManagedObject> {
+  /// The objects with derived attributes that read what has changed of some objects.
+  private func readers(of objects: [ManagedObject]) -> Set<ManagedObject> {
     var result: Set<ManagedObject> = []
-    let plan = object.scope.plan
-    let isWhole = !object.flags.isDisjoint(with: [.inserted, .deleted])
-    for trigger in model.triggers where plan.lineage.contains(trigger.entity) {
-      if !isWhole, let property = trigger.property {
-        guard let slot = plan.slot(property)?.number, object.extras?.changed.contains(slot) == true else {
-          continue
-        }
+    for trigger in model.triggers {
+      var found = Set(objects.lazy.filter { Self.isMet(trigger, by: $0) })
+      for relationship in trigger.path.reversed() where !found.isEmpty {
+        found = owners(of: relationship, to: found)
       }
-      var objects: Set<ManagedObject> = [object]
-      for relationship in trigger.path.reversed() {
-        guard let slot = relationship.inverseSlot,
-          let inverse = model.entities[relationship.destination].relationships[slot]
-        else {
-          objects = []
-          break
-        }
-        objects = objects.reduce(into: []) { found, object in
-          if inverse.isToMany {
-            found.formUnion(object.relatedObjects(inverse))
-          } else if let related = object.relatedObject(inverse) {
-            found.insert(related)
-          }
-        }
-      }
-      result.formUnion(objects)
+      result.formUnion(found)
     }
     return result
+  }
+
+  private static func isMet(_ trigger: DerivationTrigger, by object: ManagedObject) -> Bool {
+    let plan = object.scope.plan
+    guard plan.lineage.contains(trigger.entity) else { return false }
+    guard object.flags.isDisjoint(with: [.inserted, .deleted]) else { return true }
+    return trigger.isMet { name in
+      plan.slot(name).map { object.extras?.changed.contains($0.number) == true } ?? false
+    }
+  }
+
+  /// The objects that have a relationship which leads to some objects.
+  private func owners(
+    of relationship: RelationshipPlan, to objects: Set<ManagedObject>
+  ) -> Set<ManagedObject> {
+    guard let slot = relationship.inverseSlot else { return oneSidedOwners(of: relationship, to: objects) }
+    var result: Set<ManagedObject> = []
+    for object in objects {
+      // The slot is that of the destination, which the object's entity inherits.
+      guard let inverse = object.scope.plan.relationship(slot) else { continue }
+      if inverse.isToMany {
+        result.formUnion(object.relatedObjects(inverse))
+      } else if let related = object.relatedObject(inverse) {
+        result.insert(related)
+      }
+    }
+    return result
+  }
+
+  /// The same of a relationship without an inverse: by the rows that lead to the objects, and by what is unsaved. Some may
+  /// lead elsewhere by now.
+  func oneSidedOwners(
+    of relationship: RelationshipPlan, to objects: Set<ManagedObject>
+  ) -> Set<ManagedObject> {
+    guard let owner = model.entity(relationship.owner), stores.home(of: owner) != nil else { return [] }
+    let slot = relationship.slot
+    let keys = Set(objects.map(\.key))
+    var result = Set(
+      pending.lazy.filter { holder in
+        guard holder.isPending, !holder.isDeleted, holder.scope.plan.isKind(of: owner) else { return false }
+        guard relationship.isToMany else { return keys.contains(holder.referenceKey(slot)) }
+        guard let state = holder.extras?.toManyState(slot) else { return false }
+        return !keys.isDisjoint(with: state.keys?.keys ?? state.added.keys)
+      })
+    let known = objects.filter(\.mayHaveRowsOfOthers)
+    if known.isEmpty { return result }
+    if let parent {
+      let originals = parent.oneSidedOwners(of: relationship, to: Set(known.compactMap { original(of: $0) }))
+      result.formUnion(copies(of: originals.filter(\.exists).sorted { $0.key < $1.key }))
+      return result
+    }
+    do {
+      let select = model.selects[owner.index]
+      let condition = ownerCondition(relationship, owner) + (select.condition.map { " AND " + $0 } ?? "")
+      let list = BatchRun.list(known.map(\.key).sorted())
+      result.formUnion(try self.objects(selecting: select, of: owner, " WHERE " + condition, [list]))
+    } catch {
+      observe(
+        ObservedError(
+          reason: .readFailed("\(error)"), entity: owner.name, property: relationship.name, objectID: nil))
+    }
+    return result
+  }
+
+  /// The condition on `t0` that a row's one-sided relationship leads to one of the keys that are bound.
+  private func ownerCondition(_ relationship: RelationshipPlan, _ owner: EntityPlan) -> String {
+    switch relationship.storage {
+    case .reference(let column):
+      return "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)"
+    case .join(let place, let isSource):
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      return "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) "
+        + "WHERE \(other) IN \(SQLite.boundKeys))"
+    case .inverseReference, .referencesOfOthers: return "0"
+    }
   }
 
   private func derive(_ object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator) throws {

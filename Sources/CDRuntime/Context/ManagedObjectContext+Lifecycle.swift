@@ -68,6 +68,7 @@ extension ManagedObjectContext {
     guard model.hasLifecycle else {
       // A migration derives when all objects are there.
       if making == nil { try deriveAttributes() }
+      forgetSetBackValues()
       return try validate([:])
     }
     for _ in 0..<Self.mostRounds {
@@ -77,6 +78,7 @@ extension ManagedObjectContext {
       let mark = changeCount
       askForRefusals(&hooks)
       if changeCount != mark { continue }
+      forgetSetBackValues()
       do {
         try validate(hooks.refusals)
         if changeCount == mark { return }

@@ -134,16 +134,21 @@ extension ManagedObjectContext {
         forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])
       }
-      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
-      guard let extras = object.extras else { continue }
-      forgetChanges(of: extras)
-      for entry in extras.toMany { entry.state.didSave() }
-      if extras.hasOutdatedPartners {
-        extras.partners.removeAll()
-        extras.hasOutdatedPartners = false
-      }
+      forgetSaved(object)
     }
     pending = rest
+  }
+
+  /// Forgets the changes of an object that has what the store has.
+  private func forgetSaved(_ object: ManagedObject) {
+    object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
+    guard let extras = object.extras else { return }
+    forgetChanges(of: extras)
+    for entry in extras.toMany { entry.state.didSave() }
+    if extras.hasOutdatedPartners {
+      extras.partners.removeAll()
+      extras.hasOutdatedPartners = false
+    }
   }
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
@@ -153,7 +158,7 @@ extension ManagedObjectContext {
 
   private func forgetPending() {
     for object in pending {
-      object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
+      forgetSaved(object)
       if object.flags.contains(.deleted) {
         forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])

@@ -34,8 +34,8 @@ extension ManagedObjectContext {
     } else if relationship.isSymmetric {
       setSymmetric(object, relationship, oldKey: oldKey, new: new)
     } else {
-      let former = new.flatMap { partner(of: $0, inverse) }
-      if let former, former !== object { write(0, to: former, slot) }
+      let formers = new.map { referrers(of: $0, inverse) } ?? []
+      for former in formers where former !== object { write(0, to: former, slot) }
       write(newKey, to: object, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) {
         old.willChange(inverse.slot)
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, oldKey: ObjectKey, new: ManagedObject?
   ) {
     let slot = relationship.slot
-    if oldKey != 0, oldKey != object.key, let old = self.object(oldKey, relationship),
+    if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship),
       referenceKey(of: old, slot) == object.key
     {
       write(0, to: old, slot)
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     if let new, new !== object {
       let formerKey = referenceKey(of: new, slot)
       if formerKey != 0, formerKey != object.key, formerKey != new.key,
-        let former = self.object(formerKey, relationship)
+        let former = holder(formerKey, relationship)
       {
         write(0, to: former, slot)
       }
@@ -97,24 +97,39 @@ extension ManagedObjectContext {
 
   /// The object on the other side of a one-to-one relationship whose reference stands there.
   func partner(of object: ManagedObject, _ relationship: RelationshipPlan) -> ManagedObject? {
-    guard let inverse = inverse(of: relationship) else { return nil }
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? nil : self.object(known, relationship)
     }
-    guard object.mayHaveRowsOfOthers, !object.flags.contains(.inaccessible),
-      let column = model.referenceColumn(behind: relationship)
+    let referrers = readReferrers(of: object, relationship)
+    let found = referrers?.first { !$0.isDeleted }
+    // Nothing is noted of a deleted one, for a rollback brings it back.
+    if let referrers, found != nil || referrers.isEmpty {
+      object.requireExtras().partners[relationship.slot] = found?.key ?? 0
+    }
+    return found
+  }
+
+  /// The objects whose references lead to an object by a one-to-one relationship: its partner, and those whose deletion
+  /// is unsaved. A rule of `deny` refuses the deletion as long as the reference is there.
+  private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    if let known = object.extras?.partners[relationship.slot] {
+      return known == 0 ? [] : holder(known, relationship).map { [$0] } ?? []
+    }
+    return readReferrers(of: object, relationship) ?? []
+  }
+
+  /// The same by the store's rows; nil where it cannot be read, and where there can be none.
+  private func readReferrers(
+    of object: ManagedObject, _ relationship: RelationshipPlan
+  ) -> [ManagedObject]? {
+    guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,
+      !object.flags.contains(.inaccessible), let column = model.referenceColumn(behind: relationship)
     else { return nil }
     do {
       // The row's object may have been changed since, or deleted.
-      let holders = try holders(of: object, relationship, column).filter {
+      return try holders(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
-      let found = holders.first { !$0.isDeleted }
-      // Nothing is noted of a deleted one, for a rollback brings it back.
-      if found != nil || holders.isEmpty {
-        object.requireExtras().partners[relationship.slot] = found?.key ?? 0
-      }
-      return found
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
@@ -138,9 +153,9 @@ extension ManagedObjectContext {
 
   func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
     guard let inverse = inverse(of: relationship) else { return }
-    let former = partner(of: object, relationship)
-    guard former !== new else { return }
-    if let former { setReference(of: former, inverse, to: nil) }
+    for former in referrers(of: object, relationship) where former !== new {
+      setReference(of: former, inverse, to: nil)
+    }
     if let new { setReference(of: new, inverse, to: object) }
   }
 }

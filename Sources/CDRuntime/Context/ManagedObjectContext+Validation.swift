@@ -29,6 +29,7 @@ extension ManagedObjectContext {
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       }
     }
+    if hasDeleted, !model.oneSidedMinimums.isEmpty { checkOneSidedOwners(&errors) }
     if !errors.isEmpty { throw SaveError.validation(errors) }
     // Not before: a save that is refused leaves the graph as it is.
     if hasDeleted { clearDeleted() }
@@ -54,6 +55,26 @@ extension ManagedObjectContext {
           ValidationError(
             reason: .deleteDenied, entity: object.scope.plan.name, property: relationship.name,
             objectID: object.objectID))
+      }
+    }
+  }
+
+  /// Checks the objects whose one-sided relationships lose an object that is deleted. They are not changed by that.
+  private func checkOneSidedOwners(_ errors: inout [ValidationError]) {
+    let deleted = pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
+    for relationship in model.oneSidedMinimums {
+      let lost = deleted.filter { $0.scope.plan.lineage.contains(relationship.destination) }
+      if lost.isEmpty { continue }
+      for owner in oneSidedOwners(of: relationship, to: Set(lost)).sorted(by: { $0.key < $1.key }) {
+        // The others have been checked.
+        guard !owner.isDeleted, !owner.flags.contains(.inserted),
+          owner.extras?.changed.contains(relationship.slot) != true,
+          let reason = mistake(of: owner, relationship)
+        else { continue }
+        errors.append(
+          ValidationError(
+            reason: reason, entity: owner.scope.plan.name, property: relationship.name,
+            objectID: owner.objectID))
       }
     }
   }

@@ -388,16 +388,30 @@ public final class ManagedObjectContext {
   // MARK: Changes
 
   /// Whether a save would write anything, or throw the error of an object that could not be made.
+  ///
+  /// What has been set and set back is nothing to write: values and references are compared with those that the object was
+  /// read or last saved with. A change of a transient attribute counts, though no store has it. Pairs of a many-to-many
+  /// relationship that was not read count once they have been changed, and an order that an object has left and come back
+  /// to is another one.
   public var hasChanges: Bool {
-    !insertionErrors.isEmpty
-      || pending.contains { $0.isPending && !$0.flags.isSuperset(of: [.inserted, .deleted]) }
+    if !insertionErrors.isEmpty { return true }
+    let comparison = SnapshotComparison(self)
+    return pending.contains(where: comparison.isToWrite)
   }
 
   /// New objects that have not been saved.
   public var insertedObjects: [ManagedObject] { pending.filter(\.isInserted) }
 
-  /// Objects of the store with changes that have not been saved.
-  public var updatedObjects: [ManagedObject] { pending.filter(\.isUpdated) }
+  /// Objects of the store with changes that have not been saved, in their values or in whom they are related to. One that
+  /// has again what it was read or last saved with is none of them.
+  public var updatedObjects: [ManagedObject] {
+    guard hasChanges else { return [] }
+    var comparison = SnapshotComparison(self)
+    return pending.filter { comparison.isUpdated($0) }
+  }
+
+  /// Objects of the store that have been changed since the last save, whether or not they have been changed back.
+  var touchedObjects: [ManagedObject] { pending.filter(\.hasUpdatedFlags) }
 
   /// Objects of the store whose deletion has not been saved.
   public var deletedObjects: [ManagedObject] {

@@ -11,15 +11,23 @@ struct UniqueObstacle {
   var refused: [ManagedObjectID]
 }
 
+/// Values of a `unique:` list, by the place of the entity that has it.
+private struct UniqueValues: Hashable {
+  let entity: Int
+  let list: Int
+  let texts: [String]
+}
+
 // Rows that unique indexes refuse.
 extension SaveRun {
   /// Notes that a unique index refuses the row of an object, with all rows that have its values.
   mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
     let plan = object.scope.plan
+    refused.append(object)
     let properties = error.refusedProperties(of: plan)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
-      let other = try holder(of: properties, model.entities[plan.root], as: object).map { key, name in
-        ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+      let other = try holder(of: properties, model.entities[plan.root], as: object).map {
+        ManagedObjectID(storeID: object.scope.storeID, entityName: $0.entity, key: $0.key)
       }
       conflicts.append(
         SaveConflict(
@@ -51,17 +59,67 @@ extension SaveRun {
   }
 
   /// What was noted, as the save throws it; nil for nothing.
-  func notUnique() -> SaveError? {
-    if obstacles.isEmpty { return nil }
-    let own = Set((plan.updated + plan.inserted).map(\.objectID))
-    return .notUnique(
-      obstacles.map { obstacle in
-        let other = obstacle.objectID.map { [$0] } ?? []
-        // A row that this save has written came first.
-        return UniquenessConflict(
-          entity: obstacle.entity, properties: obstacle.properties,
-          objectIDs: own.isDisjoint(with: other) ? obstacle.refused + other : other + obstacle.refused)
-      })
+  func notUnique() -> SaveError? { equals.isEmpty ? nil : .notUnique(equals) }
+
+  /// Finds the objects that have the same values as refused ones, list by list: rows that were written after a refusal, and
+  /// refused objects that no row tells of.
+  mutating func findEquals() throws {
+    var places: [ManagedObjectID: Int] = [:]
+    for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
+    var groups: [UniqueValues: Int] = [:]
+    var found: [(values: UniqueValues, objectIDs: Set<ManagedObjectID>)] = []
+    for object in refused {
+      for owner in object.scope.plan.lineage.map({ model.entities[$0] }) {
+        for (list, properties) in owner.description.uniquenessConstraints.enumerated() {
+          guard let texts = try self.texts(of: properties, object) else { continue }
+          let values = UniqueValues(entity: owner.index, list: list, texts: texts)
+          let group = groups[values] ?? found.count
+          if group == found.count {
+            groups[values] = group
+            found.append((values, []))
+          }
+          found[group].objectIDs.insert(object.objectID)
+          if let row = try holder(of: properties, owner, as: object) {
+            found[group].objectIDs.insert(id(row, object))
+          }
+        }
+      }
+    }
+    equals = found.filter { $0.objectIDs.count > 1 }.map { values, objectIDs in
+      let owner = model.entities[values.entity]
+      return UniquenessConflict(
+        entity: owner.name, properties: owner.description.uniquenessConstraints[values.list],
+        // The one of the store comes last.
+        objectIDs: objectIDs.sorted { places[$0] ?? places.count < places[$1] ?? places.count })
+    }
+    equals += obstacles.filter { $0.key == 0 }.map {
+      UniquenessConflict(entity: $0.entity, properties: $0.properties, objectIDs: $0.refused)
+    }
+  }
+
+  private func id(_ row: (key: ObjectKey, entity: String), _ object: ManagedObject) -> ManagedObjectID {
+    context.registered(row.key, root: object.scope.plan.root)?.objectID
+      ?? ManagedObjectID(storeID: object.scope.storeID, entityName: row.entity, key: row.key)
+  }
+
+  /// An object's values of a `unique:` list, as SQLite compares them; nil where one of them is nil.
+  private func texts(of properties: [String], _ object: ManagedObject) throws -> [String]? {
+    let plan = object.scope.plan
+    let columns = properties.flatMap(plan.columnNumbers)
+    let slots = Set(columns.map { plan.columns[$0].slot }).sorted()
+    let written = slots.flatMap { plan.slots[$0].columns }
+    guard !columns.isEmpty else { return nil }
+    let terms = columns.map { column in
+      let value = "?\((written.firstIndex(of: column) ?? 0) + 1)"
+      return "CASE WHEN typeof(\(value)) IN ('text', 'blob') THEN hex(\(value)) ELSE quote(\(value)) END"
+    }
+    let statement = try connection.statement("SELECT \(terms.joined(separator: ", "))")
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    encode(object, slots)
+    guard try statement.step() else { return nil }
+    let texts = columns.indices.map { statement.string(Int32($0)) ?? "NULL" }
+    return texts.contains("NULL") ? nil : texts
   }
 
   /// The rows that have an object's values of one of its `unique:` lists.
@@ -70,13 +128,11 @@ extension SaveRun {
     var result: [UniqueObstacle] = []
     for owner in plan.lineage.map({ model.entities[$0] }) {
       for properties in owner.description.uniquenessConstraints {
-        guard let (key, name) = try holder(of: properties, owner, as: object) else { continue }
-        let id =
-          context.registered(key, root: plan.root)?.objectID
-          ?? ManagedObjectID(storeID: object.scope.storeID, entityName: name, key: key)
+        guard let row = try holder(of: properties, owner, as: object) else { continue }
         result.append(
           UniqueObstacle(
-            entity: owner.name, properties: properties, key: key, objectID: id, refused: [object.objectID]))
+            entity: owner.name, properties: properties, key: row.key, objectID: id(row, object),
+            refused: [object.objectID]))
       }
     }
     return result
@@ -86,7 +142,7 @@ extension SaveRun {
   /// of the values is nil.
   private func holder(
     of properties: [String], _ owner: EntityPlan, as object: ManagedObject
-  ) throws -> (ObjectKey, String)? {
+  ) throws -> (key: ObjectKey, entity: String)? {
     let plan = object.scope.plan
     let columns = properties.flatMap(plan.columnNumbers)
     var slots: [Int] = []

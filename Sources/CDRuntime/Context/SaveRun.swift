@@ -29,8 +29,12 @@ struct SaveRun {
   /// What the rows of a save to several stores have in common.
   var saveID: UUID?
   var conflicts: [SaveConflict] = []
-  /// What `unique:` lists refuse; thrown where there are no conflicts.
+  /// The rows that have the values of refused objects, for merge policies: what there was at each refusal.
   var obstacles: [UniqueObstacle] = []
+  /// The objects whose rows `unique:` lists refuse, in the order of the refusals.
+  var refused: [ManagedObject] = []
+  /// The objects with the same values; thrown where there are no conflicts.
+  var equals: [UniquenessConflict] = []
   /// The positions that have been written, for their relationships to know once they are there to stay.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The statement of the last row of each kind: the next one mostly needs it again.
@@ -75,6 +79,7 @@ struct SaveRun {
       for object in plan.deleted { try delete(object) }
       try update()
       for object in plan.inserted { try insert(object) }
+      if !refused.isEmpty { try findEquals() }
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       if let error = notUnique() { throw error }
       for object in plan.related { try writePairs(of: object) }

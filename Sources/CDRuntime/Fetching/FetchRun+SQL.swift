@@ -4,7 +4,8 @@ extension FetchRun {
   func storeCondition() throws(EvaluationError) -> SQLPredicate? {
     guard let predicate else { return nil }
     guard usesSQL else { return .unrestricted }
-    return try SQLPredicate.compile(predicate, entity: plan, plan: context.model, variables: variables)
+    return try SQLPredicate.compile(
+      predicate, entity: plan, plan: context.model, variables: variables, key: context.keyLookup)
   }
 
   /// The terms of ORDER BY, which leave no choice; nil where SQL cannot sort so.
@@ -59,7 +60,7 @@ extension FetchRun {
       values += [.int(object.key), .string(object.scope.plan.name)]
       for (key, term) in zip(sortKeys, terms) {
         let value = try evaluator.value(of: ValueExpression.keyPath(key.keyPath), for: object)
-        switch SQLConstant.form(value, as: term.value.kind, { _ in nil }) {
+        switch SQLConstant.form(value, as: term.value.kind, SQLPredicate.noKey) {
         case .null: values.append(.null)
         case .stored(let stored): values.append(stored)
         case .incomparable, .inexact: return nil
@@ -135,5 +136,13 @@ extension FetchRun {
     if reasons.isEmpty { reasons = ["the order"] }
     return "cdgen: the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
       + reasons.joined(separator: "; ")
+  }
+}
+
+extension ManagedObjectContext {
+  /// Finds the keys of objects that are constants of predicates.
+  var keyLookup: SQLPredicate.KeyLookup {
+    let scopes = scopes
+    return SQLPredicate.keys(in: model) { scopes[$0].storeID }
   }
 }

@@ -23,7 +23,7 @@ struct FetchedColumns {
     _ names: [String], _ types: [ExpressionType], of plan: EntityPlan, in context: ManagedObjectContext
   ) throws {
     var compiler = SQLCompiler(
-      entity: plan, model: context.model, variables: [:], now: Date(), key: { _ in nil })
+      entity: plan, model: context.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
     var columns: [String] = []
     var entityColumns: [String] = []
     var readings: [Reading] = []

@@ -64,7 +64,7 @@ extension StepPlan {
 
   private func compiled(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> SQLText? {
     var compiler = SQLCompiler(
-      entity: taker.source, model: source, variables: [:], now: now, key: SQLPredicate.key)
+      entity: taker.source, model: source, variables: [:], now: now, key: SQLPredicate.keys(in: source))
     // What the compiler throws the evaluator throws too, with the row.
     let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
     guard case .value(let result)? = operand,

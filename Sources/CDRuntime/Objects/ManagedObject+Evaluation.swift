@@ -18,6 +18,22 @@ extension ManagedObject: EvaluationSubject {
   /// What makes the object equal to a constant that means it.
   public final var evaluationIdentity: ObjectReference? { reference }
 
+  /// Whether another object, of this context or of another one, has the same row.
+  final func isSame(as other: ManagedObject) -> Bool {
+    self === other
+      || key == other.key && scope.plan.root == other.scope.plan.root && scope.storeID == other.scope.storeID
+  }
+
+  /// Whether a constant means the object: an identifier of its store and of its row. The entity that the identifier
+  /// names may be any of the hierarchy, as the table is one for all of them.
+  final func isMeant(by reference: ObjectReference) -> Bool {
+    guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else {
+      return false
+    }
+    return id.entityName == scope.plan.name
+      || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
+  }
+
   private final func evaluationValue(of slot: SlotPlan) -> EvaluationValue {
     switch slot.kind {
     case .attribute(_, let cell):

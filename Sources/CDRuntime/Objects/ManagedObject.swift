@@ -150,8 +150,16 @@ extension ManagedObject {
   /// Whether the object has been inserted and not been saved since.
   public final var isInserted: Bool { flags.contains(.inserted) && !flags.contains(.deleted) }
 
-  /// Whether an object of the store has changes that have not been saved.
+  /// Whether an object of the store has changes that have not been saved: other values, or other objects that it is related
+  /// to, than when it was read or last saved. See ``ManagedObjectContext/hasChanges``.
   public final var isUpdated: Bool {
+    guard hasUpdatedFlags, let context = scope.context else { return false }
+    var comparison = SnapshotComparison(context)
+    return comparison.isUpdated(self)
+  }
+
+  /// Whether an object of the store has been changed since the last save; it may have been changed back.
+  final var hasUpdatedFlags: Bool {
     !flags.isDisjoint(with: [.updated, .touched]) && flags.isDisjoint(with: [.inserted, .deleted])
   }
 

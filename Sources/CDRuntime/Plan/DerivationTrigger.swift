@@ -1,10 +1,18 @@
-/// What makes a derived attribute of one object change when another object does: the attribute's expression reads a
-/// property at the end of relationships.
+/// What makes a derived attribute of one object change when another object does: the attribute's expression reads it at
+/// the end of relationships.
 struct DerivationTrigger: Sendable {
+  /// What is read of an object.
+  enum Reading: Sendable {
+    case property(String)
+    /// A condition decides what, and nothing says which properties it reads.
+    case anyProperty
+    /// No more than that the object is related.
+    case existence
+  }
+
   /// The place of the entity whose objects are read.
   let entity: Int
-  /// The property that is read of them; nil for any.
-  let property: String?
+  let reading: Reading
   /// The relationships from the object with the attribute to those.
   let path: [RelationshipPlan]
 
@@ -32,14 +40,26 @@ struct DerivationTrigger: Sendable {
     for step in steps {
       guard case .key(let key) = step else { continue }
       if !path.isEmpty, entity.slot(key) != nil {
-        triggers.append(DerivationTrigger(entity: entity.index, property: key, path: path))
+        triggers.append(DerivationTrigger(entity: entity.index, reading: .property(key), path: path))
       }
-      guard let relationship = entity.slot(key)?.relationship else { break }
+      guard let relationship = entity.slot(key)?.relationship else { return }
       path.append(relationship)
       entity = entities[relationship.destination]
     }
-    if isSearched, !path.isEmpty {
-      triggers.append(DerivationTrigger(entity: entity.index, property: nil, path: path))
+    guard !path.isEmpty else { return }
+    triggers.append(
+      DerivationTrigger(entity: entity.index, reading: isSearched ? .anyProperty : .existence, path: path))
+  }
+
+  /// Whether the attribute may change with an object.
+  ///
+  /// - Parameter hasChanged: Whether a property has changed; nil where the object is new or goes.
+  func isMet(_ hasChanged: ((String) -> Bool)?) -> Bool {
+    guard let hasChanged else { return true }
+    return switch reading {
+    case .property(let name): hasChanged(name)
+    case .anyProperty: true
+    case .existence: false
     }
   }
 }

@@ -29,6 +29,9 @@ final class ModelPlan: Sendable {
   /// The one-sided references that the store clears when the row goes to which they lead, by that row's root. Nobody
   /// writes down that they have been cleared.
   let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
+  /// The relationships without an inverse that may not be without objects. The deletion of such an object changes them,
+  /// though nothing leads from it to the objects that have them.
+  let oneSidedMinimums: [RelationshipPlan]
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
 
@@ -80,6 +83,11 @@ final class ModelPlan: Sendable {
       }
     }
     clearedReferences = cleared
+    oneSidedMinimums = entities.flatMap { entity in
+      entity.relationships.compactMap(\.self).filter {
+        $0.owner == entity.name && $0.inverse == nil && $0.isToMany && $0.hasMinimum
+      }
+    }
     selects = entities.map { EntitySelect($0, entities: entities) }
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })

@@ -156,6 +156,11 @@ final class RelationshipPlan: Sendable {
   var isToMany: Bool { description.isToMany }
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 
+  /// Whether a rule says how many objects there are to be at the least.
+  var hasMinimum: Bool {
+    !description.isOptional || description.isToMany && description.minimumCount ?? 0 > 0
+  }
+
   /// Whether an object is related to one object at the most, and that one to no other.
   var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
 

@@ -126,7 +126,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; the results are those from before then.
   @discardableResult
   public func update() throws -> FetchedResultsDiff {
-    try update(ObjectChanges(updated: ManagedObjectIDs(context.updatedObjects.map(\.objectID))))
+    try update(ObjectChanges(updated: ManagedObjectIDs(context.touchedObjects.map(\.objectID))))
   }
 
   private func follow(_ changes: ObjectChanges) {

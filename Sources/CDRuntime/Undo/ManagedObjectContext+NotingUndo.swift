@@ -3,6 +3,7 @@ extension ManagedObjectContext {
   /// Notes a slot before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ slot: Int) {
     // The end of an object that is deleted already is noted with all that it was.
+    if object.isLeaving { return noteUndoOfDenial(object, slot) }
     guard object.exists, object.scope.plan.isUndoable(slot),
       let group = currentUndoManager?.group(in: self)
     else { return }
@@ -10,6 +11,15 @@ extension ManagedObjectContext {
     // A new object is undone as a whole.
     guard group.entries[place].existed else { return }
     note(slot, of: object, in: &group.entries[place])
+  }
+
+  /// Notes a reference of a deleted object before it is changed.
+  private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
+    guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: false))
+    let entry = group.entries[place]
+    guard !entry.existed, entry.denials[slot] == nil else { return }
+    group.entries[place].denials[slot] = object.storedValue(slot)
   }
 
   func noteUndoOfInsertion(_ object: ManagedObject) {

@@ -29,11 +29,15 @@ extension ToManyState {
   /// Whether the relationship is as the store has it. Its order is then noted as unchanged.
   func isSettled(_ relationship: RelationshipPlan) -> Bool {
     guard added.isEmpty, removed.isEmpty else { return false }
-    if relationship.isOrdered, let keys {
-      let places = keys.keys.map { positions[$0] ?? 0 }
-      guard !places.contains(0), zip(places, places.dropFirst()).allSatisfy(<) else { return false }
-    }
+    if relationship.isOrdered, keys != nil, !hasStoredOrder { return false }
     isOrderChanged = false
     return true
+  }
+
+  /// Whether the objects have been loaded and are in the order of the places that the store has.
+  var hasStoredOrder: Bool {
+    guard added.isEmpty, removed.isEmpty, let keys else { return false }
+    let places = keys.keys.map { positions[$0] ?? 0 }
+    return !places.contains(0) && zip(places, places.dropFirst()).allSatisfy(<)
   }
 }

@@ -13,6 +13,9 @@ struct UndoEntry {
   var lists: [Int: [ObjectKey]] = [:]
   /// Who referred to a deleted object without being told of its end.
   var referrers: [UndoReferrer] = []
+  /// References that a deleted object has let go of since its deletion, which a rule of `deny` refuses as long as they are
+  /// there.
+  var denials: [Int: AttributeValue] = [:]
   /// Whether there was the object at the group's end.
   var existedAfter = true
   /// The lists at the group's end: what others add to them later, and take out, is told by these.
@@ -89,6 +92,7 @@ final class UndoGroup {
       for slot in entries[place].lists.keys {
         entries[place].listsAfter[slot] = object.exists ? context.visibleKeys(of: object, slot) : []
       }
+      entries[place].denials = entries[place].denials.filter { object.storedValue($0.key) != $0.value }
       guard entries[place].existed, object.exists else { continue }
       object._willRead()
       entries[place].values = entries[place].values.filter { object.storedValue($0.key) != $0.value }
@@ -96,7 +100,7 @@ final class UndoGroup {
     }
     entries.removeAll { entry in
       entry.existed == entry.existedAfter
-        && (!entry.existed || entry.values.isEmpty && entry.lists.isEmpty)
+        && (!entry.existed || entry.values.isEmpty && entry.lists.isEmpty) && entry.denials.isEmpty
     }
     places.removeAll()
     knownPairs.removeAll()
@@ -110,4 +114,17 @@ final class UndoGroup {
 extension ManagedObject {
   /// Whether the object is there: it has been inserted, and not been deleted.
   final var exists: Bool { flags.isDisjoint(with: [.deleted, .gone, .inaccessible]) }
+
+  /// Whether the object has a row, and its deletion is unsaved.
+  final var isLeaving: Bool {
+    flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .gone, .inaccessible])
+  }
+
+  /// Whether a slot is a reference in the object's row that refuses the object's deletion.
+  final func isDenial(_ slot: Int) -> Bool {
+    guard let relationship = scope.plan.relationship(slot), case .reference = relationship.storage else {
+      return false
+    }
+    return relationship.description.deleteRule == .deny
+  }
 }

@@ -35,6 +35,31 @@ extension UndoRestoration {
     touch(holder, inverse.slot)
   }
 
+  /// Puts back the references of a deleted object that refuse its deletion.
+  func putDenials(_ entry: UndoEntry) {
+    let object = entry.object
+    for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
+      guard let relationship = object.scope.plan.relationships[slot], object.storedValue(slot) != value
+      else { continue }
+      let former = object.referenceKey(slot)
+      var key: ObjectKey = 0
+      if case .int(let number) = value { key = number }
+      object._willWrite(slot)
+      object._setReference(slot, key)
+      object.didChange(slot)
+      guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship), !inverse.isToMany
+      else { continue }
+      if let partner = registered(former, relationship), partner.extras?.partners[inverse.slot] == object.key
+      {
+        partner.extras?.partners[inverse.slot] = 0
+      }
+      // Who takes the other object away later has to find the reference.
+      if let partner = registered(key, relationship), partner.extras?.partners[inverse.slot] ?? 0 == 0 {
+        partner.requireExtras().partners[inverse.slot] = object.key
+      }
+    }
+  }
+
   private mutating func touch(_ object: ManagedObject, _ slot: Int) {
     // After the change: what a fact means is known only then.
     object.willChange(slot)

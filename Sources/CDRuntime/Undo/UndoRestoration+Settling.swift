@@ -11,7 +11,7 @@ extension UndoRestoration {
       $0.exists && !$0.flags.contains(.inserted) && !$0.flags.isDisjoint(with: [.updated, .touched])
     }
     for object in changed { context.forgetEqualChanges(of: object) }
-    var contested: Set<Partner>?
+    var contested: Set<OneToOnePartner>?
     for object in changed {
       guard let extras = object.extras else { continue }
       for case let relationship? in object.scope.plan.relationships
@@ -19,9 +19,9 @@ extension UndoRestoration {
         switch relationship.storage {
         case .reference: continue
         case .inverseReference:
-          let known = contested ?? contestedPartners()
+          let known = contested ?? context.contestedPartners()
           contested = known
-          if known.contains(Partner(relationship, object.key, context.model)) { continue }
+          if known.contains(OneToOnePartner(relationship, object.key, context.model)) { continue }
         case .referencesOfOthers, .join:
           guard let state = extras.toManyState(relationship.slot) else { break }
           if state.lacksPositions(relationship) {
@@ -33,40 +33,5 @@ extension UndoRestoration {
       }
       if extras.changed.isEmpty, extras.faults.isEmpty { object.flags.subtract([.updated, .touched]) }
     }
-  }
-
-  /// An object as one that others may refer to by a one-to-one relationship.
-  private struct Partner: Hashable {
-    let root: Int
-    let slot: Int
-    let key: ObjectKey
-
-    /// - Parameter relationship: The side that has no reference.
-    init(_ relationship: RelationshipPlan, _ key: ObjectKey, _ model: ModelPlan) {
-      root = model.entities[relationship.destination].root
-      slot = relationship.inverseSlot ?? 0
-      self.key = key
-    }
-
-    init(root: Int, slot: Int, key: ObjectKey) { (self.root, self.slot, self.key) = (root, slot, key) }
-  }
-
-  /// Those to which unsaved references lead by one-to-one relationships, or have led before.
-  private func contestedPartners() -> Set<Partner> {
-    var result: Set<Partner> = []
-    for object in context.pending where object.isPending {
-      let isWhole = !object.flags.isDisjoint(with: [.inserted, .deleted])
-      for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
-        guard case .reference = relationship.storage else { continue }
-        let slot = relationship.slot
-        guard isWhole || object.extras?.changed.contains(slot) == true else { continue }
-        let root = object.scope.plan.root
-        result.insert(Partner(root: root, slot: slot, key: object.referenceKey(slot)))
-        if case .int(let old)? = object.extras?.old.first(where: { $0.slot == slot })?.value {
-          result.insert(Partner(root: root, slot: slot, key: old))
-        }
-      }
-    }
-    return result
   }
 }

@@ -34,6 +34,7 @@ struct UndoRestoration {
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
       for referrer in entry.referrers { restore(referrer, to: entry.object) }
     }
+    for entry in group.entries where !entry.denials.isEmpty && entry.object.isLeaving { putDenials(entry) }
     for entry in group.entries where entry.existed && entry.object.exists { putOrders(entry) }
     context.dropCaches()
     if context.model.hasDerivedSlots { context.deriveForFetch() }
@@ -66,6 +67,11 @@ struct UndoRestoration {
       } else if entry.existed, context.parent != nil {
         // What it was related to when it was deleted.
         for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
+      }
+      if object.isLeaving {
+        // Those of an object that the group has deleted are among its values.
+        let slots = entry.existed ? entry.values.keys.filter(object.isDenial) : Array(entry.denials.keys)
+        for slot in slots { now.denials[slot] = object.storedValue(slot) }
       }
       _ = inverse.add(now)
     }

@@ -36,4 +36,15 @@ extension PersistentContainer {
   ) throws {
     self.init(try PersistentStoreCoordinator(for: model, at: store.location))
   }
+
+  /// Opens a store of entities of a test's own.
+  convenience init(
+    scratchOf entities: [EntityDescription], composites: [CompositeDescription] = [],
+    _ store: ScratchStore = ScratchStore()
+  ) throws {
+    let version = ModelVersion(number: 1, composites: composites, entities: entities)
+    try self.init(
+      scratchModel: ManagedObjectModel(name: "Own", id: UUID(), versions: [version], currentVersionNumber: 1),
+      store)
+  }
 }

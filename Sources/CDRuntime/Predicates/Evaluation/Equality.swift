@@ -30,10 +30,17 @@ enum Equality {
     case (.collection(let left), .collection(let right)):
       return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
     case (.dictionary(let left), .dictionary(let right)): return areEqual(left, right, options)
-    default:
-      if let left = identity(left), let right = identity(right) {
-        return CodeUnits.areEqual(left.uri, right.uri)
+    case (.subject(let left), .subject(let right)):
+      if let left = left as? ManagedObject, let right = right as? ManagedObject {
+        return left.isSame(as: right)
       }
+      return areSame(left.evaluationIdentity, right.evaluationIdentity)
+    case (.subject(let subject), .reference(let reference)),
+      (.reference(let reference), .subject(let subject)):
+      if let object = subject as? ManagedObject { return object.isMeant(by: reference) }
+      return areSame(subject.evaluationIdentity, reference)
+    case (.reference(let left), .reference(let right)): return areSame(left, right)
+    default:
       guard let left = Number(left), let right = Number(right) else { return false }
       return Number.order(left, right) == 0
     }
@@ -46,12 +53,9 @@ enum Equality {
       && left.allSatisfy { key, value in right[key].map { areEqual(value, $0, options) } ?? false }
   }
 
-  /// What an object is known by.
-  private static func identity(_ value: EvaluationValue) -> ObjectReference? {
-    switch value {
-    case .reference(let reference): reference
-    case .subject(let subject): subject.evaluationIdentity
-    default: nil
-    }
+  /// Whether two identities mean one object; false where one of them is none.
+  private static func areSame(_ left: ObjectReference?, _ right: ObjectReference?) -> Bool {
+    guard let left, let right else { return false }
+    return CodeUnits.areEqual(left.uri, right.uri)
   }
 }

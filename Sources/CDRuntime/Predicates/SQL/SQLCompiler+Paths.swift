@@ -153,7 +153,7 @@ extension SQLCompiler {
   private mutating func select(
     _ column: String, from entity: EntityPlan, where other: String, is key: SQLText
   ) -> SQLText {
-    let alias = makeAlias()
+    let alias = makeAlias(for: entity)
     let table = SQLite.quoted(entity.table)
     return SQLText.joined(
       [
@@ -202,7 +202,7 @@ extension SQLCompiler {
   /// The rows of a to-many relationship.
   private mutating func rows(of relationship: RelationshipPlan, from place: SQLPlace) -> SQLCollection? {
     let destination = model.entities[relationship.destination]
-    let alias = makeAlias()
+    let alias = makeAlias(for: destination)
     let table: SQLText = "\(raw: SQLite.quoted(destination.table)) AS \(raw: alias)"
     let element = SQLPlace(
       entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)

@@ -12,7 +12,7 @@ import CDModel
 /// A comparison that SQL has no exact form of becomes 1: a condition that is too wide and never too narrow.
 struct SQLCompiler {
   let model: ModelPlan
-  let key: (ObjectReference) -> ObjectKey?
+  let key: SQLPredicate.KeyLookup
   private let evaluator: PredicateEvaluator
   private let variables: Set<String>
   private let root: SQLPlace
@@ -23,11 +23,13 @@ struct SQLCompiler {
   var mayFail = false
   /// The rows that SUBQUERY's variables stand for.
   var scope: [String: SQLPlace] = [:]
+  /// The roots of the entities whose rows are read beside the row that the text is about.
+  private(set) var readRoots: Set<Int> = []
   private var aliasCount = 0
 
   init(
     entity: EntityPlan, model: ModelPlan, variables: [String: EvaluationValue], now: Date,
-    key: @escaping (ObjectReference) -> ObjectKey?
+    key: @escaping SQLPredicate.KeyLookup
   ) {
     self.model = model
     self.key = key
@@ -36,9 +38,16 @@ struct SQLCompiler {
     root = SQLPlace(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
   }
 
+  /// A name for a table of pairs.
   mutating func makeAlias() -> String {
     aliasCount += 1
     return "r\(aliasCount)"
+  }
+
+  /// A name for rows of an entity that are read.
+  mutating func makeAlias(for entity: EntityPlan) -> String {
+    readRoots.insert(entity.root)
+    return makeAlias()
   }
 
   // MARK: Predicates

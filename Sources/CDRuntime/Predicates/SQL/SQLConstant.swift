@@ -21,7 +21,7 @@ enum SQLConstant {
   }
 
   static func form(
-    _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: (ObjectReference) -> ObjectKey?
+    _ value: EvaluationValue, as kind: SQLValue.Kind, _ key: SQLPredicate.KeyLookup
   ) -> Form {
     if value.isNull { return .null }
     if kind == .opaque { return .inexact }
@@ -32,15 +32,17 @@ enum SQLConstant {
     case (.data, .value(.data(let data))): return .stored(.data(data))
     case (.uuid, .value(.uuid(let uuid))): return .stored(.data(Data(ValueBytes.bytes(uuid))))
     case (.url, .value(.url(let url))): return .stored(.string(url.absoluteString))
-    case (.object, .reference(let reference)): return form(reference, key)
-    case (.object, .subject(let subject)):
-      return subject.evaluationIdentity.map { form($0, key) } ?? .incomparable
+    case (.object(let root), .reference(let reference)): return form(reference, root, key)
+    case (.object(let root), .subject(let subject)):
+      return subject.evaluationIdentity.map { form($0, root, key) } ?? .incomparable
     default: return .incomparable
     }
   }
 
-  private static func form(_ reference: ObjectReference, _ key: (ObjectReference) -> ObjectKey?) -> Form {
-    key(reference).map { .stored(.int($0)) } ?? .incomparable
+  private static func form(
+    _ reference: ObjectReference, _ root: Int, _ key: SQLPredicate.KeyLookup
+  ) -> Form {
+    key(reference, root).map { .stored(.int($0)) } ?? .incomparable
   }
 
   private static func form(_ number: Number, as kind: SQLValue.Kind) -> Form {

@@ -20,6 +20,8 @@ struct SQLPredicate: Equatable {
   let isExact: Bool
   /// Whether the statement may fail for a row that has no result, such as an integer without a place.
   var mayFail = false
+  /// The roots of the entities whose rows the condition reads beside the row that it is about.
+  var readRoots: Set<Int> = []
   /// What is left to the evaluator, in words that tell no data; empty for an exact condition.
   var inexactParts: [String] = []
 
@@ -41,16 +43,17 @@ struct SQLPredicate: Equatable {
   ///   - entity: The entity whose objects are wanted.
   ///   - variables: The values of `$name`.
   ///   - now: What `now()` gives.
-  ///   - key: The key of an object that is a constant; nil for one that is in another store.
+  ///   - key: Finds the keys of objects that are constants; nil for the model's entities, of whatever store.
   /// - Throws: What the evaluator would throw whatever the row: an unbound variable, an unknown key, a
   ///   malformed regular expression.
   static func compile(
     _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan,
     variables: [String: EvaluationValue] = [:], now: Date = Date(),
-    key: @escaping (ObjectReference) -> ObjectKey? = SQLPredicate.key
+    key: KeyLookup? = nil
   ) throws(EvaluationError) -> SQLPredicate {
     guard predicate.depth <= FetchPredicate.maximumDepth else { throw .tooDeep(depth: predicate.depth) }
-    var compiler = SQLCompiler(entity: entity, model: plan, variables: variables, now: now, key: key)
+    var compiler = SQLCompiler(
+      entity: entity, model: plan, variables: variables, now: now, key: key ?? keys(in: plan))
     let condition = try compiler.condition(predicate, isNegated: false)
     guard condition.sql.bindings.count <= maximumBindings, condition.sql.text.utf8.count <= maximumLength,
       condition.sql.parserDepth <= maximumDepth
@@ -61,7 +64,8 @@ struct SQLPredicate: Equatable {
     }
     return SQLPredicate(
       sql: condition.sql.text, bindings: condition.sql.bindings, isExact: condition.isExact,
-      mayFail: compiler.mayFail, inexactParts: condition.isExact ? [] : compiler.inexactParts)
+      mayFail: compiler.mayFail, readRoots: compiler.readRoots,
+      inexactParts: condition.isExact ? [] : compiler.inexactParts)
   }
 
   /// A term of ORDER BY: a value, and what stands behind it.
@@ -82,7 +86,7 @@ struct SQLPredicate: Equatable {
     of keys: [SortKey], entity: EntityPlan, plan: ModelPlan
   ) throws(EvaluationError) -> [OrderTerm]? {
     var terms: [OrderTerm] = []
-    var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: { _ in nil })
+    var compiler = SQLCompiler(entity: entity, model: plan, variables: [:], now: Date(), key: noKey)
     for key in keys {
       guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(key.keyPath)),
         value.sql.bindings.isEmpty, value.sql.parserDepth <= maximumTermDepth
@@ -98,8 +102,22 @@ struct SQLPredicate: Equatable {
     return terms
   }
 
-  /// The key of an object by its identifier or URI.
-  static func key(_ reference: ObjectReference) -> ObjectKey? {
-    (reference.identifier as? ManagedObjectID ?? ManagedObjectID(text: reference.uri))?.key
+  /// Finds the key of an object that is a constant among the objects of an inheritance root. Nil for an object of
+  /// another root or of another store: keys are numbers that each table counts for itself.
+  typealias KeyLookup = (_ object: ObjectReference, _ root: Int) -> ObjectKey?
+
+  /// Finds no object, where there are no constants.
+  static func noKey(_ object: ObjectReference, _ root: Int) -> ObjectKey? { nil }
+
+  /// Finds keys by identifiers or their URIs.
+  ///
+  /// - Parameter storeID: The store of a root entity; nil for any store.
+  static func keys(in model: ModelPlan, storeID: @escaping (Int) -> UUID? = { _ in nil }) -> KeyLookup {
+    { reference, root in
+      guard let id = ManagedObjectID(reference), model.entity(id.entityName)?.root == root,
+        storeID(root).map({ $0 == id.storeID }) ?? true
+      else { return nil }
+      return id.key
+    }
   }
 }

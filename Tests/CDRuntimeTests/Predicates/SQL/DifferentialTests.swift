@@ -21,7 +21,8 @@ import Testing
       let compiled: SQLPredicate
       do {
         compiled = try SQLPredicate.compile(
-          predicate, entity: try #require(plan.entity(entity)), plan: plan, key: { Int64($0.uri) })
+          predicate, entity: try #require(plan.entity(entity)), plan: plan,
+          key: { object, _ in Int64(object.uri) })
       } catch {
         Issue.record("\(predicate): \(error)")
         continue

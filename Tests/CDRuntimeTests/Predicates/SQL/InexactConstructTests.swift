@@ -65,7 +65,7 @@ import Testing
     let predicate = ExpressionChecker(graph: library.rows.plan.graph)
       .check(try FetchPredicate(format: test.format), on: "Book").predicate
     let compiled = try SQLPredicate.compile(
-      predicate, entity: plan, plan: library.rows.plan, key: { Int64($0.uri) })
+      predicate, entity: plan, plan: library.rows.plan, key: { object, _ in Int64(object.uri) })
     #expect(!compiled.isExact)
     #expect(compiled.inexactParts == test.inner + [test.reason])
     #expect(compiled.sql == test.filter)

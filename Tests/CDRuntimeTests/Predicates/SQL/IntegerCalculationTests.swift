@@ -96,7 +96,8 @@ import Testing
       try ValueExpression(format: format), on: "Pair")
     #expect(!checked.hasErrors)
     let plan = try #require(rows.plan.entity("Pair"))
-    var compiler = SQLCompiler(entity: plan, model: rows.plan, variables: [:], now: Date(), key: { _ in nil })
+    var compiler = SQLCompiler(
+      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey)
     guard case .value(let compiled)? = try compiler.operand(checked.expression) else {
       Issue.record("SQL has no form of it")
       return
@@ -133,7 +134,8 @@ import Testing
   @Test func chainsGrowNoFasterThanTheyAreLong() throws {
     let plan = try #require(rows.plan.entity("Pair"))
     let format = "a" + String(repeating: " + 1 - b", count: 4)
-    var compiler = SQLCompiler(entity: plan, model: rows.plan, variables: [:], now: Date(), key: { _ in nil })
+    var compiler = SQLCompiler(
+      entity: plan, model: rows.plan, variables: [:], now: Date(), key: SQLPredicate.noKey)
     guard case .value(let compiled)? = try compiler.operand(ValueExpression(format: format)) else {
       Issue.record("SQL has no form of it")
       return

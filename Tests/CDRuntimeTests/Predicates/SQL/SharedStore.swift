@@ -49,7 +49,7 @@ struct SharedStore {
     let keys = keys
     return try SQLPredicate.compile(
       predicate, entity: try #require(rows.plan.entity(entity)), plan: rows.plan, variables: variables,
-      key: { keys[$0.uri] })
+      key: { object, _ in keys[object.uri] })
   }
 
   /// The rows that a condition selects.

@@ -1,0 +1,138 @@
+/// Finds out which objects with changes have again what they had when they were read or last saved: what has been set and set
+/// back is nothing to save.
+///
+/// Attributes and references are compared with the values before their first change. A relationship whose data other objects
+/// have follows from their references. Of pairs and orders that have not been loaded nobody knows what the store has: those
+/// that have been changed count as changes.
+struct SnapshotComparison {
+  private let context: ManagedObjectContext
+  /// Asked for once, by the first object that needs it.
+  private var contested: Set<OneToOnePartner>?
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+
+  /// Whether a save would write something for an object's own sake.
+  func isToWrite(_ object: ManagedObject) -> Bool {
+    let (isNew, isDeleted) = (object.flags.contains(.inserted), object.flags.contains(.deleted))
+    if isNew || isDeleted { return isNew != isDeleted }
+    guard object.isPending, let extras = object.extras else { return false }
+    return !extras.faults.isEmpty || hasChangedValues(object, extras, countsDerived: false)
+      || object.scope.plan.relationships.contains { relationship in
+        relationship.map { hasChangedRows(object, $0, extras) } ?? false
+      }
+  }
+
+  /// Whether a changed object of the store has other values, or is related to others, than it had.
+  mutating func isUpdated(_ object: ManagedObject) -> Bool {
+    guard object.hasUpdatedFlags, let extras = object.extras else { return false }
+    if !extras.faults.isEmpty || hasChangedValues(object, extras, countsDerived: true) { return true }
+    for case let relationship? in object.scope.plan.relationships
+    where extras.changed.contains(relationship.slot) {
+      if hasChangedRows(object, relationship, extras) { return true }
+      switch relationship.storage {
+      case .reference, .join: continue
+      case .inverseReference:
+        let known = contested ?? context.contestedPartners()
+        contested = known
+        if known.contains(OneToOnePartner(relationship, object.key, context.model)) { return true }
+      case .referencesOfOthers: if hasOtherMembers(object, relationship, extras) { return true }
+      }
+    }
+    return false
+  }
+
+  private func hasChangedValues(
+    _ object: ManagedObject, _ extras: ObjectExtras, countsDerived: Bool
+  ) -> Bool {
+    let slots = object.scope.plan.slots
+    return extras.old.contains { slot, value in
+      (countsDerived || slots[slot].attribute?.derivation == nil) && object.storedValue(slot) != value
+    }
+  }
+
+  /// Whether rows of pairs, or places in an order, have to be written for a relationship.
+  private func hasChangedRows(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ extras: ObjectExtras
+  ) -> Bool {
+    guard let state = extras.toManyState(relationship.slot), state.isChanged else { return false }
+    if case .join = relationship.storage, hasChangedPairs(object, relationship, state) { return true }
+    return relationship.isOrdered && state.isOrderChanged && !state.hasStoredOrder
+  }
+
+  /// Whether pairs have come or gone, as far as one of the two sides knows what the store has.
+  private func hasChangedPairs(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) -> Bool {
+    if state.keys != nil { return !state.added.isEmpty || !state.removed.isEmpty }
+    let root = context.model.entities[relationship.destination].root
+    return (state.added.keys + state.removed.keys).contains { key in
+      guard let slot = relationship.inverseSlot,
+        let other = context.registered(key, root: root)?.extras?.toManyState(slot), other.keys != nil
+      else { return true }
+      return other.added.contains(object.key) || other.removed.contains(object.key)
+    }
+  }
+
+  /// Whether objects have come to a relationship, or gone, by their own references.
+  private func hasOtherMembers(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ extras: ObjectExtras
+  ) -> Bool {
+    guard let state = extras.toManyState(relationship.slot), let slot = relationship.inverseSlot else {
+      return false
+    }
+    let root = context.model.entities[relationship.destination].root
+    return (state.added.keys + state.removed.keys).contains { key in
+      guard let member = context.registered(key, root: root), !member.flags.contains(.gone) else {
+        return true
+      }
+      let old = member.extras?.old.first { $0.slot == slot }?.value
+      let wasRelated =
+        !member.flags.contains(.inserted)
+        && (old.map { $0 == .int(object.key) } ?? (member.referenceKey(slot) == object.key))
+      return wasRelated != (!member.isDeleted && member.referenceKey(slot) == object.key)
+    }
+  }
+}
+
+/// An object as one that others may refer to by a one-to-one relationship.
+struct OneToOnePartner: Hashable {
+  let root: Int
+  let slot: Int
+  let key: ObjectKey
+
+  /// - Parameter relationship: The side that has no reference.
+  init(_ relationship: RelationshipPlan, _ key: ObjectKey, _ model: ModelPlan) {
+    root = model.entities[relationship.destination].root
+    slot = relationship.inverseSlot ?? 0
+    self.key = key
+  }
+
+  init(root: Int, slot: Int, key: ObjectKey) { (self.root, self.slot, self.key) = (root, slot, key) }
+}
+
+extension ManagedObjectContext {
+  /// Those to which unsaved references lead by one-to-one relationships, or have led before.
+  func contestedPartners() -> Set<OneToOnePartner> {
+    var result: Set<OneToOnePartner> = []
+    for object in pending where object.isPending {
+      let isWhole = !object.flags.isDisjoint(with: [.inserted, .deleted])
+      for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
+        guard case .reference = relationship.storage else { continue }
+        let slot = relationship.slot
+        guard isWhole || object.extras?.changed.contains(slot) == true else { continue }
+        let root = object.scope.plan.root
+        let key = object.referenceKey(slot)
+        let old = object.extras?.old.first(where: { $0.slot == slot })?.value
+        if !isWhole, let old, old == (key == 0 ? .null : .int(key)) { continue }
+        result.insert(OneToOnePartner(root: root, slot: slot, key: key))
+        if case .int(let old)? = old { result.insert(OneToOnePartner(root: root, slot: slot, key: old)) }
+      }
+    }
+    return result
+  }
+
+  /// Forgets changes of values that have been set back, so that neither a rule nor the save looks at them.
+  func forgetSetBackValues() {
+    for object in pending where object.flags.contains(.updated) { forgetEqualChanges(of: object) }
+  }
+}
