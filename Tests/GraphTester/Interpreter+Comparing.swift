@@ -44,8 +44,7 @@ extension Interpreter {
     if view.open.contains(object) { return }
     guard view.graph.isLive(object) else {
       // Only who has met the object knows of its end.
-      guard let known = world.contexts[number], known.parent == nil else { return }
-      if known.hasRolledBack, KnownDefects.current.revivesVanishedAtRollback { return }
+      guard world.contexts[number]?.parent == nil else { return }
       // What has been deleted elsewhere is noticed when it is read.
       if let instance = held[number]?[object], let key = instance.entity.attributes.first?.name {
         _ = try? instance.value(forKey: key)

@@ -38,10 +38,7 @@ extension Interpreter {
       try adoptParent(of: number)
       return
     }
-    let learnsLate = KnownDefects.current.keepsListsThatOthersHaveChanged
-    let wasOpen = !(world.contexts[number]?.openEnds.isEmpty ?? true)
     world.save(number)
-    if learnsLate, wasOpen { context.refreshAllObjects() }
     if let parent = world.contexts[number]?.parent {
       for child in world.children(of: parent) { world.learn(child) }
     } else {
@@ -138,7 +135,6 @@ extension Interpreter {
   /// Takes the store as it is where the documentation leaves open what a save makes of it. It has to be whole: both
   /// sides of each relationship say the same.
   func adoptStore(savedBy number: ContextNumber) throws {
-    if KnownDefects.current.keepsListsThatOthersHaveChanged { contexts[number]?.refreshAllObjects() }
     let context = container.newContext()
     let graph = try context.perform { try self.graph(of: context, world.store) }
     world.store = graph

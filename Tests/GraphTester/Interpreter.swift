@@ -304,7 +304,6 @@ final class Interpreter {
     case .save: try save(context, number)
     case .rollback:
       context.rollback()
-      if KnownDefects.current.keepsSnapshotsAtRollback { context.refreshAllObjects() }
       world.rollback(number)
     case .undo:
       if world.isUndoOpen(number) { throw Abandoned() }
@@ -384,7 +383,8 @@ final class Interpreter {
   }
 
   func instance(_ object: ObjectNumber, _ number: ContextNumber) throws -> ManagedObject {
-    if let instance = held[number]?[object] { return instance }
+    // Where a row has come back, another instance is the row's: the one that was deleted stays so.
+    if let instance = held[number]?[object], !instance.isDeleted, !instance.isInaccessible { return instance }
     if world.contexts[number]?.current.isLive(object) != true { throw Abandoned() }
     guard let context = contexts[number], let identifier = identifiers[object] else {
       throw Difference("o\(object) has no identifier")

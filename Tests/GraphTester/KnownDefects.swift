@@ -7,9 +7,6 @@ struct KnownDefects: Sendable {
   /// So whoever mends one sees what the tester says of it.
   static let current = KnownDefects(trying: ProcessInfo.processInfo.environment["GRAPH_TESTER_TRY"] ?? "")
 
-  /// The side of a one-to-one relationship that does not keep the fact reads nil where its partner has been set and
-  /// not been saved, after others' saves have been learnt of.
-  var losesOneToOneAtLearning = true
   /// That side reads nil in a child whose parent has set it.
   var losesOneToOneInChildren = true
   /// A grandchild's objects keep their values when the root context changes its own.
@@ -18,18 +15,12 @@ struct KnownDefects: Sendable {
   var confusesEntitiesInMembership = true
   /// An attribute that is derived along a one-sided relationship is not computed anew.
   var forgetsDerivedAttributesOfOneSided = true
-  /// A relationship that the context has changed lacks what others have added to it, after the context's save too.
-  var keepsListsThatOthersHaveChanged = true
   /// A child's fetch does not compute derived attributes of its parent's unsaved objects.
   var forgetsDerivedAttributesInChildren = true
   /// Of several unique lists that objects break, a save tells of some.
   var tellsNotOfAllUniqueLists = true
   /// What a child adds to an ordered one-sided relationship does not come into the file.
   var losesOrderedOneSidedOfChildren = true
-  /// A rollback gives life to objects that others have deleted.
-  var revivesVanishedAtRollback = true
-  /// After a rollback objects keep what they had been read as, whatever others have saved since.
-  var keepsSnapshotsAtRollback = true
   /// A child's one-sided relationship goes on leading to what its parent has deleted.
   var keepsOneSidedReferencesInChildren = true
   /// A mandatory to-many relationship that a deletion empties is not checked where its object is not in memory.
@@ -70,17 +61,13 @@ struct KnownDefects: Sendable {
   private init(trying names: String) {
     let tried = Set(names.split(separator: ",").map(String.init))
     let isTried = { (name: String) in tried.contains(name) || tried.contains("all") }
-    if isTried("losesOneToOneAtLearning") { losesOneToOneAtLearning = false }
     if isTried("losesOneToOneInChildren") { losesOneToOneInChildren = false }
     if isTried("hidesChangesFromGrandchildren") { hidesChangesFromGrandchildren = false }
     if isTried("confusesEntitiesInMembership") { confusesEntitiesInMembership = false }
     if isTried("forgetsDerivedAttributesOfOneSided") { forgetsDerivedAttributesOfOneSided = false }
-    if isTried("keepsListsThatOthersHaveChanged") { keepsListsThatOthersHaveChanged = false }
     if isTried("forgetsDerivedAttributesInChildren") { forgetsDerivedAttributesInChildren = false }
     if isTried("tellsNotOfAllUniqueLists") { tellsNotOfAllUniqueLists = false }
     if isTried("losesOrderedOneSidedOfChildren") { losesOrderedOneSidedOfChildren = false }
-    if isTried("revivesVanishedAtRollback") { revivesVanishedAtRollback = false }
-    if isTried("keepsSnapshotsAtRollback") { keepsSnapshotsAtRollback = false }
     if isTried("keepsOneSidedReferencesInChildren") { keepsOneSidedReferencesInChildren = false }
     if isTried("checksNoMandatoryToMany") { checksNoMandatoryToMany = false }
     if isTried("deniesForFormerPartners") { deniesForFormerPartners = false }
@@ -102,7 +89,6 @@ struct KnownDefects: Sendable {
 
   /// Leaves out of a plan what meets a known defect.
   func restrict(_ plan: inout Plan) {
-    if losesOneToOneAtLearning, plan.hasSeveralRoots || plan.hasBatches { plan.features.oneToOne = false }
     if losesOneToOneInChildren, plan.hasChildren { plan.features.oneToOne = false }
     if hidesChangesFromGrandchildren { plan.hasGrandchildren = false }
     if forgetsDerivedAttributesInChildren, plan.hasChildren { plan.features.derived = false }

@@ -41,8 +41,6 @@ struct World: Sendable {
     var touched: Set<ObjectNumber> = []
     /// How many saves there had been when the context last read.
     var seen = 0
-    /// Whether changes have been rolled back.
-    var hasRolledBack = false
     /// Whether it is open what an undo would bring.
     var isUndoOpen = false
   }
@@ -345,7 +343,6 @@ struct World: Sendable {
     let base = context.parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number]?.base = base
     contexts[number]?.current = graph
-    contexts[number]?.hasRolledBack = true
     settle(number)
     if context.undo != nil { contexts[number]?.undo = UndoStack() }
   }

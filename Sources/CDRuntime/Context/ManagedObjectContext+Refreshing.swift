@@ -20,12 +20,17 @@ extension ManagedObjectContext {
     if isDropping { dropChanges(of: object) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
-    object.flags.remove(.inaccessible)
+    if !object.isPending, object.flags.contains(.vanished) { return takeOver(object) }
+    object.flags.subtract([.inaccessible, .outdated, .vanished])
     object.flags.insert(.fault)
     // The save needs the row's version, whatever else has changed.
     guard object.isPending else { return }
     object.fireFault()
-    guard !object.flags.contains(.inaccessible), !changes.isEmpty else { return }
+    if object.flags.contains(.inaccessible) {
+      object.flags.insert(.vanished)
+      return
+    }
+    guard !changes.isEmpty else { return }
     object.extras?.old = changes.map { ($0.0, object.storedValue($0.0)) }
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }
@@ -97,8 +102,18 @@ extension ManagedObjectContext {
       }
     }
     if extras.partners.isEmpty { return }
-    extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
+    extras.partners = extras.partners.filter { isUnsaved($0.value, $0.key, of: object) }
     extras.hasOutdatedPartners = !extras.partners.isEmpty
+  }
+
+  /// Whether an object is the partner of another by a reference that has not been saved: no row tells of it.
+  private func isUnsaved(_ key: ObjectKey, _ slot: Int, of object: ManagedObject) -> Bool {
+    guard key != 0, let relationship = object.scope.plan.relationships[slot],
+      let inverse = relationship.inverseSlot,
+      let partner = registered(key, root: model.entities[relationship.destination].root)
+    else { return false }
+    let isChanged = partner.flags.contains(.inserted) || partner.extras?.changed.contains(inverse) == true
+    return isChanged && !partner.flags.contains(.deleted) && partner.referenceKey(inverse) == object.key
   }
 
   /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.

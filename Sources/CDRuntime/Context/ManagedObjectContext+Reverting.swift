@@ -42,6 +42,7 @@ extension ManagedObjectContext {
       return
     }
     object.flags.subtract([.updated, .touched, .deleted])
+    defer { takeOver(object) }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -73,7 +74,7 @@ extension ManagedObjectContext {
     cachingStates.removeAll()
     for object in objects {
       object.flags.subtract([
-        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted,
+        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .outdated, .vanished,
       ])
     }
     for map in maps {

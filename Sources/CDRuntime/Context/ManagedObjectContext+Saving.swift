@@ -135,6 +135,7 @@ extension ManagedObjectContext {
         object.flags.become([.gone, .inaccessible])
       }
       object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
+      defer { takeOver(object) }
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
       for entry in extras.toMany { entry.state.didSave() }
@@ -158,6 +159,7 @@ extension ManagedObjectContext {
         forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])
       }
+      takeOver(object)
     }
     pending.removeAll()
   }
