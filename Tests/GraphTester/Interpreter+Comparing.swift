@@ -24,7 +24,9 @@ extension Interpreter {
     let openness = world.openness(of: number)
     var next: ContextNumber? = number
     while let current = next {
-      if !world.delta(of: current).isEmpty { isSettled = false }
+      if !world.delta(of: current).isEmpty || world.contexts[current]?.touched.isEmpty == false {
+        isSettled = false
+      }
       next = world.contexts[current]?.parent
     }
     return View(

@@ -27,8 +27,6 @@ struct KnownDefects: Sendable {
   var checksNoMandatoryToMany = true
   /// A deletion is denied although the one-to-one partner has another one by then.
   var deniesForFormerPartners = true
-  /// Rows that a policy writes anew keep old values in contexts that knew them.
-  var keepsValuesOfRevivedRows = true
   /// In a child, adding to and removing from ordered many-to-many relationships is lost.
   var losesOrderedPairsInChildren = true
   /// What a child has deleted stays deleted there when its parent rolls back or undoes.
@@ -37,16 +35,12 @@ struct KnownDefects: Sendable {
   var keepsPairsOfNoActionInChildren = true
   /// A batch update's condition sees what the batch has written already.
   var batchConditionsSeeChanges = true
-  /// A policy that settles equal unique values leaves others in memory than in the file.
-  var settlesUniqueValuesInMemoryOnly = true
   /// An undo in a child brings back an object that its parent has deleted.
   var undoRevivesInChildren = true
   /// A child shows what its parent has deleted where a rule of `deny` keeps the relationship.
   var showsDeniedInChildren = true
   /// A child's save deletes, by a rule of `cascade`, what the child has moved away.
   var deletesWhatAChildHasMoved = true
-  /// A deletion that a policy takes back is done in the file.
-  var takesDeletionsBackInMemoryOnly = true
   /// What is taken from an object that a rule of `noAction` has left without its partner makes that one, which is
   /// gone, an updated object; derived attributes and undo are wrong beside such rules too.
   var updatesWhatIsGone = true
@@ -71,16 +65,13 @@ struct KnownDefects: Sendable {
     if isTried("keepsOneSidedReferencesInChildren") { keepsOneSidedReferencesInChildren = false }
     if isTried("checksNoMandatoryToMany") { checksNoMandatoryToMany = false }
     if isTried("deniesForFormerPartners") { deniesForFormerPartners = false }
-    if isTried("keepsValuesOfRevivedRows") { keepsValuesOfRevivedRows = false }
     if isTried("losesOrderedPairsInChildren") { losesOrderedPairsInChildren = false }
     if isTried("keepsObjectsOfChildrenDeleted") { keepsObjectsOfChildrenDeleted = false }
     if isTried("keepsPairsOfNoActionInChildren") { keepsPairsOfNoActionInChildren = false }
     if isTried("batchConditionsSeeChanges") { batchConditionsSeeChanges = false }
-    if isTried("settlesUniqueValuesInMemoryOnly") { settlesUniqueValuesInMemoryOnly = false }
     if isTried("undoRevivesInChildren") { undoRevivesInChildren = false }
     if isTried("showsDeniedInChildren") { showsDeniedInChildren = false }
     if isTried("deletesWhatAChildHasMoved") { deletesWhatAChildHasMoved = false }
-    if isTried("takesDeletionsBackInMemoryOnly") { takesDeletionsBackInMemoryOnly = false }
     if isTried("updatesWhatIsGone") { updatesWhatIsGone = false }
     if isTried("forgetsDerivedAttributesOfOwnersOnDisk") { forgetsDerivedAttributesOfOwnersOnDisk = false }
     if isTried("savesWhatAChildHasDeleted") { savesWhatAChildHasDeleted = false }
@@ -100,12 +91,10 @@ struct KnownDefects: Sendable {
       if deletesWhatAChildHasMoved { plan.features.cascade = false }
       if keepsPairsOfNoActionInChildren { plan.features.noAction = false }
     }
-    if takesDeletionsBackInMemoryOnly, plan.hasPolicies { plan.features.cascade = false }
     if updatesWhatIsGone { plan.features.noAction = false }
     if forgetsDerivedAttributesOfOwnersOnDisk { plan.features.derivedFromMany = false }
     if checksNoMandatoryToMany { plan.features.mandatoryToMany = false }
     if deniesForFormerPartners { plan.features.denyOneToOne = false }
-    if settlesUniqueValuesInMemoryOnly, plan.hasPolicies { plan.features.unique = false }
     if forgetsDerivedAttributesOfOneSided { plan.features.derivedAlongOneSided = false }
   }
 }

@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
-    if !object.isPending {
+    if !object.hasOwnChanges {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
       object.flags.insert(.outdated)
@@ -122,9 +122,20 @@ extension ManagedObjectContext {
   func takeOver(_ object: ManagedObject) {
     guard !object.isPending, !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
     let isGone = object.flags.contains(.vanished)
+    contestedRoots.insert(object.scope.plan.root)
     object.flags.subtract([.outdated, .vanished])
     guard object.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
     if isGone { lose(object) } else { object.becomeStale() }
+  }
+
+  /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was
+  /// read meanwhile was read beside these changes.
+  func readContestedRelationships() {
+    if contestedRoots.isEmpty { return }
+    let roots = contestedRoots
+    contestedRoots.removeAll()
+    forgetRelationships(to: roots, lost: roots)
+    dropCaches()
   }
 
   /// Lets go of an object whose row is gone.
@@ -229,6 +240,11 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
+  /// Whether the object has changes of its own row. Of one that was merely related to others the row can be read again.
+  fileprivate final var hasOwnChanges: Bool {
+    !flags.isDisjoint(with: [.inserted, .updated, .deleted]) || isPending && extras?.old.isEmpty == false
+  }
+
   /// Lets the values be read again when one is next asked for.
   final func becomeStale() {
     if flags.contains(.observed) { scope.context?.noteChange(of: self) }

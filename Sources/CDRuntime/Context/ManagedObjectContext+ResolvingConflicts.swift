@@ -113,6 +113,22 @@ extension ManagedObjectContext {
       releasePartners(of: object, in: store)
       try take(values, object)
     }
+    leavePartners(object)
+  }
+
+  /// Takes an object from the partners in symmetric relationships that only its row has: the context has given them
+  /// others, or none, and that was no conflict.
+  private func leavePartners(_ object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
+      guard case .reference = relationship.storage else { continue }
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0, key != object.key, let partner = self.object(key, relationship) else { continue }
+      if partner.isPending { refresh(partner, mergeChanges: true) }
+      partner._willRead()
+      if partner.referenceKey(relationship.slot) != object.key {
+        setReference(of: object, relationship, to: nil)
+      }
+    }
   }
 
   /// Takes an object from the partners that its row has in symmetric relationships and that it has not: these have it in

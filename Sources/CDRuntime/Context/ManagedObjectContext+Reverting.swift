@@ -17,6 +17,7 @@ extension ManagedObjectContext {
     }
     // Relationships of other objects have those that were deleted again.
     dropCaches()
+    readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
     endReading()
@@ -42,7 +43,8 @@ extension ManagedObjectContext {
       return
     }
     object.flags.subtract([.updated, .touched, .deleted])
-    defer { takeOver(object) }
+    // A child asks its parent for the values, which knows of no history.
+    defer { if parent == nil { takeOver(object) } else { object.becomeStale() } }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(

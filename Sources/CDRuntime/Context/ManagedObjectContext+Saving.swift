@@ -145,6 +145,7 @@ extension ManagedObjectContext {
       }
     }
     pending = rest
+    readContestedRelationships()
   }
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
@@ -162,6 +163,7 @@ extension ManagedObjectContext {
       takeOver(object)
     }
     pending.removeAll()
+    readContestedRelationships()
   }
 }
 

@@ -124,6 +124,25 @@ import Testing
     return (shared, context, object)
   }
 
+  @Test func anObjectThatWasMerelyRelatedToOthersIsReadAgainAtOnce() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    let child = try context.insert(entityNamed: "A")
+    try child.setValue(.object(object), forKey: "parent")
+    try shared.instance(object, in: other).setValue(.attribute(.int(7)), forKey: "number")
+    try other.save()
+    try shared.learn(context)
+    #expect(object.isUpdated)
+    #expect(try object.value(forKey: "number") == .attribute(.int(7)))
+    #expect(try object.value(forKey: "children").objects == [child])
+    try object.setValue(.attribute(.int(8)), forKey: "number")
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(8)))
+    #expect(try shared.value("children", of: object) == .objects([child.objectID]))
+  }
+
   @Test(arguments: End.allCases) func whatOthersHaveChangedMeanwhileIsReadOnceTheChangesEnd(_ end: End) throws
   {
     let (shared, context, object) = try objectWithTouch(end) { theirs, _ in
