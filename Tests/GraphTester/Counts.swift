@@ -8,6 +8,8 @@ public struct Counts: Sendable {
   public var childSaves = 0
   public var conflicts = 0
   public var resolvedConflicts = 0
+  /// Saves beside others' whose result the reference model has foretold.
+  public var predictedConflicts = 0
   public var fetches = 0
   public var undos = 0
   public var batches = 0
@@ -26,6 +28,7 @@ public struct Counts: Sendable {
     left.childSaves += right.childSaves
     left.conflicts += right.conflicts
     left.resolvedConflicts += right.resolvedConflicts
+    left.predictedConflicts += right.predictedConflicts
     left.fetches += right.fetches
     left.undos += right.undos
     left.batches += right.batches
@@ -36,7 +39,7 @@ public struct Counts: Sendable {
   /// A line for people.
   public var summary: String {
     "\(programs) programs, \(steps) steps, \(comparisons) values compared, \(saves) saves, \(failedSaves) failed saves, "
-      + "\(childSaves) child saves, \(conflicts) conflicts, \(resolvedConflicts) resolved, \(fetches) fetches, "
+      + "\(childSaves) child saves, \(conflicts) conflicts, \(resolvedConflicts) resolved, \(predictedConflicts) foretold, \(fetches) fetches, "
       + "\(undos) undos and redos, \(batches) batches, \(files) files read anew, \(abandoned) programs abandoned"
   }
 }

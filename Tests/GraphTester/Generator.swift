@@ -9,6 +9,8 @@ struct Plan: Sendable {
   var hasSeveralRoots = false
   var hasBatches = false
   var hasPolicies = false
+  /// Whether several root contexts change the same few objects again and again.
+  var contends = false
   var looksAtEveryStep = true
   var reopens = true
   var features = RandomSchema.Features()
@@ -37,6 +39,7 @@ struct Generator {
     guard let context = world.contexts[number] else { return .reopen }
     let live = context.current.rows.keys.filter { !context.open.contains($0) }.sorted()
     if live.count < 3, chance(0.6) { return insertion(number) }
+    if plan.contends, let operation = contention(world, number, context, live) { return operation }
     for _ in 0..<20 {
       if let operation = draw(world, number, context, live) { return operation }
     }
@@ -94,12 +97,37 @@ struct Generator {
     case 98:
       if number != 0, chance(0.4) { return .discard(number) }
       guard plan.hasPolicies else { return nil }
-      let policies: [World.Policy] =
-        KnownDefects.current.keepsValuesOfRevivedRows
-        ? [.error, .mergeByPropertyStoreTrump, .rollback] : World.Policy.allCases
-      return .setPolicy(number, policies.randomElement(using: &random) ?? .error)
+      return .setPolicy(number, policy())
     default: return plan.hasBatches && context.parent == nil ? batch(number, context, live) : nil
     }
+  }
+
+  /// A step that leads to a conflict: contexts that all have changes of the oldest objects, and policies for them.
+  private mutating func contention(
+    _ world: World, _ number: ContextNumber, _ context: World.Context, _ live: [ObjectNumber]
+  ) -> Operation? {
+    let roots = world.contexts.values.filter { $0.parent == nil }.count
+    if roots < 3, world.store.rows.count > 2, chance(0.3) {
+      nextContext += 1
+      return .makeContext(
+        nextContext - 1, parent: nil, hasUndo: plan.hasUndo && chance(0.3), coordinator: chance(0.3) ? 1 : 0)
+    }
+    if plan.hasPolicies, context.policy == .error, context.parent == nil, chance(0.3) {
+      return .setPolicy(number, policy())
+    }
+    let shared = Array(live.filter { world.store.isLive($0) }.prefix(4))
+    guard shared.count > 1, chance(0.6) else { return nil }
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<4: return setting(number, context, shared)
+    case 4..<6: return relating(number, context, shared)
+    case 6..<8: return toMany(number, context, shared)
+    case 8: return chance(0.5) ? shared.randomElement(using: &random).map { .delete(number, $0) } : nil
+    default: return .save(number)
+    }
+  }
+
+  private mutating func policy() -> World.Policy {
+    World.Policy.allCases.randomElement(using: &random) ?? .error
   }
 
   // MARK: - Changes

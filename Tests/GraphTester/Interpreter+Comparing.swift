@@ -24,7 +24,9 @@ extension Interpreter {
     let openness = world.openness(of: number)
     var next: ContextNumber? = number
     while let current = next {
-      if !world.delta(of: current).isEmpty { isSettled = false }
+      if !world.delta(of: current).isEmpty || world.contexts[current]?.touched.isEmpty == false {
+        isSettled = false
+      }
       next = world.contexts[current]?.parent
     }
     return View(
@@ -44,8 +46,7 @@ extension Interpreter {
     if view.open.contains(object) { return }
     guard view.graph.isLive(object) else {
       // Only who has met the object knows of its end.
-      guard let known = world.contexts[number] else { return }
-      if known.hasRolledBack, KnownDefects.current.revivesVanishedAtRollback { return }
+      guard world.contexts[number]?.parent == nil else { return }
       // What has been deleted elsewhere is noticed when it is read.
       if let instance = held[number]?[object], let key = instance.entity.attributes.first?.name {
         _ = try? instance.value(forKey: key)

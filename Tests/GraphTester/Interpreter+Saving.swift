@@ -16,6 +16,9 @@ extension Interpreter {
         throw Difference("the save of c\(number) throws \(describe(thrown)); it should succeed")
       }
       try compare(thrown, with: verdict, number)
+      // What a policy has resolved before the save failed stays resolved.
+      let isResolved = !isChild && world.contexts[number]?.policy != .error
+      if isResolved, !world.storeConflicts(number).must.isEmpty { throw Abandoned() }
       return
     }
     if let failure = verdict.failure {
@@ -23,6 +26,12 @@ extension Interpreter {
     }
     let conflicts = isChild ? world.childConflicts(number) : world.storeConflicts(number).must
     if !conflicts.isEmpty { counts.resolvedConflicts += 1 }
+    if let result = verdict.result {
+      counts.predictedConflicts += 1
+      world.save(number, as: result)
+      try adoptOrders()
+      return try readFile()
+    }
     if !isChild, !conflicts.isEmpty || verdict.isResultOpen {
       try adoptStore(savedBy: number)
       return
@@ -31,10 +40,7 @@ extension Interpreter {
       try adoptParent(of: number)
       return
     }
-    let learnsLate = KnownDefects.current.keepsListsThatOthersHaveChanged
-    let wasOpen = !(world.contexts[number]?.openEnds.isEmpty ?? true)
     world.save(number)
-    if learnsLate, wasOpen { context.refreshAllObjects() }
     if let parent = world.contexts[number]?.parent {
       for child in world.children(of: parent) { world.learn(child) }
     } else {
@@ -129,9 +135,9 @@ extension Interpreter {
   /// Takes the store as it is where the documentation leaves open what a save makes of it. It has to be whole: both
   /// sides of each relationship say the same.
   func adoptStore(savedBy number: ContextNumber) throws {
-    if KnownDefects.current.keepsListsThatOthersHaveChanged { contexts[number]?.refreshAllObjects() }
     let context = container.newContext()
-    let graph = try context.perform { try self.graph(of: context, world.store) }
+    let written = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.rewritten ?? [])
+    let graph = try context.perform { try self.graph(of: context, world.store, written: written) }
     world.store = graph
     world.contexts[number]?.base = graph
     world.contexts[number]?.current = graph
@@ -155,6 +161,7 @@ extension Interpreter {
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
     world.contexts[parent]?.touched.formUnion(touched)
+    world.contexts[parent]?.rewritten.formUnion(touched)
     world.touch(Delta(from: known.current, to: graph), in: parent)
     world.contexts[parent]?.isUndoOpen = true
     world.contexts[number]?.base = graph
@@ -168,7 +175,11 @@ extension Interpreter {
   }
 
   /// Reads the graph that a context has. Rows that are the same as known ones keep their versions.
-  func graph(of context: ManagedObjectContext, _ known: Graph) throws -> Graph {
+  ///
+  /// - Parameter written: The objects whose rows may have been written all the same; nil for all.
+  func graph(
+    of context: ManagedObjectContext, _ known: Graph, written: Set<ObjectNumber>? = nil
+  ) throws -> Graph {
     var graph = Graph()
     var instances: [ObjectNumber: ManagedObject] = [:]
     for root in schema.roots {
@@ -220,7 +231,7 @@ extension Interpreter {
       }
       let isSame = row.holdsSame(as: former)
       graph.rows[object]?.version = former.version + (isSame ? 0 : 1)
-      graph.rows[object]?.perhaps = former.perhaps + 1
+      graph.rows[object]?.perhaps = former.perhaps + (written?.contains(object) == false ? 0 : 1)
     }
     return graph
   }

@@ -97,11 +97,14 @@ final class Interpreter {
       else { return nil }
       return description
     }
+    func isOpen(_ object: ObjectNumber, _ relationship: String) -> Bool {
+      world.openness(of: number).ends.contains(Graph.End(object: object, relationship: relationship))
+    }
     func fits(_ target: ObjectNumber, _ relationship: Schema.Relationship) -> Bool {
       isUsable(target) && graph.rows[target].map { schema.isA($0.entity, relationship.destination) } ?? false
     }
     switch operation {
-    case .makeContext, .reopen, .save, .refreshAll, .letGo, .look, .lookAtAll, .rollback, .reset:
+    case .makeContext, .reopen, .save, .setPolicy, .refreshAll, .letGo, .look, .lookAtAll, .rollback, .reset:
       return true
     case .discard: return number != 0
     case .undo, .redo: return context.undo != nil && !context.isUndoOpen
@@ -111,11 +114,8 @@ final class Interpreter {
       return world.entities[object] == nil && schema.entities.contains { $0.name == entity }
         && values.keys.allSatisfy { schema.attributesByName[$0] != nil || true }
     case .delete(_, let object):
-      if KnownDefects.current.takesDeletionsBackInMemoryOnly, context.policy != .error { return false }
-      return isUsable(object)
-    case .setPolicy(_, let policy):
-      return !KnownDefects.current.takesDeletionsBackInMemoryOnly || policy == .error
-        || !world.delta(of: number).rows.values.contains { $0.after == nil }
+      // What a deletion reaches is open where relationships are.
+      return isUsable(object) && world.openness(of: number).ends.isEmpty
     case .set(_, let object, let key, let value):
       guard let row = graph.rows[object], isUsable(object), row.values[key] != nil else { return false }
       return row.values[key] != value
@@ -124,21 +124,23 @@ final class Interpreter {
       if graph.facts(object, relationship, schema) == (target.map { [$0] } ?? []) { return false }
       return target.map { fits($0, relationship) } ?? true
     case .replace(_, let object, let key, let targets):
-      guard let relationship = has(object, key), relationship.isToMany else { return false }
+      guard let relationship = has(object, key), relationship.isToMany, !isOpen(object, key) else {
+        return false
+      }
       let members = graph.members(object, relationship, schema)
       if graph.isDangling(object, relationship, schema) { return false }
       if relationship.isOrdered ? members == targets : Set(members) == Set(targets) { return false }
       return targets.allSatisfy { fits($0, relationship) }
     case .add(_, let object, let key, let target), .insertAt(_, let object, let key, let target, _):
-      guard let relationship = has(object, key), relationship.isToMany, fits(target, relationship) else {
-        return false
-      }
+      guard let relationship = has(object, key), relationship.isToMany, fits(target, relationship),
+        !isOpen(object, key)
+      else { return false }
       if case .insertAt = operation, !relationship.isOrdered { return false }
       return !graph.facts(object, relationship, schema).contains(target)
     case .remove(_, let object, let key, let target):
-      guard let relationship = has(object, key), relationship.isToMany, fits(target, relationship) else {
-        return false
-      }
+      guard let relationship = has(object, key), relationship.isToMany, fits(target, relationship),
+        !isOpen(object, key)
+      else { return false }
       return graph.members(object, relationship, schema).contains(target)
     case .refresh(_, let object, let merging):
       guard isUsable(object), context.base.isLive(object) else { return false }
@@ -245,10 +247,6 @@ final class Interpreter {
     case .insert(_, let object, let entity, let values):
       try insert(object, entity, values, in: context, number)
     case .delete(_, let object):
-      // What a deletion reaches is open where relationships are.
-      if !world.openness(of: number).ends.isEmpty {
-        throw Abandoned()
-      }
       context.delete(try instance(object, number))
       let mutation = world.mutation
       world.change(number) { $0.delete([object], $1, wrong: mutation) }
@@ -295,7 +293,6 @@ final class Interpreter {
     case .save: try save(context, number)
     case .rollback:
       context.rollback()
-      if KnownDefects.current.keepsSnapshotsAtRollback { context.refreshAllObjects() }
       world.rollback(number)
     case .undo:
       if world.isUndoOpen(number) { throw Abandoned() }
@@ -375,7 +372,8 @@ final class Interpreter {
   }
 
   func instance(_ object: ObjectNumber, _ number: ContextNumber) throws -> ManagedObject {
-    if let instance = held[number]?[object] { return instance }
+    // Where a row has come back, another instance is the row's: the one that was deleted stays so.
+    if let instance = held[number]?[object], !instance.isDeleted, !instance.isInaccessible { return instance }
     if world.contexts[number]?.current.isLive(object) != true { throw Abandoned() }
     guard let context = contexts[number], let identifier = identifiers[object] else {
       throw Difference("o\(object) has no identifier")

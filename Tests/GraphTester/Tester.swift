@@ -103,13 +103,14 @@ public struct Tester: Sendable {
     plan.hasSeveralRoots = chance(0.35)
     plan.hasBatches = chance(0.3)
     plan.hasPolicies = chance(0.3)
+    plan.contends = plan.hasSeveralRoots && chance(0.7)
+    if plan.contends { plan.hasPolicies = chance(0.9) }
     plan.looksAtEveryStep = chance(0.5)
     plan.features.deny = chance(0.6)
     plan.features.noAction = chance(0.3)
     plan.features.unique = chance(0.6)
     // Of a row that a derived attribute is computed for, nothing says whether it counts as changed by others.
     plan.features.derived = chance(0.5) && !plan.hasSeveralRoots
-    KnownDefects.current.restrict(&plan)
     return plan
   }
 

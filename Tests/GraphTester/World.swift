@@ -39,10 +39,12 @@ struct World: Sendable {
     /// All objects that a change since the last save was about, on either side of a relationship. One whose values are the
     /// former ones again is not changed, but the context may not know it of its pairs and orders.
     var touched: Set<ObjectNumber> = []
+    /// Those of them whose own rows had other values or references.
+    var rewritten: Set<ObjectNumber> = []
+    /// Relationships whose order others have changed beside the context.
+    var contestedOrders: Set<Graph.End> = []
     /// How many saves there had been when the context last read.
     var seen = 0
-    /// Whether changes have been rolled back.
-    var hasRolledBack = false
     /// Whether it is open what an undo would bring.
     var isUndoOpen = false
   }
@@ -71,6 +73,8 @@ struct World: Sendable {
     var isOpen = false
     /// Whether it is open too what it makes of the store where it succeeds.
     var isResultOpen = false
+    /// The store that it makes where others have saved since.
+    var result: Graph?
   }
 
   let schema: Schema
@@ -147,14 +151,19 @@ struct World: Sendable {
     }
     // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
     for object in context.touched {
-      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object] {
+      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object],
+        context.parent != nil || context.rewritten.contains(object) || graph.rows[object] == nil
+      {
         context.open.insert(object)
       }
       guard let entity = entities[object] else { continue }
       for relationship in schema.relationships(of: entity) {
         let before = context.base.members(object, relationship, schema)
         let after = graph.members(object, relationship, schema)
-        guard before != after else { continue }
+        guard before != after,
+          context.parent != nil
+            || !isReadAgain(relationship, of: object, before, after, delta, context.touched)
+        else { continue }
         context.openEnds.insert(Graph.End(object: object, relationship: relationship.name))
         guard let inverse = relationship.inverse else { continue }
         for other in Set(before).union(after).union(context.current.members(object, relationship, schema)) {
@@ -169,11 +178,26 @@ struct World: Sendable {
     current.pairs = current.pairs.filter { !$0.value.isEmpty }
     for (end, change) in delta.orders {
       current.orders[end] = change.after
-      if graph.orders[end] != change.before { current.openOrders.insert(end) }
+      if graph.orders[end] != change.before {
+        current.openOrders.insert(end)
+        context.contestedOrders.insert(end)
+      }
     }
     context.base = base
     context.current = current
     contexts[number] = context
+  }
+
+  /// Whether a context reads a relationship of a changed object again when others have changed it: one without an order
+  /// whose members that have come and gone have no changes here, so that what it has is the others' and its own changes.
+  private func isReadAgain(
+    _ relationship: Schema.Relationship, of object: ObjectNumber, _ before: [ObjectNumber],
+    _ after: [ObjectNumber], _ delta: Delta, _ touched: Set<ObjectNumber>
+  ) -> Bool {
+    guard relationship.isToMany, !relationship.isOrdered,
+      schema.inverse(of: relationship)?.isOrdered != true
+    else { return false }
+    return Set(before).symmetricDifference(after).allSatisfy { delta.rows[$0] == nil && !touched.contains($0) }
   }
 
   // MARK: - Changes
@@ -210,6 +234,7 @@ struct World: Sendable {
       touched.formUnion(change.after ?? [])
     }
     contexts[number]?.touched.formUnion(touched)
+    contexts[number]?.rewritten.formUnion(delta.rows.keys)
   }
 
   private mutating func note(_ delta: Delta, in number: ContextNumber) {
@@ -399,7 +424,6 @@ struct World: Sendable {
     let base = context.parent.flatMap { contexts[$0]?.current } ?? store
     contexts[number]?.base = base
     contexts[number]?.current = graph
-    contexts[number]?.hasRolledBack = true
     settle(number)
     if context.undo != nil { contexts[number]?.undo = UndoStack() }
   }
@@ -409,6 +433,17 @@ struct World: Sendable {
     contexts[number]?.open = []
     contexts[number]?.openEnds = []
     contexts[number]?.touched = []
+    contexts[number]?.rewritten = []
+    contexts[number]?.contestedOrders = []
+  }
+
+  /// Carries out a save of which others' saves have made something else.
+  mutating func save(_ number: ContextNumber, as graph: Graph) {
+    store = graph
+    contexts[number]?.base = graph
+    contexts[number]?.current = graph
+    contexts[number]?.isUndoOpen = true
+    settle(number)
   }
 
   // MARK: - Saving
@@ -440,7 +475,8 @@ struct World: Sendable {
     var must: Set<Mistake> = []
     let openness = openness(of: number)
     var isOpen = !delta.isEmpty && (!openness.objects.isEmpty || !openness.ends.isEmpty)
-    var isResultOpen = isOpen
+    // A root context saves what it has changed, whatever it shows of the rest.
+    var isResultOpen = isOpen && context.parent != nil
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
@@ -551,25 +587,33 @@ struct World: Sendable {
     let (must, isOpen, isResultOpen) = mistakes(of: number)
     if isResultOpen { return Verdict(isOpen: true, isResultOpen: true) }
     if isOpen {
-      return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty, isResultOpen: isResultOpen)
+      let openness = openness(of: number)
+      if context.parent == nil, !openness.objects.isEmpty || !openness.ends.isEmpty {
+        return verdictAmongOthers(number, isOpen: true)
+      }
+      return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty)
     }
     if !must.isEmpty { return Verdict(failure: .validation(must)) }
-    // One-sided references to what is gone. The store clears those of others, where they are optional.
+    // One-sided references to what is gone.
     for (object, row) in context.current.rows {
       for (key, target) in row.references where !context.current.isLive(target) {
-        if let relationship = schema.relationship(key), relationship.inverse == nil,
-          delta.rows[object] != nil || !relationship.isOptional && context.parent == nil
-        {
-          return Verdict(failure: .some)
-        }
+        guard let relationship = schema.relationship(key), relationship.inverse == nil else { continue }
+        // A store clears those of rows that are not written, and a policy those that are.
+        let isWritten = delta.rows[object] != nil
+        let isCleared =
+          context.parent != nil
+          ? !isWritten : relationship.isOptional && (!isWritten || context.policy != .error)
+        if !isCleared { return Verdict(failure: .some) }
       }
     }
     if context.parent != nil {
       let conflicts = childConflicts(number)
       return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
     }
-    let (conflicts, perhaps) = storeConflicts(number)
-    if conflicts.isEmpty, !perhaps.isEmpty { return Verdict(isOpen: true, isResultOpen: true) }
+    let (conflicts, related, perhaps) = storeConflicts(number)
+    if conflicts.isEmpty, !perhaps.isEmpty || !related.isEmpty {
+      return verdictAmongOthers(number, isOpen: !perhaps.isEmpty)
+    }
     if context.policy == .error || conflicts.isEmpty {
       if !conflicts.isEmpty, mutation != .conflictsAreIgnored {
         return Verdict(failure: .conflict(conflicts))
@@ -586,7 +630,22 @@ struct World: Sendable {
       if leadsNowhere(next) { return Verdict(failure: .some) }
       return Verdict()
     }
-    return Verdict(isOpen: true, isResultOpen: true)
+    return verdictAmongOthers(number, isOpen: !perhaps.isEmpty)
+  }
+
+  /// What a save must come to where others have saved since what it is about.
+  ///
+  /// - Parameter isOpen: Whether it may fail for what the documentation leaves open.
+  private func verdictAmongOthers(_ number: ContextNumber, isOpen: Bool) -> Verdict {
+    guard let context = contexts[number] else { return Verdict() }
+    let (conflicts, related, perhaps) = storeConflicts(number)
+    if context.policy == .error, !conflicts.isEmpty || !related.isEmpty {
+      return conflicts.isEmpty ? Verdict(isOpen: true, isResultOpen: true) : Verdict(failure: .some)
+    }
+    guard perhaps.isEmpty, let result = result(ofSaving: number) else {
+      return Verdict(isOpen: true, isResultOpen: true)
+    }
+    return Verdict(isOpen: isOpen, result: result)
   }
 
   /// Whether a row refers to one that is not there, which a store refuses where the rules are not `noAction`.
@@ -599,10 +658,14 @@ struct World: Sendable {
     }
   }
 
-  /// The rows that others have changed too, and those of which it is open whether they have.
-  func storeConflicts(_ number: ContextNumber) -> (must: Set<ObjectNumber>, perhaps: Set<ObjectNumber>) {
-    guard let context = contexts[number] else { return ([], []) }
+  /// The rows that others have changed too, deleted objects that they have related others to, and rows of which it is
+  /// open whether they have changed them.
+  func storeConflicts(_ number: ContextNumber) -> (
+    must: Set<ObjectNumber>, related: Set<ObjectNumber>, perhaps: Set<ObjectNumber>
+  ) {
+    guard let context = contexts[number] else { return ([], [], []) }
     var (must, perhaps): (Set<ObjectNumber>, Set<ObjectNumber>) = ([], [])
+    var related: Set<ObjectNumber> = []
     let delta = Delta(from: context.base, to: context.current)
     for (object, change) in delta.rows {
       guard let before = change.before else { continue }
@@ -619,7 +682,7 @@ struct World: Sendable {
         must.insert(object)
       }
     }
-    for object in context.touched where delta.rows[object] == nil {
+    for object in context.rewritten where delta.rows[object] == nil {
       if store.rows[object] != context.base.rows[object] || context.open.contains(object) {
         perhaps.insert(object)
       }
@@ -641,11 +704,11 @@ struct World: Sendable {
         if store.rows.contains(where: {
           $0.value.references.values.contains(object) && delta.rows[$0.key] == nil
         }) {
-          perhaps.insert(object)
+          related.insert(object)
         }
       }
     }
-    return (must, perhaps)
+    return (must, related, perhaps)
   }
 
   func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
@@ -753,14 +816,21 @@ struct World: Sendable {
       for object in next.clearReferences(to: delta.deleted, schema) where delta.rows[object] == nil {
         next.rows[object]?.perhaps += 1
       }
-      for object in context.touched where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
+      for object in context.rewritten where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
       for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }
       for (table, pairs) in delta.added where !pairs.isEmpty {
         next.pairs[table, default: []].formUnion(pairs)
       }
       for (end, change) in delta.orders { next.orders[end] = change.after }
-      next.openOrders.formUnion(context.current.openOrders)
+      // Of what several have put at one place, the order is that of the keys.
+      next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
       next.dropDeadFacts(schema)
+      for (object, row) in next.rows {
+        for (key, target) in row.references where !next.isLive(target) {
+          guard let relationship = schema.relationship(key), relationship.inverse == nil else { continue }
+          if relationship.isOptional { next.rows[object]?.references[key] = nil }
+        }
+      }
       store = next
       contexts[number]?.base = next
       contexts[number]?.current = next

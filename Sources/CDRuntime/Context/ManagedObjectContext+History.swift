@@ -2,7 +2,7 @@
 extension ManagedObjectContext {
   /// Brings the objects in memory up to what others have saved, as the stores' histories tell: objects whose rows
   /// were changed become faults, those whose rows were deleted are inaccessible, and relationships are read again.
-  /// Objects with changes are left alone: their save finds out.
+  /// Objects with changes keep their values until they have none any more: their save finds out.
   ///
   /// Called when a snapshot begins, and before a fetch where none is held.
   func catchUp(_ connection: SQLiteConnection) throws {
@@ -44,8 +44,9 @@ extension ManagedObjectContext {
     while try statement.step() {
       if statement.int64(0) != expected {
         // Somebody has purged what this context has not seen: anything may be another one now.
-        let stale = registeredObjects.filter { !$0.isPending && $0.scope.plan.home == store.place }
-        for object in stale { object.becomeStale() }
+        let known = registeredObjects.filter { $0.scope.plan.home == store.place }
+        for object in known { noteUpdate(of: object) }
+        let stale = known.filter { !$0.isPending }
         changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
         roots.formUnion(model.entities.filter { $0.home == store.place }.map(\.root))
         lost = roots
@@ -60,11 +61,13 @@ extension ManagedObjectContext {
         guard let plan = model.entity(member.key) else { continue }
         roots.insert(plan.root)
         changes = changes?.followed(by: Self.changes(member, of: store))
-        merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { $0.becomeStale() }
-        holders.formUnion(forgetReferences(to: HistoryText.ranges(member.value["inserted"]), of: plan.root))
+        merge(HistoryText.ranges(member.value["updated"]), of: plan.root) { noteUpdate(of: $0) }
+        let inserted = HistoryText.ranges(member.value["inserted"])
+        noteReturn(to: inserted, of: plan.root)
+        holders.formUnion(forgetReferences(to: inserted, of: plan.root))
         let deleted = HistoryText.ranges(member.value["deleted"])
         if !deleted.isEmpty { lost.insert(plan.root) }
-        merge(deleted, of: plan.root) { lose($0) }
+        merge(deleted, of: plan.root) { noteDeletion(of: $0) }
       }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
@@ -85,6 +88,54 @@ extension ManagedObjectContext {
         ])
     }
     return ObjectChanges(inserted: ids("inserted"), deleted: ids("deleted"), refreshed: ids("updated"))
+  }
+
+  /// Notes that others have written an object's row.
+  func noteUpdate(of object: ManagedObject) {
+    if !object.hasOwnChanges {
+      object.becomeStale()
+    } else if !object.flags.contains(.inserted) {
+      object.flags.insert(.outdated)
+    }
+  }
+
+  /// Notes that others have deleted an object's row.
+  func noteDeletion(of object: ManagedObject) {
+    if !object.isPending {
+      lose(object)
+    } else if !object.flags.contains(.inserted) {
+      object.flags.insert(.vanished)
+    }
+  }
+
+  /// Notes that others have inserted rows: some may be those of objects with changes whose rows they had deleted.
+  func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
+    guard !ranges.isEmpty else { return }
+    for object in pending where object.flags.contains(.vanished) && object.scope.plan.root == root {
+      guard ranges.contains(where: { $0.contains(object.key) }) else { continue }
+      object.flags.remove(.vanished)
+      object.flags.insert(.outdated)
+    }
+  }
+
+  /// Lets an object that has no changes any more be what others have made of its row while it had some.
+  func takeOver(_ object: ManagedObject) {
+    guard !object.isPending, !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
+    let isGone = object.flags.contains(.vanished)
+    contestedRoots.insert(object.scope.plan.root)
+    object.flags.subtract([.outdated, .vanished])
+    guard object.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
+    if isGone { lose(object) } else { object.becomeStale() }
+  }
+
+  /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was
+  /// read meanwhile was read beside these changes.
+  func readContestedRelationships() {
+    if contestedRoots.isEmpty { return }
+    let roots = contestedRoots
+    contestedRoots.removeAll()
+    forgetRelationships(to: roots, lost: roots)
+    dropCaches()
   }
 
   /// Lets go of an object whose row is gone.
@@ -144,7 +195,7 @@ extension ManagedObjectContext {
     object._setReference(slot, 0)
   }
 
-  /// Tells the objects of some keys that are in memory and have no changes.
+  /// Calls a closure with the objects of some keys that are in memory.
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
@@ -156,7 +207,7 @@ extension ManagedObjectContext {
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
       : map.objects.filter { object in ranges.contains { $0.contains(object.key) } }
-    for object in objects where !object.isPending && !object.flags.contains(.gone) { change(object) }
+    for object in objects where !object.flags.contains(.gone) { change(object) }
   }
 
   /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
@@ -189,6 +240,11 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
+  /// Whether the object has changes of its own row. Of one that was merely related to others the row can be read again.
+  fileprivate final var hasOwnChanges: Bool {
+    !flags.isDisjoint(with: [.inserted, .updated, .deleted]) || isPending && extras?.old.isEmpty == false
+  }
+
   /// Lets the values be read again when one is next asked for.
   final func becomeStale() {
     if flags.contains(.observed) { scope.context?.noteChange(of: self) }

@@ -20,18 +20,19 @@ extension ManagedObjectContext {
     for group in changes.inserted.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
+      noteReturn(to: group.keys, of: plan.root)
       holders.formUnion(forgetReferences(to: group.keys, of: plan.root))
     }
     for group in changes.updated.groups + changes.refreshed.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
-      merge(group.keys, of: plan.root) { $0.becomeStale() }
+      merge(group.keys, of: plan.root) { noteUpdate(of: $0) }
     }
     for group in changes.deleted.groups {
       guard let plan = plan(of: group) else { continue }
       roots.insert(plan.root)
       lost.insert(plan.root)
-      merge(group.keys, of: plan.root) { lose($0) }
+      merge(group.keys, of: plan.root) { noteDeletion(of: $0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     let told = changes.asRefreshed

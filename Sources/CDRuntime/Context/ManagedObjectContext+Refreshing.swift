@@ -20,12 +20,19 @@ extension ManagedObjectContext {
     if isDropping { dropChanges(of: object) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
-    object.flags.remove(.inaccessible)
+    defer { if !object.isPending { readContestedRelationships() } }
+    if !object.isPending, object.flags.contains(.vanished) { return takeOver(object) }
+    if !object.flags.isDisjoint(with: [.outdated, .vanished]) { contestedRoots.insert(object.scope.plan.root) }
+    object.flags.subtract([.inaccessible, .outdated, .vanished])
     object.flags.insert(.fault)
     // The save needs the row's version, whatever else has changed.
     guard object.isPending else { return }
     object.fireFault()
-    guard !object.flags.contains(.inaccessible), !changes.isEmpty else { return }
+    if object.flags.contains(.inaccessible) {
+      object.flags.insert(.vanished)
+      return
+    }
+    guard !changes.isEmpty else { return }
     object.extras?.old = changes.map { ($0.0, object.storedValue($0.0)) }
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }

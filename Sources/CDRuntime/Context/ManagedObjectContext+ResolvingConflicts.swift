@@ -31,6 +31,7 @@ extension ManagedObjectContext {
   ///   - error: What the save has thrown for them.
   ///   - notUnique: What is thrown for unique values that the policy cannot settle, where that is another error.
   func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
+    var denials: [ValidationError] = []
     for conflict in conflicts {
       // What another conflict's resolution has done away with conflicts no more.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
@@ -41,12 +42,14 @@ extension ManagedObjectContext {
         case .changed, .deleted: try resolveRow(of: object)
         case .partnerTaken: try resolvePartner(of: object, conflict)
         case .notUnique: try resolveUnique(object, conflict, notUnique ?? error)
+        case .related: denials += try resolveReferrers(of: object, conflict)
         }
       } catch is RevertedByPolicy {
         // What is left of the changes is tried again.
         return
       }
     }
+    if !denials.isEmpty { throw SaveError.validation(denials) }
   }
 
   /// A merge policy has rolled the context back, or reset it.
@@ -109,6 +112,22 @@ extension ManagedObjectContext {
     case .values(let values):
       releasePartners(of: object, in: store)
       try take(values, object)
+    }
+    leavePartners(object)
+  }
+
+  /// Takes an object from the partners in symmetric relationships that only its row has: the context has given them
+  /// others, or none, and that was no conflict.
+  private func leavePartners(_ object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
+      guard case .reference = relationship.storage else { continue }
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0, key != object.key, let partner = self.object(key, relationship) else { continue }
+      if partner.isPending { refresh(partner, mergeChanges: true) }
+      partner._willRead()
+      if partner.referenceKey(relationship.slot) != object.key {
+        setReference(of: object, relationship, to: nil)
+      }
     }
   }
 
@@ -316,7 +335,9 @@ extension ManagedObjectContext {
 
   /// Makes an object one whose row is to be inserted, with the values and pairs that it has.
   func becomeNew(_ object: ManagedObject) {
-    object.flags.subtract([.inaccessible, .updated, .touched, .fault, .deleted, .gone])
+    object.flags.subtract([
+      .inaccessible, .updated, .touched, .fault, .deleted, .gone, .outdated, .vanished,
+    ])
     object.mark(.inserted, in: self)
     if registered(object.key, root: object.scope.plan.root) == nil { addToMap(object) }
     let extras = object.requireExtras()
@@ -348,7 +369,7 @@ extension ManagedObjectContext {
   }
 
   /// Takes the deletion of an object back, with what its rules did to others: references and pairs that they cleared.
-  private func takeBackDeletion(of object: ManagedObject) {
+  func takeBackDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship) else { continue }

@@ -18,6 +18,7 @@ extension ManagedObjectContext {
     if let parent { followAfterRollback(parent) }
     // Relationships of other objects have those that were deleted again.
     dropCaches()
+    readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
     noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
     endReading()
@@ -43,6 +44,8 @@ extension ManagedObjectContext {
       return
     }
     object.flags.subtract([.updated, .touched, .deleted])
+    // A child asks its parent for the values, which knows of no history.
+    defer { if parent == nil { takeOver(object) } else { object.becomeStale() } }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -74,7 +77,7 @@ extension ManagedObjectContext {
     cachingStates.removeAll()
     for object in objects {
       object.flags.subtract([
-        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted,
+        .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .outdated, .vanished,
       ])
     }
     for map in maps {

@@ -135,8 +135,10 @@ extension ManagedObjectContext {
         object.flags.become([.gone, .inaccessible])
       }
       forgetSaved(object)
+      takeOver(object)
     }
     pending = rest
+    readContestedRelationships()
   }
 
   /// Forgets the changes of an object that has what the store has.
@@ -163,8 +165,10 @@ extension ManagedObjectContext {
         forgetDeleted(object)
         object.flags.become([.gone, .inaccessible])
       }
+      takeOver(object)
     }
     pending.removeAll()
+    readContestedRelationships()
   }
 }
 

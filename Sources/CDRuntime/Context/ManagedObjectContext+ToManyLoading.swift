@@ -72,14 +72,16 @@ extension ManagedObjectContext {
         return nil
       }
     }
-    return fill(state, with: rows)
+    return fill(state, relationship, of: object.key, with: rows)
   }
 
   /// Notes which rows' objects a relationship has, with what was added to it and removed from it since.
   ///
   /// - Returns: The objects, where nothing that is unsaved has a say in them.
   @discardableResult
-  func fill(_ state: ToManyState, with rows: [ManagedObject]) -> [ManagedObject]? {
+  func fill(
+    _ state: ToManyState, _ relationship: RelationshipPlan, of owner: ObjectKey, with rows: [ManagedObject]
+  ) -> [ManagedObject]? {
     var keys: [ObjectKey] = []
     keys.reserveCapacity(rows.count)
     if pending.isEmpty {
@@ -90,9 +92,19 @@ extension ManagedObjectContext {
       return rows
     }
     // Deleted ones too, for a rollback brings them back.
-    for member in rows { keys.append(member.key) }
+    for member in rows where !isElsewhere(member, than: owner, relationship, state) { keys.append(member.key) }
     state.load(keys)
     return nil
+  }
+
+  /// Whether an unsaved reference of a member leads to another object than the one whose member others have made it.
+  @inline(__always) private func isElsewhere(
+    _ member: ManagedObject, than owner: ObjectKey, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) -> Bool {
+    guard member.flags.contains(.outdated), case .referencesOfOthers = relationship.storage,
+      let slot = relationship.inverseSlot, member.extras?.changed.contains(slot) == true
+    else { return false }
+    return member.referenceKey(slot) != owner && !state.removed.contains(member.key)
   }
 
   /// The objects of a to-many relationship's rows, as the store has them; the positions go to the state.

@@ -153,6 +153,9 @@ public final class ManagedObjectContext {
   private let observers = ErrorObservers()
   /// Who wants to know what changes; nil until somebody does.
   var changeObservers: ChangeObservers?
+  /// The tables of objects with changes whose rows others have changed too: relationships to them are read again once
+  /// these changes have been saved or taken back.
+  var contestedRoots: Set<Int> = []
   /// What observers of objects have to be told, at the end of the state that is read from.
   var notices: [Notice] = []
   /// The same of others than objects.

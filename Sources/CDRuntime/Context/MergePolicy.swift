@@ -18,7 +18,15 @@
 ///
 /// Where the context has deleted a row that others have changed, the policies of the store (``rollback`` too) take
 /// the deletion of that object back, and those of the object carry it out. What others have deleted and the context
-/// deletes too is no conflict. A reference to a row that others have deleted is set to nil under every policy but
+/// deletes too is no conflict.
+///
+/// It is a conflict too if the context has deleted an object that others have since related one of theirs to. The
+/// policies of the store take the deletion back. Those of the object apply the delete rule to what others have related:
+/// `nullify` clears the reference, and the save throws if that is mandatory; `cascade` deletes the other object too. A
+/// rule of `deny` refuses the save under every policy. Pairs with a deleted object are a conflict only if the rule is
+/// `cascade` or `deny`; otherwise they go with it.
+///
+/// A reference to a row that others have deleted is set to nil under every policy but
 /// ``error``; where it is mandatory the save throws. Pairs of a many-to-many relationship are added and removed one
 /// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays. A
 /// row that is written anew has the pairs that the context had read.

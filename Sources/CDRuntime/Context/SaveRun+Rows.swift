@@ -4,6 +4,7 @@ import CSQLite
 extension SaveRun {
   mutating func delete(_ object: ManagedObject) throws {
     try external?.replace(object, slots: object.scope.plan.externalSlots)
+    try noteUnknownPairs(of: object)
     let statement = try deleteStatement(object.scope.plan)
     statement.bind(object.key, at: 1)
     statement.bind(object.version, at: 2)

@@ -110,6 +110,8 @@ struct SaveRun {
       }
       return nil
     } catch let error as StoreError where error.isReferenceViolation {
+      conflicts = try conflictsOfReferrers()
+      guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       throw SaveError.danglingReferences(try danglingObjects())
     } catch let error as StoreError where touched.count > 1 {
       // SQLite commits one file after another, and cannot take back what one has where the next one fails.

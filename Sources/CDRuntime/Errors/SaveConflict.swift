@@ -32,6 +32,8 @@ public struct SaveConflict: Error, Hashable, Sendable {
     /// Another object has the same values of a `unique:` list. Merge policies are asked about it; without one the
     /// save throws ``SaveError/notUnique(_:)``.
     case notUnique
+    /// The object was deleted in the context, and another one has been related to it since.
+    case related
   }
 
   /// A property in three versions.
@@ -60,13 +62,15 @@ public struct SaveConflict: Error, Hashable, Sendable {
   public let objectID: ManagedObjectID
   /// The attributes and to-one relationships that have other values in the store than when the object was read, in
   /// the order of the schema; none where the row is gone. With ``Reason/partnerTaken``, the relationship; with
-  /// ``Reason/notUnique``, the properties of the list, as far as the store says which.
+  /// ``Reason/notUnique``, the properties of the list, as far as the store says which; with ``Reason/related``, the
+  /// relationships of the deleted object that have others.
   public let keys: [String]
   /// The stored attributes and to-one relationships of which not all three versions are the same, in the order of the
   /// schema. Derived attributes are not among them. With ``Reason/notUnique`` the store's version is that of
   /// ``otherID``.
   public let values: [Value]
-  /// The object that has the partner, or the unique values; nil where it is not known.
+  /// The object that has the partner or the unique values, or the first one that was related; nil where it is not
+  /// known.
   public let otherID: ManagedObjectID?
 
   /// A conflict of an object, for tests of code that resolves conflicts.
@@ -111,6 +115,9 @@ extension SaveConflict: CustomStringConvertible {
         + "take it from that one and save again, or choose another"
     case .notUnique:
       "another object" + (otherID.map { ", \($0)," } ?? "") + " has the same \(list) as \(objectID)"
+    case .related:
+      "somebody else has related " + (otherID.map { "\($0)" } ?? "an object")
+        + " to \(objectID), which was deleted here (\(list)); roll back, or delete it again and save"
     }
   }
 }

@@ -141,7 +141,7 @@ extension ManagedObjectContext {
       members[row.owner, default: []].append(row.object)
       if let position = row.position { owners[row.owner]?.positions[row.object.key] = position }
     }
-    for (key, state) in owners { fill(state, with: members[key] ?? []) }
+    for (key, state) in owners { fill(state, relationship, of: key, with: members[key] ?? []) }
     return rows.map(\.object)
   }
 

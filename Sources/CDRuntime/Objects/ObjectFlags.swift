@@ -28,6 +28,10 @@ struct ObjectFlags: OptionSet {
   static let mirrored = ObjectFlags(rawValue: 2048)
   /// Somebody has read a property of the object, whose class is observable.
   static let observed = ObjectFlags(rawValue: 4096)
+  /// Others have written the row since it was read. The object's changes have kept it from being read again.
+  static let outdated = ObjectFlags(rawValue: 8192)
+  /// Others have deleted the row since it was read, of an object that has changes.
+  static let vanished = ObjectFlags(rawValue: 16384)
 
   /// What makes an object pending.
   static let pending: ObjectFlags = [.inserted, .updated, .deleted, .touched]

@@ -10,6 +10,11 @@ extension UndoRestoration {
     let changed = objects.values.filter {
       $0.exists && !$0.flags.contains(.inserted) && !$0.flags.isDisjoint(with: [.updated, .touched])
     }
+    // What is no change any more is what others have made of it.
+    defer {
+      for object in objects.values { context.takeOver(object) }
+      context.readContestedRelationships()
+    }
     for object in changed { context.forgetEqualChanges(of: object) }
     var contested: Set<OneToOnePartner>?
     for object in changed {

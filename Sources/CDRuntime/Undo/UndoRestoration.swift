@@ -131,7 +131,7 @@ struct UndoRestoration {
       // Rows may still lead to it, even where it never had one itself.
       object.flags.become([.tracked, .revived])
       object.mark(.inserted, in: context)
-    } else if object.flags.contains(.deleted), !object.flags.contains(.inaccessible) {
+    } else if object.flags.contains(.deleted), object.flags.isDisjoint(with: [.inaccessible, .vanished]) {
       object.flags.remove(.deleted)
     } else {
       // One that others have deleted is gone.

@@ -1,0 +1,76 @@
+// What others have related meanwhile to objects that a save deletes.
+extension SaveRun {
+  /// The conflicts of deleted objects to whose keys rows still refer.
+  ///
+  /// Called where a foreign key has failed: a save that meets no such row pays nothing.
+  func conflictsOfReferrers() throws -> [SaveConflict] {
+    try plan.deleted.compactMap { object in
+      try conflict(of: object) { relationship in
+        switch relationship.storage {
+        case .join: []
+        case .reference, .inverseReference, .referencesOfOthers:
+          relationship.inverse == nil || relationship.description.deleteRule == .noAction
+            ? [] : try related(to: object, relationship)
+        }
+      }
+    }
+  }
+
+  /// Notes the conflict of an object that is about to be deleted and has pairs that the context does not know of, where
+  /// its delete rule is more than to let go of them. The pairs go with the row, so that no foreign key tells of them.
+  mutating func noteUnknownPairs(of object: ManagedObject) throws {
+    guard object.scope.plan.hasRuledPairs else { return }
+    let conflict = try conflict(of: object) { relationship in
+      guard relationship.hasRuledPairs else { return [] }
+      let root = model.entities[relationship.destination].root
+      var removed = object.extras?.toManyState(relationship.slot)?.removed
+      return try related(to: object, relationship).filter { key in
+        context.registered(key, root: root)?.isDeleted != true && removed?.contains(key) != true
+      }
+    }
+    if let conflict { conflicts.append(conflict) }
+  }
+
+  /// - Parameter keys: The keys of the rows that are related to the object by one of its relationships, and must not be.
+  private func conflict(
+    of object: ManagedObject, _ keys: (RelationshipPlan) throws -> [ObjectKey]
+  ) rethrows -> SaveConflict? {
+    var names: [String] = []
+    var other: ManagedObjectID?
+    for case let relationship? in object.scope.plan.relationships {
+      guard let key = try keys(relationship).first else { continue }
+      let destination = context.scopes[relationship.destination]
+      names.append(relationship.name)
+      other =
+        other ?? context.registered(key, root: destination.plan.root)?.objectID
+        ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key)
+    }
+    return names.isEmpty
+      ? nil : SaveConflict(reason: .related, objectID: object.objectID, keys: names, otherID: other)
+  }
+
+  /// The keys of the rows that are related to an object, as the tables have them in the middle of the save.
+  private func related(to object: ManagedObject, _ relationship: RelationshipPlan) throws -> [ObjectKey] {
+    let sql = context.relatedSQL(relationship)
+    let table = SQLite.quoted(model.entities[relationship.destination].table)
+    let statement = try connection.statement(
+      "SELECT t0._pk FROM \(table) AS t0\(sql.join) WHERE \(sql.owner) = ?1")
+    defer { statement.reset() }
+    statement.bind(object.key, at: 1)
+    var keys: [ObjectKey] = []
+    while try statement.step() { keys.append(statement.int64(0)) }
+    return keys
+  }
+}
+
+extension RelationshipPlan {
+  /// Whether the relationship has pairs that keep a deletion from being saved, or objects that it takes along.
+  fileprivate var hasRuledPairs: Bool {
+    guard case .join = storage else { return false }
+    return description.deleteRule == .cascade || description.deleteRule == .deny
+  }
+}
+
+extension EntityPlan {
+  fileprivate var hasRuledPairs: Bool { relationships.contains { $0?.hasRuledPairs == true } }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import Testing
+
+@_spi(Generated) @testable import CDRuntime
+
+/// Contexts over one store that each have changes of their own while the others save: what they show then, after their
+/// own save, and after a rollback.
+@Suite struct SeveralContextsTests {
+  /// A one-to-one relationship whose reference is in B's rows, and an ordered one that has no inverse.
+  private static let pairs = [
+    EntityDescription(
+      name: "B", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+      relationships: [
+        RelationshipDescription(name: "partner", destination: "C", inverse: "holder"),
+        RelationshipDescription(name: "list", destination: "C", isToMany: true, isOrdered: true),
+      ]),
+    EntityDescription(
+      name: "C", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+      relationships: [RelationshipDescription(name: "holder", destination: "B", inverse: "partner")]),
+  ]
+
+  /// A tree: objects that refer to one of their own entity.
+  private static let tree = [
+    EntityDescription(
+      name: "A", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+      relationships: [
+        RelationshipDescription(name: "children", destination: "A", isToMany: true, inverse: "parent"),
+        RelationshipDescription(name: "parent", destination: "A", inverse: "children"),
+        RelationshipDescription(name: "favourite", destination: "A"),
+      ])
+  ]
+
+  // MARK: Learning
+
+  @Test func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    try holder.setValue(.object(partner), forKey: "partner")
+    #expect(try partner.value(forKey: "holder").object == holder)
+    _ = try other.insert(entityNamed: "C")
+    try other.save()
+    try shared.learn(context)
+    #expect(try partner.value(forKey: "holder").object == holder)
+    let all = FetchRequest<ManagedObject>(entityName: "C")
+    _ = try context.execute(BatchUpdateRequest(all, set: [.set("number", to: .attribute(.int(1)))]))
+    try shared.learn(context)
+    #expect(try partner.value(forKey: "holder").object == holder)
+    try context.save()
+    #expect(try shared.value("holder", of: partner) == .objects([holder.objectID]))
+  }
+
+  @Test func aPartnerThatIsTakenAwayStaysAwayWhenOthersHaveSaved() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    try holder.setValue(.object(partner), forKey: "partner")
+    try context.save()
+    let next = try context.insert(entityNamed: "C")
+    try holder.setValue(.object(next), forKey: "partner")
+    _ = try other.insert(entityNamed: "B")
+    try other.save()
+    try shared.learn(context)
+    #expect(try partner.value(forKey: "holder").object == nil)
+    #expect(try next.value(forKey: "holder").object == holder)
+    context.delete(holder)
+    try shared.learn(context)
+    #expect(try next.value(forKey: "holder").object == nil)
+  }
+
+  @Test func aListHasWhatOthersHaveAddedOnceItIsSaved() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let owner = try context.insert(entityNamed: "B")
+    try context.save()
+    let mine = try context.insert(entityNamed: "C")
+    let theirs = try other.insert(entityNamed: "C")
+    try shared.instance(owner, in: other).setValue(.objects([theirs]), forKey: "list")
+    try owner.setValue(.objects([mine]), forKey: "list")
+    try other.save()
+    try shared.learn(context)
+    try context.save()
+    let ids = Set(try owner.value(forKey: "list").objects.map(\.objectID))
+    #expect(ids == [mine.objectID, theirs.objectID])
+    #expect(try shared.value("list", of: owner) == owner.shared("list"))
+  }
+
+  // MARK: After the changes
+
+  /// What ends the changes of an object without its row having been written.
+  enum End: CaseIterable {
+    case rollback, refresh, undo, save
+  }
+
+  /// An object whose unsaved change is one of a relationship that is in others' rows, so that its own row is not
+  /// written.
+  private func objectWithTouch(
+    _ end: End, _ body: (_ theirs: ManagedObject, _ other: ManagedObjectContext) throws -> Void
+  ) throws -> (shared: GraphStore, context: ManagedObjectContext, object: ManagedObject) {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    if end == .undo { context.undoManager = ContextUndoManager() }
+    #expect(try object.value(forKey: "number") == .attribute(.null))
+    let child = try context.perform {
+      let child = try context.insert(entityNamed: "A")
+      try child.setValue(.object(object), forKey: "parent")
+      return child
+    }
+    #expect(object.isUpdated)
+    try body(shared.instance(object, in: other), other)
+    try other.save()
+    try shared.learn(context)
+    switch end {
+    case .rollback: context.rollback()
+    case .refresh:
+      try child.setValue(.object(nil), forKey: "parent")
+      context.delete(child)
+      context.refresh(object, mergeChanges: false)
+    case .undo: context.undo()
+    case .save: try context.save()
+    }
+    return (shared, context, object)
+  }
+
+  @Test func anObjectThatWasMerelyRelatedToOthersIsReadAgainAtOnce() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    let child = try context.insert(entityNamed: "A")
+    try child.setValue(.object(object), forKey: "parent")
+    try shared.instance(object, in: other).setValue(.attribute(.int(7)), forKey: "number")
+    try other.save()
+    try shared.learn(context)
+    #expect(object.isUpdated)
+    #expect(try object.value(forKey: "number") == .attribute(.int(7)))
+    #expect(try object.value(forKey: "children").objects == [child])
+    try object.setValue(.attribute(.int(8)), forKey: "number")
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(8)))
+    #expect(try shared.value("children", of: object) == .objects([child.objectID]))
+  }
+
+  @Test(arguments: End.allCases) func whatOthersHaveChangedMeanwhileIsReadOnceTheChangesEnd(_ end: End) throws
+  {
+    let (shared, context, object) = try objectWithTouch(end) { theirs, _ in
+      try theirs.setValue(.attribute(.int(7)), forKey: "number")
+    }
+    #expect(try object.value(forKey: "number") == .attribute(.int(7)))
+    // The next change is none of an old row.
+    try object.setValue(.attribute(.int(8)), forKey: "number")
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(8)))
+  }
+
+  @Test(arguments: [End.rollback, .undo])
+  func whatOthersHaveDeletedMeanwhileIsGoneOnceTheChangesEnd(_ end: End) throws {
+    let (_, context, object) = try objectWithTouch(end) { theirs, other in other.delete(theirs) }
+    _ = try object.value(forKey: "number")
+    #expect(object.isInaccessible)
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "A")) == 0)
+    #expect(context.registeredObject(for: object.objectID) == nil)
+  }
+
+  @Test(arguments: [true, false]) func aRollbackReadsReferencesThatOthersHaveSet(isDeleted: Bool) throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let (parent, object) = (try other.insert(entityNamed: "A"), try other.insert(entityNamed: "A"))
+    try other.save()
+    let mine = try shared.instance(object, in: context)
+    if isDeleted {
+      context.delete(mine)
+    } else {
+      try mine.setValue(.attribute(.int(-1)), forKey: "number")
+    }
+    try object.setValue(.object(parent), forKey: "parent")
+    try other.save()
+    try shared.learn(context)
+    context.rollback()
+    #expect(try mine.value(forKey: "parent").object?.objectID == parent.objectID)
+    #expect(try mine.value(forKey: "number") == .attribute(.null))
+    try mine.setValue(.attribute(.int(1)), forKey: "number")
+    try context.save()
+  }
+
+  @Test(arguments: [true, false]) func aRollbackRevivesNothingThatOthersHaveDeleted(isDeleted: Bool) throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let (object, admirer) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try admirer.setValue(.object(object), forKey: "favourite")
+    try context.save()
+    if isDeleted {
+      context.delete(object)
+    } else {
+      try object.setValue(.attribute(.int(1)), forKey: "number")
+    }
+    other.delete(try shared.instance(object, in: other))
+    try other.save()
+    try shared.learn(context)
+    context.rollback()
+    _ = try object.value(forKey: "number")
+    #expect(object.isInaccessible || object.isDeleted)
+    #expect(try admirer.value(forKey: "favourite").object == nil)
+    #expect(try context.objectIDs(for: FetchRequest<ManagedObject>(entityName: "A")) == [admirer.objectID])
+  }
+
+  @Test func aRowThatComesBackIsReadAnewAfterARollback() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other, third) = (shared.context(), shared.context(), shared.context())
+    let object = try other.insert(entityNamed: "A")
+    try other.save()
+    let mine = try shared.instance(object, in: context)
+    try mine.setValue(.attribute(.int(1)), forKey: "number")
+    try shared.instance(object, in: third).setValue(.attribute(.int(3)), forKey: "number")
+    other.delete(object)
+    try other.save()
+    try shared.learn(context)
+    third.mergePolicy = .overwrite
+    try third.save()
+    try shared.learn(context)
+    context.rollback()
+    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: "A"))
+    #expect(try all.map { try $0.value(forKey: "number") } == [.attribute(.int(3))])
+    #expect(try mine.isInaccessible || mine.value(forKey: "number") == .attribute(.int(3)))
+  }
+
+  @Test(arguments: [true, false]) func aRowThatIsWrittenAnewHasItsNewValuesForAll(learnsBetween: Bool) throws
+  {
+    let shared = try GraphStore(Self.tree)
+    let (context, other, third) = (shared.context(), shared.context(), shared.context())
+    let object = try other.insert(entityNamed: "A")
+    try other.save()
+    let mine = try shared.instance(object, in: context)
+    #expect(try mine.value(forKey: "number") == .attribute(.null))
+    try shared.instance(object, in: third).setValue(.attribute(.int(3)), forKey: "number")
+    other.delete(object)
+    try other.save()
+    if learnsBetween { try shared.learn(context) }
+    third.mergePolicy = .overwrite
+    try third.save()
+    for reader in [context, other] {
+      let all = try reader.fetch(FetchRequest<ManagedObject>(entityName: "A"))
+      #expect(try all.map { try $0.value(forKey: "number") } == [.attribute(.int(3))])
+      #expect(all.allSatisfy { !$0.isDeleted && !$0.isInaccessible })
+    }
+  }
+}

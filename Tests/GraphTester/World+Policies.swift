@@ -1,0 +1,260 @@
+import CDModel
+
+/// What a save of a root context makes of the store where others have saved since: the documented rules of the merge
+/// policies, value by value.
+extension World {
+  /// The store after a save; nil where the save throws, and where the documentation leaves open what it makes.
+  func result(ofSaving number: ContextNumber) -> Graph? {
+    guard let context = contexts[number], context.parent == nil else { return nil }
+    var merge = Merge(world: self, context: context)
+    return merge.run()
+  }
+}
+
+private struct Merge {
+  let world: World
+  let context: World.Context
+  let delta: Delta
+  var next: Graph
+  /// Objects that others have changed or deleted too.
+  var contested: Set<ObjectNumber> = []
+  /// Objects whose changes a policy drops, and whose deletion it takes back.
+  var dropped: Set<ObjectNumber> = []
+  var takenBack: Set<ObjectNumber> = []
+  var deleted: Set<ObjectNumber> = []
+  var schema: Schema { world.schema }
+  var policy: World.Policy { context.policy }
+  var isOfStore: Bool { policy == .mergeByPropertyStoreTrump || policy == .rollback }
+
+  init(world: World, context: World.Context) {
+    self.world = world
+    self.context = context
+    delta = Delta(from: context.base, to: context.current)
+    next = world.store
+  }
+
+  mutating func run() -> Graph? {
+    for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) {
+      guard merge(object, change) else { return nil }
+    }
+    // A reference that a policy has kept, or that others have set, may lead to what is deleted here.
+    while let object = deleted.sorted().first(where: { isRelated($0) }) {
+      guard isOfStore else { return resultOfRules() }
+      deleted.remove(object)
+      takenBack.insert(object)
+    }
+    return resultOfRules()
+  }
+
+  // MARK: - Rows
+
+  /// - Returns: Whether the documentation says what becomes of the row.
+  private mutating func merge(
+    _ object: ObjectNumber, _ change: (before: Graph.Row?, after: Graph.Row?)
+  ) -> Bool {
+    guard let before = change.before else {
+      next.rows[object] = change.after
+      return true
+    }
+    let theirs = world.store.rows[object]
+    let isContested = theirs.map { $0.version != before.version } ?? true
+    if isContested { contested.insert(object) }
+    guard let after = change.after else {
+      guard theirs != nil else { return true }
+      if isContested && policy == .error { return false }
+      if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
+      return true
+    }
+    guard isContested else {
+      next.rows[object] = after
+      return true
+    }
+    // Nothing says whether references that a deletion has cleared make a changed object.
+    if world.isClearedOnly(change, in: context.current) { return false }
+    guard let theirs else { return revive(object, after) }
+    switch policy {
+    case .error: return false
+    case .rollback: dropped.insert(object)
+    case .overwrite: next.rows[object] = after
+    case .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump:
+      next.rows[object] = merged(before, after, theirs)
+    }
+    return true
+  }
+
+  private func merged(_ before: Graph.Row, _ after: Graph.Row, _ theirs: Graph.Row) -> Graph.Row {
+    var row = theirs
+    for key in before.values.keys {
+      let isTheirs = before.values[key] != theirs.values[key]
+      if before.values[key] == after.values[key] || isTheirs && isOfStore { continue }
+      row.values[key] = after.values[key]
+    }
+    for key in Set(before.references.keys).union(after.references.keys) {
+      let isTheirs = before.references[key] != theirs.references[key]
+      if before.references[key] == after.references[key] || isTheirs && isOfStore { continue }
+      row.references[key] = after.references[key]
+    }
+    return row
+  }
+
+  /// A row that others have deleted.
+  private mutating func revive(_ object: ObjectNumber, _ after: Graph.Row) -> Bool {
+    switch policy {
+    case .error: return false
+    case .mergeByPropertyStoreTrump, .rollback:
+      dropped.insert(object)
+      return true
+    case .mergeByPropertyObjectTrump, .overwrite:
+      // Which pairs the context had read, this does not know, nor which ends were its partner.
+      let isPlain = schema.relationships(of: after.entity).allSatisfy { relationship in
+        if case .ownColumn? = schema.storages[relationship.name] {
+          return !relationship.isSymmetric && schema.inverse(of: relationship)?.isToMany != false
+        }
+        return false
+      }
+      let isOneSided = schema.relationshipsByName.values.contains {
+        $0.inverse == nil && schema.isA(after.entity, $0.destination)
+      }
+      guard isPlain, !isOneSided else { return false }
+      next.rows[object] = after
+      return true
+    }
+  }
+
+  // MARK: - What is related to deleted objects
+
+  /// Whether others' objects are related to one that is deleted here, by what the store would refuse.
+  private func isRelated(_ object: ObjectNumber) -> Bool { !referrers(of: object).isEmpty }
+
+  private func referrers(
+    of object: ObjectNumber
+  ) -> [(relationship: Schema.Relationship, other: ObjectNumber)] {
+    guard let entity = world.entities[object] else { return [] }
+    var result: [(relationship: Schema.Relationship, other: ObjectNumber)] = []
+    for relationship in schema.relationships(of: entity) where relationship.rule != .noAction {
+      switch schema.storages[relationship.name] {
+      case .pairs(let table, let isSource)?:
+        guard relationship.rule == .cascade || relationship.rule == .deny else { continue }
+        for pair in (next.pairs[table] ?? []).subtracting(delta.removed[table] ?? []) {
+          guard object == (isSource ? pair.source : pair.target) else { continue }
+          let other = isSource ? pair.target : pair.source
+          if next.isLive(other), !deleted.contains(other) { result.append((relationship, other)) }
+        }
+      case .ownColumn?, .otherColumn?:
+        guard let inverse = relationship.inverse else { continue }
+        for (other, row) in next.rows where row.references[inverse] == object && !deleted.contains(other) {
+          result.append((relationship, other))
+        }
+      case nil: continue
+      }
+    }
+    return result
+  }
+
+  // MARK: - The rest
+
+  private mutating func resultOfRules() -> Graph? {
+    // Beside what is taken back, whether a cleared reference was cleared by the rule is not known of a contested row.
+    guard restoreReferences() else { return nil }
+    for object in deleted.sorted() {
+      for (relationship, other) in referrers(of: object) {
+        switch relationship.rule {
+        case .cascade:
+          next.delete([other], schema)
+          guard next.denied.isEmpty else { return nil }
+        case .nullify:
+          guard let inverse = schema.inverse(of: relationship), inverse.isOptional else { return nil }
+          next.rows[other]?.references[inverse.name] = nil
+        case .deny, .noAction: return nil
+        }
+      }
+    }
+    for object in deleted { next.rows[object] = nil }
+    applyPairs()
+    guard clearReferences() else { return nil }
+    next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
+    next.dropDeadFacts(schema)
+    setVersions()
+    return breaksRule() ? nil : next
+  }
+
+  /// Puts back what the deletion of an object has cleared that a policy takes back.
+  private mutating func restoreReferences() -> Bool {
+    for (object, change) in delta.rows {
+      guard let before = change.before, let after = change.after else { continue }
+      for (key, target) in before.references where takenBack.contains(target) {
+        guard after.references[key] == nil else { continue }
+        guard !contested.contains(object) else { return false }
+        next.rows[object]?.references[key] = target
+      }
+    }
+    return true
+  }
+
+  private mutating func applyPairs() {
+    func isDropped(_ pair: Graph.Pair) -> Bool {
+      !dropped.isDisjoint(with: [pair.source, pair.target])
+    }
+    func isTakenBack(_ pair: Graph.Pair) -> Bool {
+      !takenBack.isDisjoint(with: [pair.source, pair.target])
+    }
+    for (table, pairs) in delta.removed {
+      next.pairs[table]?.subtract(pairs.filter { !isDropped($0) && !isTakenBack($0) })
+    }
+    for (table, pairs) in delta.added {
+      next.pairs[table, default: []].formUnion(pairs.filter { !isDropped($0) })
+    }
+    for (end, change) in delta.orders { next.orders[end] = change.after }
+    guard !(contested.isEmpty && takenBack.isEmpty) else { return }
+    // Where what is related has come out otherwise, nothing says in which order.
+    for end in Set(delta.orders.keys).union(next.orders.keys) { next.openOrders.insert(end) }
+  }
+
+  /// References to what is gone are cleared.
+  private mutating func clearReferences() -> Bool {
+    for (object, row) in next.rows {
+      for (key, target) in row.references where !next.isLive(target) {
+        guard let relationship = schema.relationship(key), relationship.isOptional,
+          schema.inverse(of: relationship)?.rule != .noAction
+        else { return false }
+        next.rows[object]?.references[key] = nil
+      }
+    }
+    return true
+  }
+
+  private mutating func setVersions() {
+    for (object, row) in next.rows {
+      let theirs = world.store.rows[object]
+      let before = delta.rows[object]?.before
+      next.rows[object]?.perhaps = max(theirs?.perhaps ?? 0, row.perhaps)
+      if let theirs, theirs.holdsSame(as: row) {
+        next.rows[object]?.version = theirs.version
+        let isPerhapsWritten = delta.rows[object] != nil || context.rewritten.contains(object)
+        if isPerhapsWritten { next.rows[object]?.perhaps += 1 }
+      } else {
+        next.rows[object]?.version = max(theirs?.version ?? 0, before?.version ?? 0) + 1
+      }
+    }
+  }
+
+  /// Whether the save would refuse the result.
+  private func breaksRule() -> Bool {
+    for (object, row) in next.rows {
+      for relationship in schema.relationships(of: row.entity) {
+        let members = next.members(object, relationship, schema)
+        if !relationship.isOptional && members.isEmpty { return true }
+        if let maximum = relationship.maximumCount, members.count > maximum { return true }
+        if !relationship.isToMany && members.count > 1 { return true }
+        if relationship.isSymmetric, !relationship.isToMany, let other = members.first,
+          next.rows[other]?.references[relationship.name] != object
+        {
+          return true
+        }
+      }
+    }
+    return !world.duplicates(in: next, changed: Set(next.rows.keys)).isEmpty
+  }
+}
+
+import Foundation
