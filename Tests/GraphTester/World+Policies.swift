@@ -256,5 +256,3 @@ private struct Merge {
     return !world.duplicates(in: next, changed: Set(next.rows.keys)).isEmpty
   }
 }
-
-import Foundation

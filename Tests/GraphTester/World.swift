@@ -197,7 +197,9 @@ struct World: Sendable {
     guard relationship.isToMany, !relationship.isOrdered,
       schema.inverse(of: relationship)?.isOrdered != true
     else { return false }
-    return Set(before).symmetricDifference(after).allSatisfy { delta.rows[$0] == nil && !touched.contains($0) }
+    return Set(before).symmetricDifference(after).allSatisfy {
+      delta.rows[$0] == nil && !touched.contains($0)
+    }
   }
 
   // MARK: - Changes

@@ -22,7 +22,9 @@ extension ManagedObjectContext {
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
     if !object.isPending, object.flags.contains(.vanished) { return takeOver(object) }
-    if !object.flags.isDisjoint(with: [.outdated, .vanished]) { contestedRoots.insert(object.scope.plan.root) }
+    if !object.flags.isDisjoint(with: [.outdated, .vanished]) {
+      contestedRoots.insert(object.scope.plan.root)
+    }
     object.flags.subtract([.inaccessible, .outdated, .vanished])
     object.flags.insert(.fault)
     // The save needs the row's version, whatever else has changed.

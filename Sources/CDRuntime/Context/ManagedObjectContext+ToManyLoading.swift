@@ -92,7 +92,9 @@ extension ManagedObjectContext {
       return rows
     }
     // Deleted ones too, for a rollback brings them back.
-    for member in rows where !isElsewhere(member, than: owner, relationship, state) { keys.append(member.key) }
+    for member in rows where !isElsewhere(member, than: owner, relationship, state) {
+      keys.append(member.key)
+    }
     state.load(keys)
     return nil
   }
