@@ -22,6 +22,7 @@ extension ManagedObjectModel {
     writer.add("id", id.uuidString)
     writer.add("imports", list: imports.map(JSONValue.string))
     writer.add("current", currentVersionNumber)
+    writer.add("locked", list: lockedVersionNumbers.sorted().map { JSONValue.int(Int64($0)) })
     writer.add(
       "versions",
       list: versions.map { version in
@@ -51,6 +52,7 @@ extension ManagedObjectModel {
     }
     let imports = try reader.list("imports") { (each) throws(ModelDecodingError) in try each.string() }
     let current = try reader.required("current").int()
+    let locked = try reader.list("locked") { (each) throws(ModelDecodingError) in try each.int() }
     let versions = try reader.list("versions") { (each) throws(ModelDecodingError) in
       try ModelVersion(decoding: each.object())
     }
@@ -58,7 +60,7 @@ extension ManagedObjectModel {
     try reader.finish()
     self.init(
       name: name, id: id, imports: imports, versions: versions, currentVersionNumber: current,
-      mappings: mappings)
+      mappings: mappings, lockedVersionNumbers: Set(locked))
   }
 }
 

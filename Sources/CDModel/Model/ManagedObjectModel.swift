@@ -28,14 +28,19 @@ public struct ManagedObjectModel: Hashable, Sendable {
   /// What is said of steps between versions beyond what can be inferred, at most once of each step.
   public var mappings: [MappingRules]
 
+  /// The numbers of the versions that are locked: what they are does not change any more, for users may have stores of
+  /// them. Any other version is a draft.
+  public var lockedVersionNumbers: Set<Int>
+
   /// The models that a merged model is made of, as they were given; empty for any other.
   public internal(set) var parts: [ManagedObjectModel] = []
 
   /// A model as given.
   public init(
     name: String, id: UUID, imports: [String] = [], versions: [ModelVersion], currentVersionNumber: Int,
-    mappings: [MappingRules] = []
+    mappings: [MappingRules] = [], lockedVersionNumbers: Set<Int> = []
   ) {
+    self.lockedVersionNumbers = lockedVersionNumbers
     self.mappings = mappings
     self.name = name
     self.id = id

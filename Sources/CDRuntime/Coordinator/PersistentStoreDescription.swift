@@ -30,6 +30,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
   /// Whether steps between versions that no mapping speaks of are inferred: true unless set. Otherwise a step
   /// without a mapping that would touch data is refused with a ``MigrationError``.
   public var infersMappingModelAutomatically = true
+  /// What becomes of a store of a draft that has changed so that something would be lost: it is refused unless set.
+  public var changedDraftPolicy = ChangedDraftPolicy.refuse
   /// Whether the old file, `NAME-before-VERSION`, stays for good where a migration has made a new one. Otherwise
   /// it is removed when the new one is opened the next time.
   public var keepsBackup = false

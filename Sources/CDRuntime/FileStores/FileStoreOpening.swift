@@ -37,24 +37,49 @@ struct FileStoreOpening {
     let connection = try SQLiteConnection.inMemory(memory, of: url)
     if file.isEmpty {
       if description.isReadOnly { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
-      let id = try opening(connection).open()
-      // The rest of the world is to see at once which store it is.
-      try write(connection)
-      return Opened(connection: connection, storeID: id, memory: memory)
+      return try make(in: connection, memory)
     }
     try file.read(into: StoreBuilder(connection, url: url, current: (model, place)))
     let before = try metadata(connection)
     do {
       let id = try opening(connection).open()
       if !description.isReadOnly {
-        try removeUnusedFiles(connection)
+        if model.hasExternalSlots { try removeUnusedFiles(connection) }
         if try metadata(connection) != before { try write(connection) }
       }
       return Opened(connection: connection, storeID: id, memory: memory)
     } catch StoreError.needsMigration where description.migratesStoreAutomatically && !description.isReadOnly
     {
-      return try migrate(connection)
+      do {
+        return try migrate(connection)
+      } catch {
+        guard let draft = ChangedDraft(error, of: description, model.source(ofStore: place)) else {
+          throw error
+        }
+        return try makeAnew(connection, draft)
+      }
     }
+  }
+
+  /// Makes a new store.
+  private func make(in connection: SQLiteConnection, _ memory: String) throws -> Opened {
+    let id = try opening(connection).open()
+    // The rest of the world is to see at once which store it is.
+    try write(connection)
+    return Opened(connection: connection, storeID: id, memory: memory)
+  }
+
+  /// Puts a new store in the place of one that was written with a draft of the model.
+  private func makeAnew(_ old: SQLiteConnection, _ draft: ChangedDraft) throws -> Opened {
+    let found = try StoreMetadata(old, url: url)
+    guard draft.isIn(found) else { throw draft.reason }
+    let memory = "file:/cdgen-\(UUID.random().uuidString)?vfs=memdb"
+    let connection = try SQLiteConnection.inMemory(memory, of: url)
+    var opened = try make(in: connection, memory)
+    for backup in found.pendingBackups { MigrationFiles(URL(filePath: file.path)).removeBackup(backup) }
+    try removeUnusedFiles(connection)
+    opened.migration = draft.result
+    return opened
   }
 
   private func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
@@ -80,7 +105,6 @@ struct FileStoreOpening {
   /// Removes files of large values that no row refers to: nobody else can still come for them. Those of a backup that
   /// stays are left.
   private func removeUnusedFiles(_ connection: SQLiteConnection) throws {
-    guard model.hasExternalSlots else { return }
     let files = ExternalFiles(store: url)
     let names = files.names
     // By a link the folder may be another store's too.

@@ -51,8 +51,9 @@ public struct MigrationError: Error, Hashable, Sendable {
     case noMappingModel
     /// These changes have no rule, or their loss was not confirmed.
     case notProven([String])
-    /// The store was written with a draft or a branch of the model, from which these would be lost.
-    case losesData([String])
+    /// The store was written with a draft or a branch of the model, from which these would be lost. A draft of a version
+    /// that is locked by now may be one that users have stores of, so that nothing erases it.
+    case losesData([String], isLocked: Bool)
     /// The app's own code is to make the objects, and none was given for this entity mapping.
     case missingPolicy(mapping: String)
     /// The app's own code threw an error.
@@ -125,8 +126,13 @@ extension MigrationError.Reason: CustomStringConvertible {
         + "let one of them give it up in a release of its own, before another takes it"
     case .noMappingModel: "the step has no mapping, and `infersMappingModelAutomatically` is off"
     case .notProven(let changes): "there is no rule for: \(changes.joined(separator: "; "))"
-    case .losesData(let changes):
-      "it was written with a draft of the model, and there would be lost: \(changes.joined(separator: "; "))"
+    case .losesData(let changes, let isLocked):
+      "it was written with another draft of this version, and there would be lost: "
+        + changes.joined(separator: "; ")
+        + (isLocked
+          ? "; the version is locked by now: open the store with the model that it was written with, or remove it"
+          : "; make the change in a version of its own, with rules for what would be lost, or remove the store"
+            + " (`changedDraftPolicy` does that while the version is not locked)")
     case .missingPolicy(let mapping): "the app has given no code for the entity mapping '\(mapping)'"
     case .policyFailed(let reason): "the app's own code failed: \(reason)"
     case .missingValue(let property): "'\(property)' would have no value; give it one in a mapping"

@@ -23,6 +23,9 @@ public struct MigrationResult: Hashable, Sendable {
   /// The store of before; nil where the migration was in place. It goes when the store is opened the next time,
   /// unless ``PersistentStoreDescription/keepsBackup`` is set.
   public let backup: URL?
+  /// Whether the store was not migrated, but removed and made anew: it was of a draft that had changed, and
+  /// ``PersistentStoreDescription/changedDraftPolicy`` said so.
+  public internal(set) var hasErasedStore = false
   /// How long it took.
   public let duration: Duration
 

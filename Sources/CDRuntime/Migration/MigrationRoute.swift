@@ -107,10 +107,20 @@ struct MigrationRoute {
     let leg = Leg(step: draft, source: carried, destination: target)
     guard draft.isLossless else {
       let lost = draft.changes.filter { $0.isOpen || draft.losses.contains($0) }.map { "\($0)" }
-      refusal = (leg, MigrationError(url, .losesData(lost), step: leg.name))
+      refusal = (
+        leg, MigrationError(url, .losesData(lost, isLocked: isLocked(target.number)), step: leg.name)
+      )
       return
     }
     legs.append(leg)
+  }
+
+  /// Whether users may have stores of a version.
+  private func isLocked(_ number: Int) -> Bool {
+    let isOfPart = model.parts.contains { part in
+      found.partVersions[part.id].map(part.lockedVersionNumbers.contains) ?? false
+    }
+    return isOfPart || model.lockedVersionNumbers.contains(number)
   }
 
   private mutating func add(_ steps: [MigrationStep], infers: Bool) throws(MigrationError) {

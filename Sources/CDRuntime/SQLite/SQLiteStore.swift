@@ -82,9 +82,16 @@ final class SQLiteStore: Sendable {
         do {
           first = try Self.openToWrite(description, url: url, place: place, model: model, others: others)
         } catch StoreError.needsMigration where description.migratesStoreAutomatically {
-          migration = try StoreMigration(
-            url: url, description: description, model: model.source(ofStore: place).model, others: others
-          ).run()
+          let source = model.source(ofStore: place)
+          do {
+            migration = try StoreMigration(
+              url: url, description: description, model: source.model, others: others
+            ).run()
+          } catch {
+            guard let draft = ChangedDraft(error, of: description, source) else { throw error }
+            try draft.erase(url)
+            migration = draft.result
+          }
         }
         opened =
           try first

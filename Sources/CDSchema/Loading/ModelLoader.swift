@@ -66,7 +66,8 @@ public enum ModelLoader {
     if steps.areVersionsRight, let id = reading.head?.id, let current = checked.current {
       unproven = ManagedObjectModel(
         name: name, id: id, imports: reading.head?.imports ?? [], versions: checked.versions,
-        currentVersionNumber: current, mappings: mappings.map(\.rules))
+        currentVersionNumber: current, mappings: mappings.map(\.rules),
+        lockedVersionNumbers: Set(reading.locks.map(\.version.number)))
     }
     let (locked, changed) = steps.checkLocks(reading.locks, unreadable: reading.unreadable)
     if let unproven {

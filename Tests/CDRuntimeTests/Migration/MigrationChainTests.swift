@@ -264,7 +264,7 @@ import Testing
     draft.entities[0].attributes.append(attribute("gone", .string, isOptional: true))
     try fixture.create([Self.line[0], draft]) { try Self.fill($0) }
     let error = try refusal(fixture, Self.model(Self.line[..<3]))
-    guard case .losesData(let changes)? = error?.reason else {
+    guard case .losesData(let changes, _)? = error?.reason else {
       Issue.record("\(String(describing: error))")
       return
     }

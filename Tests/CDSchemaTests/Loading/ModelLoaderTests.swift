@@ -24,7 +24,7 @@ struct ModelLoaderTests {
   func memory() throws {
     let folder = Self.schemas.appending(path: "ToDo.cdmodel")
     var files: [String: [UInt8]] = [:]
-    for name in ["model.yaml", "1.yaml", "2.yaml"] {
+    for name in ["model.yaml", "1.yaml", "2.yaml", "versions.lock"] {
       files[name] = [UInt8](try Data(contentsOf: folder.appending(path: name)))
     }
     #expect(ModelLoader.load(name: "ToDo", files: files).model == ModelLoader.load(folder: folder.path).model)
