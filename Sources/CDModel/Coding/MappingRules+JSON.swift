@@ -14,12 +14,23 @@ extension MappingRules {
 extension EntityRule {
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
+    var owned = OwnedObjects.drop
+    if let word = reader.optional("owned") {
+      let text = try word.string()
+      guard let found = OwnedObjects(rawValue: text) else {
+        throw word.error(
+          .invalidValue(
+            found: text, expected: "one of " + OwnedObjects.allCases.map(\.rawValue).joined(separator: ", ")))
+      }
+      owned = found
+    }
     self.init(
       destination: try reader.required("entity").string(),
       source: try reader.string("from"),
       name: try reader.string("name"),
       isCustom: try reader.flag("custom"),
       filter: try reader.optional("where")?.predicate(),
+      owned: owned,
       attributes: try reader.list("attributes", PropertyMapping.init(decoding:)),
       relationships: try reader.list("relationships", PropertyMapping.init(decoding:)),
       drops: try reader.list("drop") { (each) throws(ModelDecodingError) in try each.string() },

@@ -16,6 +16,7 @@ extension ModelEncoder {
     writer.add("name", rule.name)
     writer.add("custom", flag: rule.isCustom)
     writer.add("where", rule.filter?.canonicalText)
+    writer.add("owned", rule.owned == .drop ? nil : rule.owned.rawValue)
     writer.add("attributes", list: rule.attributes.map(value))
     writer.add("relationships", list: rule.relationships.map(value))
     writer.add("drop", list: rule.drops.map(JSONValue.string))

@@ -66,6 +66,8 @@ public struct EntityMapping: Hashable, Sendable {
   public var destination: String?
   /// Which objects of the source are taken; nil for all.
   public var filter: FetchPredicate?
+  /// What becomes of the objects that those which a filter leaves behind own.
+  public var owned: OwnedObjects
   /// The value of each stored attribute that is not derived, inherited ones included; each field of a
   /// composite is one, `attribute.field`. Empty where there is no source, and, of a custom mapping, without
   /// those that only the app knows.
@@ -78,9 +80,10 @@ public struct EntityMapping: Hashable, Sendable {
   /// A mapping as given.
   public init(
     kind: Kind, name: String, source: String? = nil, destination: String? = nil,
-    filter: FetchPredicate? = nil, attributes: [PropertyMapping] = [],
+    filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
     relationships: [RelationshipMapping] = [], drops: [String] = []
   ) {
+    self.owned = owned
     self.kind = kind
     self.name = name
     self.source = source

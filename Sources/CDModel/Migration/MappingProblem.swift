@@ -26,6 +26,8 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case policy(entity: Int)
     /// The predicate that chooses among the source's objects.
     case filter(entity: Int)
+    /// What becomes of objects that those own which the predicate leaves behind.
+    case owned(entity: Int)
     /// The name that an attribute's rule is for.
     case attributeName(entity: Int, Int)
     /// The expression of an attribute's rule.

@@ -43,6 +43,8 @@ public struct EntityRule: Hashable, Sendable {
   public var isCustom: Bool
   /// Which objects of the source entity are taken; nil for all.
   public var filter: FetchPredicate?
+  /// What becomes of the objects that those which the filter leaves behind own.
+  public var owned: OwnedObjects
   /// Values of attributes, evaluated with the source object. A field of a composite is `attribute.field`.
   public var attributes: [PropertyMapping]
   /// Values of relationships: the objects that came from those that the expression leads to.
@@ -55,9 +57,10 @@ public struct EntityRule: Hashable, Sendable {
   /// A rule as given; where nothing is, that of what can be inferred.
   public init(
     destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
-    filter: FetchPredicate? = nil, attributes: [PropertyMapping] = [],
+    filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
     relationships: [PropertyMapping] = [], drops: [String] = [], undecided: [UndecidedPart] = []
   ) {
+    self.owned = owned
     self.destination = destination
     self.source = source
     self.name = name
@@ -68,6 +71,20 @@ public struct EntityRule: Hashable, Sendable {
     self.drops = drops
     self.undecided = undecided
   }
+}
+
+/// What a step does with the objects that an object owns which a filter leaves behind: those that relationships of the
+/// source lead to whose delete rule is `cascade`.
+///
+/// Only these are concerned. References to what is left behind are cleared, whatever the rule; where one is mandatory,
+/// the migration ends with an error that names both objects.
+public enum OwnedObjects: String, Hashable, Sendable, CaseIterable {
+  /// They are left behind too, and what they own with them, as if their owner had been deleted.
+  case drop
+  /// They go on without their owner.
+  case keep
+  /// The migration ends with an error where there is one.
+  case refuse
 }
 
 /// A part of an entity's rule that is not known, with what is known of it: an expression of one of Xcode's mapping

@@ -81,7 +81,10 @@ public struct MigrationStep: Hashable, Sendable {
   /// The changes that cost data, confirmed or not, and what a mapping's filter leaves behind.
   public var losses: [ModelChange] {
     changes.filter { change in
-      if case .objectsFiltered = change.kind { return change.resolution != .custom }
+      switch change.kind {
+      case .objectsFiltered, .ownedObjectsLeft: return change.resolution != .custom
+      default: break
+      }
       return change.verdict == .losesData && change.resolution >= .confirmed
     }
   }

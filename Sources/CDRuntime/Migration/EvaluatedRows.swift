@@ -18,7 +18,15 @@ struct EvaluatedRows {
   /// The gap between two positions, as in <doc:SQLiteLayout>.
   private static let gap: Int64 = 1 << 32
 
-  func make(_ taker: StepPlan.Taker) throws {
+  func makeAll() throws {
+    for taker in plan.takers where taker.chosen != nil || !taker.evaluations.isEmpty {
+      session.entity = taker.destination.name
+      try make(taker)
+    }
+    session.entity = nil
+  }
+
+  private func make(_ taker: StepPlan.Taker) throws {
     let columns = taker.evaluations.indices.map { ", c\($0)" }.joined()
     if let chosen = taker.chosen {
       try session.execute("CREATE TEMP TABLE \(chosen.dropFirst(5)) (pk INTEGER PRIMARY KEY\(columns))")
@@ -47,17 +55,22 @@ struct EvaluatedRows {
   /// - Returns: False where SQL is not enough: it has no exact form of the filter, or values are to be evaluated, or
   ///   a row has no result, of which the evaluator can tell.
   private func chooseBySQL(_ taker: StepPlan.Taker) throws -> Bool {
-    guard let chosen = taker.chosen, taker.evaluations.isEmpty, let filter = taker.mapping.filter,
-      let condition = try? SQLPredicate.compile(
-        filter, entity: taker.source, plan: plan.source, now: plan.now), condition.isExact
-    else { return false }
+    guard let chosen = taker.chosen, taker.evaluations.isEmpty else { return false }
+    var filter = SQLText(text: "1")
+    if let predicate = taker.mapping.filter {
+      guard
+        let condition = try? SQLPredicate.compile(
+          predicate, entity: taker.source, plan: plan.source, now: plan.now), condition.isExact
+      else { return false }
+      filter = SQLText(text: condition.sql, bindings: condition.bindings)
+    }
     let own =
       taker.source.hasEntityColumn ? "t0._entity = \(SQLite.literal(taker.source.name)) AND " : ""
     do {
       try session.run(
         SQLText(
           text: "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLite.quoted(taker.source.table)) AS t0 "
-            + "WHERE \(own)(\(condition.sql))", bindings: condition.bindings))
+            + "WHERE \(own)(\(filter.text))", bindings: filter.bindings))
       return true
     } catch let error as MigrationError where error.isOfStatement {
       try session.execute("DELETE FROM \(chosen)")

@@ -60,6 +60,11 @@ public struct MigrationError: Error, Hashable, Sendable {
     case policyFailed(String)
     /// A mandatory property would be without a value.
     case missingValue(property: String)
+    /// A mandatory relationship would lead nowhere: a mapping's filter leaves the object behind that it led to, which is
+    /// named by its entity and its `_pk` in the table that the step starts from.
+    case leftBehind(property: String, owner: String, ownerKey: Int64)
+    /// A mapping's filter leaves an object behind that owns others by this relationship, and its `owned` is `refuse`.
+    case ownsObjects(relationship: String)
     /// A rule gives no value that the property can have.
     case invalidValue(property: String, reason: String)
     /// Two objects have equal values under a new unique constraint.
@@ -136,6 +141,12 @@ extension MigrationError.Reason: CustomStringConvertible {
     case .missingPolicy(let mapping): "the app has given no code for the entity mapping '\(mapping)'"
     case .policyFailed(let reason): "the app's own code failed: \(reason)"
     case .missingValue(let property): "'\(property)' would have no value; give it one in a mapping"
+    case .leftBehind(let property, let owner, let ownerKey):
+      "'\(property)' would have no value: '\(owner)' of row \(ownerKey), which it led to, is left behind by a mapping's "
+        + "'where'; leave these objects behind too, or give the relationship another object"
+    case .ownsObjects(let relationship):
+      "a mapping's 'where' leaves it behind, and not what its '\(relationship)' leads to; say 'owned: drop' or "
+        + "'owned: keep' in the mapping, or let 'where' take it"
     case .invalidValue(let property, let reason): "'\(property)' gets no fitting value: \(reason)"
     case .duplicate(let properties):
       "there are objects with equal \(properties.joined(separator: ", ")); add `onDuplicate` to a mapping"

@@ -130,12 +130,8 @@ struct StepCopy {
 
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
     guard plan.takers.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
-    let rows = EvaluatedRows(plan: plan, session: session, coordinator: try read())
-    for taker in plan.takers where taker.chosen != nil || !taker.evaluations.isEmpty {
-      session.entity = taker.destination.name
-      try rows.make(taker)
-    }
-    session.entity = nil
+    try EvaluatedRows(plan: plan, session: session, coordinator: try read()).makeAll()
+    try OwnedRows(plan).leave(session)
   }
 
   // MARK: Rows
@@ -195,10 +191,37 @@ struct StepCopy {
         "SELECT k FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows(taker))) WHERE v IS NULL LIMIT 1")
       if let key {
         let property = taker.destination.slots[column.slot].name
-        return plan.error(.missingValue(property: property), taker.destination.name, key)
+        let reason = try leftBehind(property, of: taker, key) ?? .missingValue(property: property)
+        return plan.error(reason, taker.destination.name, key)
       }
     }
     return plan.error(.verificationFailed(message), taker.destination.name)
+  }
+
+  /// The object that a row's relationship led to, where it is left behind; nil for what is no such relationship.
+  func leftBehind(
+    _ property: String, of taker: StepPlan.Taker, _ key: Int64
+  ) throws -> MigrationError.Reason? {
+    guard let relationship = taker.destination.slot(property)?.relationship else { return nil }
+    var former = taker.source.slot(property)?.relationship
+    if case .objects(let value)? = plan.objects(of: taker, property) {
+      former = plan.plainRelationship(value, of: taker.source) ?? former
+    }
+    guard let former else { return nil }
+    let pairs = plan.pairs(former, of: taker.source)
+    let new = plan.destination.entities[relationship.destination]
+    let found = try session.key(
+      SQLText(
+        text: "SELECT p.target FROM (\(pairs.sql)) AS p WHERE p.owner = \(key) "
+          + "AND \(plan.resolved("p.target", pairs.target, as: new)) IS NULL LIMIT 1"))
+    guard let found else { return nil }
+    var owner = pairs.target.name
+    if plan.source.entities[pairs.target.root].hasEntityColumn {
+      let rows = try session.rows(
+        "SELECT _entity FROM main.\(SQLite.quoted(pairs.target.table)) WHERE _pk = \(found)")
+      owner = rows.first?.first.flatMap(\.self) ?? owner
+    }
+    return .leftBehind(property: property, owner: owner, ownerKey: found)
   }
 
   // MARK: Pairs

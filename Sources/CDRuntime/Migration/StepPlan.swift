@@ -47,8 +47,10 @@ final class StepPlan {
     var offset: Int64 = 0
     /// Whether the app's own code makes the objects.
     var isCustom: Bool { mapping.kind == .custom }
+    /// Whether objects of the source may go with owners that a filter leaves behind.
+    var mayFollowOwner = false
     /// Whether all objects of the source are taken.
-    var isUnrestricted: Bool { mapping.filter == nil && !isCustom }
+    var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayFollowOwner }
     /// What has to be evaluated an object at a time.
     var evaluations: [Evaluation] = []
     /// The temporary table with the keys of the objects that are taken and their evaluated values; nil where
@@ -76,6 +78,10 @@ final class StepPlan {
     self.url = url
     self.now = now
     makeTakers()
+    let owned = OwnedRows(self)
+    for place in takers.indices where owned.reaches(takers[place].source) && !takers[place].isCustom {
+      takers[place].mayFollowOwner = true
+    }
     for place in takers.indices { findEvaluations(of: place) }
   }
 

@@ -574,6 +574,11 @@ extension JSONSchema {
               "enum": ["custom"]
             },
             "where": {"description": "Which objects are taken.", "$ref": "#/$defs/expression"},
+            "owned": {
+              "description": "What becomes of objects that those which 'where' leaves behind own, by a rule of cascade.",
+              "enum": ["drop", "keep", "refuse"],
+              "default": "drop"
+            },
             "attributes": {"$ref": "#/$defs/rules"},
             "relationships": {"$ref": "#/$defs/rules"},
             "drop": {

@@ -17,6 +17,7 @@ extension ElementPositions {
       case .name(let place): (rule(place), "name")
       case .policy(let place): (rule(place), "policy")
       case .filter(let place): (rule(place), "where")
+      case .owned(let place): (rule(place), "owned")
       case .attributeName(let place, let number): (rule(place), "key:attributes[\(number)]")
       case .attribute(let place, let number): (rule(place), "attributes[\(number)]")
       case .relationshipName(let place, let number): (rule(place), "key:relationships[\(number)]")

@@ -9,7 +9,7 @@ struct DecodedMapping {
 
 extension DecodingContext {
   private static let ruleKeys = [
-    "from", "name", "policy", "where", "attributes", "relationships", "drop", "undecided",
+    "from", "name", "policy", "where", "owned", "attributes", "relationships", "drop", "undecided",
   ]
 
   private static let ruleHints = [
@@ -75,6 +75,17 @@ extension DecodingContext {
       if !rule.isCustom { error(node, "the one policy is 'custom', and not '\(text)'", suggestion: "custom") }
     }
     if let node = reader.node("where") { rule.filter = predicate(node) }
+    if let text = reader.text("owned"), let node = reader.node("owned") {
+      let words = OwnedObjects.allCases.map(\.rawValue)
+      if let owned = OwnedObjects(rawValue: text) {
+        rule.owned = owned
+      } else {
+        error(
+          node,
+          "'owned' is \(words.joined(separator: " or ")), and not '\(text)'",
+          suggestion: closestName(to: text, in: words))
+      }
+    }
     rule.attributes = values(reader, "attributes", of: element)
     rule.relationships = values(reader, "relationships", of: element)
     rule.drops = names(reader, "drop", of: "properties")

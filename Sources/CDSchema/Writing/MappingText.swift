@@ -46,6 +46,7 @@ public struct MappingText {
     pairs.add("name", rule.name)
     if rule.isCustom { pairs.add("policy", "custom") }
     pairs.add("where", rule.filter?.canonicalText)
+    if rule.owned != .drop { pairs.add("owned", rule.owned.rawValue) }
     pairs.add("attributes", rule.attributes.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)
     pairs.add(
       "relationships", rule.relationships.map { YAMLPair($0.name, .text($0.value.canonicalText)) }, .short)

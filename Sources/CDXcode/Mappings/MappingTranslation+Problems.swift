@@ -80,7 +80,7 @@ private struct RulePart: Hashable {
     case .entity(let entity), .source(let entity), .policy(let entity):
       (self.entity, kind) = (entity, .entity)
     // Nothing that is translated has these wrong.
-    case .rules, .drop, .duplicate, .entityDrop, .undecided: return nil
+    case .rules, .drop, .duplicate, .entityDrop, .undecided, .owned: return nil
     }
   }
 

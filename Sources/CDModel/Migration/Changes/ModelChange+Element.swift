@@ -10,7 +10,8 @@ extension ModelChange {
   /// The element that the change is about: in the source where it is gone from the destination.
   public var element: (side: Side, element: VersionElement) {
     switch kind {
-    case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name):
+    case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name),
+      .ownedObjectsLeft(let name, _):
       (.source, .entity(name))
     case .entityAdded(let name), .entityRenamed(_, let name), .parentChanged(let name, _, _),
       .entityBecameAbstract(let name), .entityBecameConcrete(let name):

@@ -22,6 +22,10 @@ extension ModelChange: CustomStringConvertible {
     case .entityUnmapped(let name): "no mapping takes the objects of entity '\(name)' of version \(source)"
     case .objectsFiltered(let name):
       "not all objects of entity '\(name)' of version \(source) meet the 'where' of a mapping"
+    case .ownedObjectsLeft(let name, let owners):
+      "objects of entity '\(name)' of version \(source) go with those that own them, by "
+        + owners.map(\.description).joined(separator: ", ")
+        + ", where a mapping's 'where' leaves these behind"
     case .undecided(.entity(let name), let note):
       "it is undecided which objects become those of entity '\(name)' (\(note))"
     case .undecided(let element, let note): "the value of \(element) is undecided (\(note))"
@@ -132,6 +136,7 @@ extension ModelChange {
     switch kind {
     case .entityRemoved, .entityBecameAbstract, .entityUnmapped: "its objects are lost"
     case .objectsFiltered: "the others are lost"
+    case .ownedObjectsLeft: "they are lost too"
     case .entityLeftConfiguration: "its objects in stores of that configuration are lost"
     case .attributeTypeChanged: "values lose digits"
     case .relationshipRemoved: "who is related to whom is lost"

@@ -93,6 +93,8 @@ extension ModelChange {
     case entityUnmapped(String)
     /// A filter leaves objects of a source entity behind that no other mapping takes.
     case objectsFiltered(String)
+    /// Objects of a source entity go with those that own them and that a filter leaves behind.
+    case ownedObjectsLeft(String, owners: [PropertyName])
     /// Only a `hashModifier` is another.
     case modifierChanged(VersionElement)
     /// A configuration no longer has an entity, so that stores of it have no place for its objects.

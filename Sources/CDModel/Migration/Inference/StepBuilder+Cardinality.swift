@@ -60,10 +60,11 @@ extension StepBuilder {
       let places = takers[entity] ?? []
       // Objects that are lost altogether are a matter of their entity, unless one of them is needed.
       if places.isEmpty, !new.isMandatoryToOne { continue }
+      // Whoever needs one cannot do with some of them, unless it goes with those that go.
+      let isSure = !new.isMandatoryToOne || !mayBeLeft(entity) || follows(old, to: entity, of: place)
       let fits = places.contains {
-        // Whoever needs one cannot do with some of them.
         destination.isKind(mappings[$0].destinationName, of: new.destination)
-          && (mappings[$0].mapping.filter == nil || !new.isMandatoryToOne)
+          && (mappings[$0].mapping.filter == nil || isSure)
       }
       if !fits { lost.append(entity) }
     }

@@ -39,9 +39,10 @@ extension StepBuilder {
   /// not has to go or to change.
   private func keepsAll(of entity: String) -> Bool {
     concrete(entity).allSatisfy { name in
-      (takers[name] ?? []).contains {
-        mappings[$0].mapping.filter == nil && mappings[$0].destinationName == name && !isThinnedOut(name)
-      }
+      ownedEntities[name] == nil
+        && (takers[name] ?? []).contains {
+          mappings[$0].mapping.filter == nil && mappings[$0].destinationName == name && !isThinnedOut(name)
+        }
     }
   }
 

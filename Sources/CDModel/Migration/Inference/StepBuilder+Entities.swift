@@ -44,7 +44,7 @@ extension StepBuilder {
     add(
       EntityMapping(
         kind: kind, name: rule.name ?? defaultName, source: from, destination: name, filter: rule.filter,
-        drops: rule.drops), rule: place)
+        owned: rule.owned, drops: rule.drops), rule: place)
   }
 
   private func add(_ mapping: EntityMapping, rule: Int?) {

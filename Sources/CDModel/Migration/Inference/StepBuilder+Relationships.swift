@@ -126,7 +126,8 @@ extension StepBuilder {
           source.property(back.name, of: mappings[place].sourceName) == .relationship(back)
         else { return false }
         return concrete(back.destination).allSatisfy { name in
-          (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
+          ownedEntities[name] == nil
+            && (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
         }
       }
   }

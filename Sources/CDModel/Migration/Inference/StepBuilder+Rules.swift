@@ -45,6 +45,7 @@ extension StepBuilder {
       return
     }
     checkSource(of: rule, entity, place)
+    checkOwned(rule, entity, place)
     if entity.isAbstract {
       let text = "'\(entity.name)' is abstract and has no objects: write this for its subentities"
       if rule.isCustom { problem(at: .policy(entity: place), text) }

@@ -29,6 +29,8 @@ final class StepBuilder {
     }
     return heirs
   }()
+  /// The entities of the source of which objects may go with owners that are left behind, with what leads to them.
+  private(set) lazy var ownedEntities = findOwned()
   /// How many pairs of removed and added elements may still be compared to find renames. Nobody reads thousands of
   /// suggestions.
   private var comparisonsLeft = 1_000_000
@@ -51,6 +53,7 @@ final class StepBuilder {
       takers[mappings[place].sourceName, default: []].append(place)
     }
     compareEntities()
+    compareOwned()
     for place in mappings.indices where mappings[place].hasObjects { resolveRules(of: place) }
     for place in mappings.indices where mappings[place].hasObjects { mapAttributes(of: place) }
     for place in mappings.indices where mappings[place].hasObjects { mapOwnRelationships(of: place) }
@@ -94,7 +97,8 @@ final class StepBuilder {
   /// Rows stay as they are where both versions store the same and no rule says otherwise.
   private func finishKind(of place: Int) {
     let work = mappings[place]
-    guard work.mapping.kind == .transform, work.keepsEverything, let name = work.mapping.source,
+    guard work.mapping.kind == .transform, work.keepsEverything, ownedEntities[work.sourceName] == nil,
+      let name = work.mapping.source,
       name == work.mapping.destination
     else { return }
     if storesSame(name) { mappings[place].mapping.kind = .copy }

@@ -30,6 +30,7 @@ extension MigrationStep {
     writer.add("from", mapping.source)
     writer.add("to", mapping.destination)
     writer.add("where", mapping.filter?.canonicalText)
+    writer.add("owned", mapping.owned == .drop ? nil : mapping.owned.rawValue)
     writer.add(
       "attributes",
       list: mapping.attributes.map { each in

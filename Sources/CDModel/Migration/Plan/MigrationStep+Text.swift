@@ -51,6 +51,7 @@ extension MigrationStep {
     var lines = [
       "  \(mapping.kind.rawValue) \(names)"
         + (mapping.filter.map { " where \($0)" } ?? "")
+        + (mapping.owned == .drop ? "" : ", owned: \(mapping.owned.rawValue)")
         + (mapping.kind == .custom ? " (\(mapping.name))" : "")
     ]
     // What goes on as it is needs no line.

@@ -11,15 +11,19 @@ struct LossCount {
   /// All losses of the step, those that nobody has confirmed too.
   func losses() throws -> [MigrationReport.Loss] {
     let confirmed = Set(plan.step.losses)
+    let isOwned = plan.step.changes.contains { if case .ownedObjectsLeft = $0.kind { true } else { false } }
+    let owned = isOwned ? OwnedRows(plan).counts(session, reading: read) : nil
     return try plan.step.changes.filter { confirmed.contains($0) || $0.isOpen && $0.verdict == .losesData }
       .map { change in
-        let (count, unit) = try count(change)
+        let (count, unit) = try count(change, owned)
         return MigrationReport.Loss(
           description: change.summary, count: count, unit: unit, isConfirmed: !change.isOpen)
       }
   }
 
-  private func count(_ change: ModelChange) throws -> (Int?, MigrationReport.Loss.Unit) {
+  private func count(
+    _ change: ModelChange, _ owned: [String: Int]?
+  ) throws -> (Int?, MigrationReport.Loss.Unit) {
     switch change.kind {
     case .entityRemoved(let name), .entityBecameAbstract(let name), .entityUnmapped(let name):
       (try objects(name), .objects)
@@ -27,6 +31,7 @@ struct LossCount {
       // Another configuration's stores have a place for them.
       (plan.destination.entity(name)?.home == 0 ? 0 : try objects(name), .objects)
     case .objectsFiltered(let name): (try filtered(name), .objects)
+    case .ownedObjectsLeft(let name, _): (owned?[name], .objects)
     case .attributeRemoved(let name): (try values(name, of: change), .values)
     case .attributeTypeChanged(let name, _, _, _), .attributeBecameTransient(let name),
       .attributeBecameDerived(let name):

@@ -4,7 +4,7 @@
 /// a case among ``MatrixCase/all``.
 enum ChangeKind: String, CaseIterable {
   case entityAdded, entityRemoved, entityRenamed, parentChanged, entityBecameAbstract, entityBecameConcrete
-  case entityUnmapped, objectsFiltered, modifierChanged, entityLeftConfiguration
+  case entityUnmapped, objectsFiltered, ownedObjectsLeft, modifierChanged, entityLeftConfiguration
   /// With which no step is made.
   case undecided
   case attributeAdded, attributeRemoved, attributeRenamed, renameUnresolved, attributeMoved
@@ -29,6 +29,7 @@ enum ChangeKind: String, CaseIterable {
       case .entityBecameConcrete: .entityBecameConcrete
       case .entityUnmapped: .entityUnmapped
       case .objectsFiltered: .objectsFiltered
+      case .ownedObjectsLeft: .ownedObjectsLeft
       case .modifierChanged: .modifierChanged
       case .undecided: .undecided
       case .entityLeftConfiguration: .entityLeftConfiguration

@@ -14,6 +14,12 @@ extension MatrixCase {
     let base = entity("Base", isAbstract: true, [text])
     let plain = entity("Item", [text])
     let below = entity("Item", parent: "Base")
+    var parts = toMany("parts", "Part", inverse: "item")
+    parts.deleteRule = .cascade
+    let owning = [
+      entity("Item", [text], relationships: [parts]),
+      entity("Part", [text], relationships: [toOne("item", "Item", inverse: "parts", isOptional: false)]),
+    ]
     var modified = plain
     modified.hashModifier = "2"
     var configured = two(1, [plain, entity("Log", [text])])
@@ -77,6 +83,24 @@ extension MatrixCase {
           EntityRule(
             destination: "Item", filter: try? FetchPredicate(format: "text != 't1' AND text != 't3'"))
         ]), sql: "SELECT text FROM Item ORDER BY _pk", row: { [1, 3].contains($0) ? nil : ["t\($0)"] }),
+      MatrixCase(
+        "what those own that a filter leaves behind goes too", [.objectsFiltered, .ownedObjectsLeft],
+        from: two(1, owning), to: two(2, owning),
+        rules([
+          EntityRule(
+            destination: "Item", filter: try? FetchPredicate(format: "text != 't1' AND text != 't3'"))
+        ]),
+        fill: { context, count in
+          for number in 0..<count {
+            let item = try context.insert(entityNamed: "Item")
+            let part = try context.insert(entityNamed: "Part")
+            for object in [item, part] {
+              try object.setValue(.attribute(.string("t\(number)")), forKey: "text")
+            }
+            try part.setValue(.object(item), forKey: "item")
+          }
+        }, sql: "SELECT text FROM Part ORDER BY _pk",
+        rows: { (0..<$0).filter { ![1, 3].contains($0) }.map { ["t\($0)"] } }),
       MatrixCase(
         "a hash modifier is another", [.modifierChanged], from: items, to: two(2, [modified]),
         sql: "SELECT text FROM Item ORDER BY _pk", row: texts),
