@@ -141,7 +141,7 @@ extension ManagedObjectContext {
       }
       let value = object.storedValue(slot.number)
       guard value != original.storedValue(slot.number) else { continue }
-      original._willWrite(slot.number)
+      original.willSet(slot.number)
       values[slot.number] = value
     }
     if !values.isEmpty { original.setStoredValues(values) }

@@ -138,7 +138,7 @@ extension ManagedObjectContext {
 
   private func derive(_ object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator) throws {
     guard let value = try derivedValue(of: object, slot, evaluator) else { return }
-    object._willWrite(slot.number)
+    object.willSet(slot.number)
     object.setStoredValues([slot.number: value])
     object.didChange(slot.number)
   }

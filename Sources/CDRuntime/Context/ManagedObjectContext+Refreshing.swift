@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     let lost = unrelate(object, extras)
     forgetValues(of: object, extras)
     for slot in lost {
-      object._willWrite(slot)
+      object.willSet(slot)
       object._setReference(slot, 0)
       object.didChange(slot)
     }

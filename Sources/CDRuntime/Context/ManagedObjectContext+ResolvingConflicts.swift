@@ -13,7 +13,7 @@ extension ManagedObjectContext {
         switch error {
         case .conflict, .notUnique: try resolve(met.all, error, notUnique: met.notUnique)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
-        case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting: throw error
+        case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting, .changesLost: throw error
         }
       }
       pending.removeAll { $0.flags.contains(.gone) }
@@ -164,7 +164,7 @@ extension ManagedObjectContext {
   func set(_ object: ManagedObject, _ slot: Int, _ value: AttributeValue) {
     guard object.storedValue(slot) != value else { return }
     guard let relationship = object.scope.plan.relationships[slot] else {
-      object._willWrite(slot)
+      object.willSet(slot)
       object.setStoredValues([slot: value])
       return object.didChange(slot)
     }
@@ -230,7 +230,7 @@ extension ManagedObjectContext {
         if case .reference = relationship.storage, relationship.description.isOptional,
           other.referenceKey(relationship.slot) == object.key
         {
-          other._willWrite(relationship.slot)
+          other.willSet(relationship.slot)
           other._setReference(relationship.slot, 0)
         }
       }
@@ -256,7 +256,7 @@ extension ManagedObjectContext {
           if case .join = relationship.storage {
             object.extras?.toManyState(relationship.slot)?.remove(key)
           } else if relationship.description.isOptional {
-            object._willWrite(relationship.slot)
+            object.willSet(relationship.slot)
             object._setReference(relationship.slot, 0)
           } else {
             continue

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
+    lostChanges.removeAll()
     currentUndoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
@@ -67,13 +68,17 @@ extension ManagedObjectContext {
     revertCount &+= 1
     changeCount &+= 1
     currentUndoManager?.removeAllActions()
-    for scope in scopes { scope.context = nil }
+    for scope in scopes {
+      scope.context = nil
+      scope.formerContext = self
+    }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     insertionScope = nil
     lookupScope = nil
     let objects = pending
     pending.removeAll()
     insertionErrors.removeAll()
+    lostChanges.removeAll()
     cachingStates.removeAll()
     for object in objects {
       object.flags.subtract([

@@ -11,6 +11,9 @@ extension ManagedObjectContext {
   /// model's or no key could be had, it gives an inaccessible object, which no save writes; the first save after it
   /// says so once, by throwing. The next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
   ///
+  /// Properties that were set of deleted objects are lost. The first save after that says so once too, by throwing
+  /// ``SaveError/changesLost(_:)``, and the next one saves the rest.
+  ///
   /// Where somebody else has changed the same rows, ``mergePolicy`` decides; without one that is an error.
   ///
   /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
@@ -30,6 +33,8 @@ extension ManagedObjectContext {
       insertionErrors.removeAll()
       throw error
     }
+    let lost = lostChanges.take()
+    if !lost.isEmpty { throw SaveError.changesLost(lost) }
     noticeRemovalsNow()
     defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }

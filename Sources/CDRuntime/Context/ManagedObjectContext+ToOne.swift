@@ -90,7 +90,7 @@ extension ManagedObjectContext {
   }
 
   private func write(_ key: ObjectKey, to object: ManagedObject, _ slot: Int) {
-    object._willWrite(slot)
+    object.willSet(slot)
     object._setReference(slot, key)
     object.didChange(slot)
   }

@@ -177,7 +177,7 @@ extension ManagedObjectContext {
         guard key != 0,
           let other = registered(key, root: model.entities[relationship.destination].root), other.isDeleted
         else { continue }
-        object._willWrite(slot)
+        object.willSet(slot)
         object._setReference(slot, 0)
         object.didChange(slot)
       }

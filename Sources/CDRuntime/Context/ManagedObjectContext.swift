@@ -140,6 +140,8 @@ public final class ManagedObjectContext {
   var pending: [ManagedObject] = []
   /// Errors of insertions that made no object; the next save throws the first, and forgets them.
   var insertionErrors: [any Error] = []
+  /// What was set of objects that no save writes, for the next save to throw.
+  var lostChanges = LostChanges()
   /// Objects with caches that the next sweep drops.
   var cachingStates: [ToManyState] = []
   /// Collects single values.
@@ -397,7 +399,7 @@ public final class ManagedObjectContext {
   /// relationship that was not read count once they have been changed, and an order that an object has left and come back
   /// to is another one.
   public var hasChanges: Bool {
-    if !insertionErrors.isEmpty { return true }
+    if !insertionErrors.isEmpty || !lostChanges.isEmpty { return true }
     let comparison = SnapshotComparison(self)
     return pending.contains(where: comparison.isToWrite)
   }

@@ -14,6 +14,8 @@ public struct ObservedError: Error, Hashable, Sendable {
     case objectGone
     /// The object's context is gone or has been reset.
     case contextGone
+    /// A property was set of an object that has been deleted. No save writes it, and the next one says so.
+    case changeLost
     /// The store could not be read.
     case readFailed(String)
     /// An enumeration has no case for the stored raw value. It reads as the default or first case.
@@ -56,6 +58,7 @@ extension ObservedError: CustomStringConvertible {
     return switch reason {
     case .objectGone: "the row of an object of '\(entity)' is gone; it keeps its last values"
     case .contextGone: "\(subject) was used after its context had gone or been reset; fetch it again"
+    case .changeLost: "\(subject) was set after the object had been deleted; no save writes it"
     case .readFailed(let text): "\(subject) could not be read: \(text)"
     case .unknownCase: "\(subject) has a stored raw value that no case has; it reads as its default"
     case .undecodableValue: "\(subject) has stored JSON that does not decode as its type; it reads as nil"

@@ -32,6 +32,9 @@ public enum SaveError: Error, Hashable, Sendable {
   /// Code that was called while rows were being written, the `encode(to:)` of a value or a format of stores, has changed
   /// the context's objects. Nothing was written.
   case changedWhileWriting
+  /// Properties were set of objects that had been deleted, or of a context that has been reset since. Nothing was written;
+  /// the next save writes everything else.
+  case changesLost([LostChange])
   /// Objects refer to rows that are not there.
   case danglingReferences([ManagedObjectID])
   /// The objects of some stores have been saved, and then another store could not be written, for the reason given. The
@@ -159,6 +162,8 @@ extension SaveError: CustomStringConvertible {
     case .changedWhileWriting:
       "objects were changed while their rows were being written; nothing was written. Let methods that encode "
         + "values, and formats of stores, change no objects"
+    case .changesLost(let changes):
+      changes.map(\.description).joined(separator: "\n") + "\nthe next save writes everything else"
     case .danglingReferences(let objects):
       "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
     case .partlySaved(let written, let reason):

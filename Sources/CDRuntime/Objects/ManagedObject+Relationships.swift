@@ -11,6 +11,7 @@ extension ManagedObject {
 
   final func setRelatedObject(_ object: ManagedObject?, _ relationship: RelationshipPlan) {
     forgetFaults(relationship)
+    noteLostRelation(relationship)
     guard let context = scope.context, accepts(object, relationship) else { return }
     if case .inverseReference = relationship.storage {
       context.setPartner(of: self, relationship, to: object)
@@ -26,6 +27,7 @@ extension ManagedObject {
   }
 
   final func setRelatedObjects(_ objects: [ManagedObject], _ relationship: RelationshipPlan) {
+    noteLostRelation(relationship)
     guard let context = scope.context else { return }
     forgetFaults(relationship)
     let accepted = objects.filter { accepts($0, relationship) }
@@ -41,13 +43,20 @@ extension ManagedObject {
   }
 
   final func addRelated(_ object: ManagedObject, _ relationship: RelationshipPlan, at index: Int?) {
+    noteLostRelation(relationship)
     guard let context = scope.context, accepts(object, relationship) else { return }
     context.add(object, to: self, relationship, at: index)
   }
 
   final func removeRelated(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    noteLostRelation(relationship)
     guard let context = scope.context, accepts(object, relationship) else { return }
     context.remove(object, from: self, relationship)
+  }
+
+  private func noteLostRelation(_ relationship: RelationshipPlan) {
+    _willRead()
+    noteLostChange(relationship.slot)
   }
 
   final func toManyState(_ slot: Int) -> ToManyState {

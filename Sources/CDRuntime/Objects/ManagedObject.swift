@@ -113,8 +113,21 @@ open class ManagedObject {
   /// Called before an attribute is set.
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
     // A new object needs no record of what changed, unless it was made without values or is followed.
-    let unrecorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
-    if flags.rawValue & unrecorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
+    let recorded: ObjectFlags = [
+      .fault, .inaccessible, .inserted, .deleted, .gone, .draft, .tracked, .observed,
+    ]
+    if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue {
+      if flags.contains(.fault) { fireFault() }
+      noteLostChange(slot)
+      noteWrite(slot)
+    }
+  }
+
+  /// Called before the runtime itself sets a slot, as a deletion or an undo does, of objects too whose changes nobody
+  /// saves.
+  final func willSet(_ slot: Int) {
+    let recorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
+    if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
   }
 }
 
@@ -195,11 +208,26 @@ extension ManagedObject {
   }
 
   final func report(_ reason: ObservedError.Reason, slot: Int? = nil) {
-    scope.context?.observe(
+    (scope.context ?? scope.formerContext)?.observe(
       ObservedError(
         reason: reason, entity: scope.plan.name,
         property: slot.flatMap { $0 < scope.plan.slots.count ? scope.plan.slots[$0].name : nil },
         objectID: key == 0 ? nil : objectID))
+  }
+
+  /// Whether no save writes the object.
+  final var isLost: Bool {
+    scope.context == nil || !flags.isDisjoint(with: [.deleted, .gone, .inaccessible])
+  }
+
+  /// Notes that a slot is set of an object that no save writes: it has been deleted, or its context has been reset.
+  final func noteLostChange(_ slot: Int) {
+    // What could not be inserted has been reported.
+    guard isLost, key != 0, slot < scope.plan.slots.count,
+      let context = scope.context ?? scope.formerContext, !context.isAwakening, context.runningHook == nil
+    else { return }
+    report(scope.context == nil ? .contextGone : .changeLost, slot: slot)
+    context.lostChanges.add(self, scope.plan.slots[slot].name)
   }
 
   /// Notes that a slot is about to change.

@@ -12,6 +12,8 @@ final class ObjectScope {
   let plan: EntityPlan
   // Unsafe in name only: the context's deinit sets it to nil before its memory goes.
   unowned(unsafe) var context: ManagedObjectContext?
+  /// The context that the objects had before a reset of it, to tell what is done to them since.
+  weak var formerContext: ManagedObjectContext?
   /// The UUID of the store that the objects are of, also when the context has gone.
   let storeID: UUID
   /// What observers know the properties by, by slot; none where the class is not observable.

@@ -44,7 +44,7 @@ extension UndoRestoration {
       let former = object.referenceKey(slot)
       var key: ObjectKey = 0
       if case .int(let number) = value { key = number }
-      object._willWrite(slot)
+      object.willSet(slot)
       object._setReference(slot, key)
       object.didChange(slot)
       guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship), !inverse.isToMany

@@ -97,7 +97,7 @@ struct UndoRestoration {
         }
         var key: ObjectKey = 0
         if case .int(let number) = value { key = number }
-        object._willWrite(slot)
+        object.willSet(slot)
         object._setReference(slot, key)
         object.didChange(slot)
       }
@@ -188,7 +188,7 @@ struct UndoRestoration {
     for (slot, value) in entry.values.sorted(by: { $0.key < $1.key }) {
       guard let relationship = object.scope.plan.relationships[slot] else {
         guard object.storedValue(slot) != value else { continue }
-        object._willWrite(slot)
+        object.willSet(slot)
         attributes[slot] = value
         continue
       }
@@ -229,7 +229,7 @@ struct UndoRestoration {
     object._willRead()
     let former = object.referenceKey(relationship.slot)
     if former != key {
-      object._willWrite(relationship.slot)
+      object.willSet(relationship.slot)
       object._setReference(relationship.slot, key)
       object.didChange(relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }

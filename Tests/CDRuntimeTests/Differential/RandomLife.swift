@@ -323,6 +323,7 @@ final class RandomLife {
     case .unsettled(let ids): return "unsettled: \(ids.map(name).sorted())"
     case .danglingReferences(let ids): return "dangling: \(ids.map(name).sorted())"
     case .partlySaved(_, let reason): return "partly saved: \(reason)"
+    case .changesLost(let changes): return "lost: \(changes.map { "\(name($0.objectID)).\($0.property)" })"
     case .nested, .changedWhileWriting: return "\(error)"
     }
   }
