@@ -151,7 +151,8 @@ struct World: Sendable {
     }
     // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
     for object in context.touched {
-      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object],
+      let isUnchanged = delta.rows[object].map { isClearedOnly($0, in: context.current) } ?? true
+      if isUnchanged, graph.rows[object] != context.base.rows[object],
         context.parent != nil || context.rewritten.contains(object) || graph.rows[object] == nil
       {
         context.open.insert(object)
@@ -217,13 +218,15 @@ struct World: Sendable {
       for object in delta.rows.keys where inherited.contains(object) { contexts[number]?.open.insert(object) }
     }
     touch(delta, in: number)
-    note(delta, in: number)
+    note(before, context.current, in: number)
   }
 
   /// Remembers the objects that a change is about.
   mutating func touch(_ delta: Delta, in number: ContextNumber) {
     var touched: Set<ObjectNumber> = []
     for (object, change) in delta.rows {
+      // The store clears references to deleted objects, and changes no object by that.
+      if let graph = contexts[number]?.current, isClearedOnly(change, in: graph) { continue }
       touched.insert(object)
       touched.formUnion((change.before?.references ?? [:]).values)
       touched.formUnion((change.after?.references ?? [:]).values)
@@ -239,7 +242,9 @@ struct World: Sendable {
     contexts[number]?.rewritten.formUnion(delta.rows.keys)
   }
 
-  private mutating func note(_ delta: Delta, in number: ContextNumber) {
+  private mutating func note(_ before: Graph, _ after: Graph, in number: ContextNumber) {
+    // What comes back has its relationships again, also those that a rule of `noAction` keeps until the save.
+    let delta = Delta(from: before.withoutDeadPairs(schema), to: after.withoutDeadPairs(schema))
     guard !delta.isEmpty, var undo = contexts[number]?.undo else { return }
     if undo.level > 0 { undo.open.append(delta) } else { undo.undoable.append([delta]) }
     undo.redoable = []
@@ -337,8 +342,8 @@ struct World: Sendable {
     contexts[number]?.undo?.undoable.append(done)
   }
 
-  /// - Returns: What has been done: an object that others have deleted is not deleted again, and so is nothing to come
-  ///   back.
+  /// - Returns: What has been done, by which a redo puts back what there is now: an undo notes that, whatever others have
+  ///   made of it. An object that others have deleted is not deleted again, and so is nothing to come back.
   private mutating func apply(_ deltas: [Delta], in number: ContextNumber) -> [Delta] {
     guard let context = contexts[number] else { return deltas }
     var graph = context.current
@@ -353,7 +358,7 @@ struct World: Sendable {
         contexts[number]?.open.insert(object)
         return false
       }
-      done.append(delta)
+      done.append(delta.applied(to: graph))
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
         delta.rows = delta.rows.mapValues { change in
@@ -790,7 +795,7 @@ struct World: Sendable {
       graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
       if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
       contexts[parent]?.current = graph
-      note(Delta(from: before, to: graph), in: parent)
+      note(before, graph, in: parent)
       touch(Delta(from: before, to: graph), in: parent)
       contexts[number]?.base = graph
       contexts[number]?.current = graph

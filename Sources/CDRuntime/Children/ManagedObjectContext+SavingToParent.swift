@@ -54,9 +54,9 @@ extension ManagedObjectContext {
 
   /// What the parent has made of the same values since they were read; nil where that is nothing.
   private func conflict(of object: ManagedObject) -> SaveConflict? {
-    guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted) else {
-      return nil
-    }
+    guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
+      !object.hasOnlyDerivedChanges
+    else { return nil }
     guard let original = original(of: object) else {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)

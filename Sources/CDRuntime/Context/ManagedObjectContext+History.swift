@@ -92,6 +92,7 @@ extension ManagedObjectContext {
 
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
+    forgetDerivedChanges(of: object)
     if !object.hasOwnChanges {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
@@ -101,6 +102,7 @@ extension ManagedObjectContext {
 
   /// Notes that others have deleted an object's row.
   func noteDeletion(of object: ManagedObject) {
+    forgetDerivedChanges(of: object)
     if !object.isPending {
       lose(object)
     } else if !object.flags.contains(.inserted) {
