@@ -126,6 +126,78 @@ import Testing
     }
   }
 
+  /// The other side of a relationship.
+  enum Inverse: CaseIterable { case none, one, many }
+
+  @Test(
+    arguments: [("B", "C"), ("C", "B"), ("B", "B")],
+    [(true, Inverse.one), (false, .one), (true, .many), (false, .many), (true, .none), (false, .none)])
+  func aDeletionThatIsRedoneIsDenied(
+    names: (owner: String, item: String), sides: (isToMany: Bool, inverse: Inverse)
+  ) throws {
+    let isSymmetric = names.owner == names.item && sides.isToMany == (sides.inverse == .many)
+    let key = isSymmetric ? "item" : "owner"
+    let owner = RelationshipDescription(
+      name: "item", destination: names.item, isToMany: sides.isToMany,
+      inverse: sides.inverse == .none ? nil : key, deleteRule: .deny)
+    var entities = [EntityDescription(name: names.owner, relationships: [owner])]
+    if sides.inverse != .none, !isSymmetric {
+      let item = RelationshipDescription(
+        name: "owner", destination: names.owner, isToMany: sides.inverse == .many, inverse: "item")
+      if names.owner == names.item {
+        entities = [EntityDescription(name: names.owner, relationships: [owner, item])]
+      } else {
+        entities.append(EntityDescription(name: names.item, relationships: [item]))
+      }
+    } else if names.owner != names.item {
+      entities.append(EntityDescription(name: names.item))
+    }
+    let container = try PersistentContainer(scratchOf: entities)
+    let context = container.newContext()
+    context.undoManager = undoManager
+    let (former, mine) = (try make(names.owner, in: context), try make(names.item, in: context))
+    try former.setValue(sides.isToMany ? .objects([mine]) : .object(mine), forKey: "item")
+    try context.save()
+    context.delete(former)
+    undoManager.endEvent()
+    context.undo()
+    #expect(!context.hasChanges)
+    context.redo()
+    #expect(throws: SaveError.self) { try context.save() }
+    if sides.inverse == .one {
+      #expect(try object(mine, key) == nil)
+      try mine.setValue(.object(nil), forKey: key)
+    } else {
+      context.delete(mine)
+    }
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(throws: FetchError.self) { try container.newContext().existingObject(with: former.objectID) }
+    context.undoManager = nil
+  }
+
+  @Test(arguments: [("B", "C"), ("C", "B"), ("B", "B")], [true, false])
+  func whatIsInsertedAndDeletedIsNoPartner(names: (owner: String, item: String), isOther: Bool) throws {
+    let isSymmetric = names.owner == names.item
+    let key = isSymmetric ? "item" : "owner"
+    let owner = RelationshipDescription(
+      name: "item", destination: names.item, inverse: key, deleteRule: .deny)
+    let item = RelationshipDescription(name: "owner", destination: names.owner, inverse: "item")
+    var entities = [EntityDescription(name: names.owner, relationships: [owner])]
+    if !isSymmetric { entities.append(EntityDescription(name: names.item, relationships: [item])) }
+    let container = try PersistentContainer(scratchOf: entities)
+    let context = container.newContext()
+    let mine = try make(names.item, in: context)
+    try context.save()
+    let former = try make(names.owner, in: context)
+    try former.setValue(mine, forKey: "item")
+    context.delete(former)
+    if isOther { _ = try make(names.item, in: context) }
+    try context.save()
+    #expect(try object(mine, key) == nil && !context.hasChanges)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
   @Test(arguments: [("B", "C"), ("C", "B")])
   func aRollbackBringsTheDeniedReferenceBack(names: (owner: String, item: String)) throws {
     let container = try PersistentContainer(scratchOf: [

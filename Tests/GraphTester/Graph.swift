@@ -261,15 +261,22 @@ extension Graph {
     return holders
   }
 
-  /// The graph without the pairs that lead to deleted objects.
+  /// The graph without the pairs that a rule of `noAction` has left to deleted objects.
   func withoutDeadPairs(_ schema: Schema) -> Graph {
     var graph = self
     for (table, all) in pairs {
-      let left = all.filter { isLive($0.source) && isLive($0.target) }
+      guard let relationship = schema.relationship(table) else { continue }
+      let isLeftBySource = relationship.rule == .noAction
+      let isLeftByTarget = schema.inverse(of: relationship)?.rule == .noAction
+      let left = all.filter { pair in
+        !(isLeftBySource && !isLive(pair.source)) && !(isLeftByTarget && !isLive(pair.target))
+      }
       graph.pairs[table] = left.isEmpty ? nil : left
     }
     for (end, order) in orders {
-      guard case .pairs? = schema.storages[end.relationship] else { continue }
+      guard case .pairs? = schema.storages[end.relationship],
+        schema.relationship(end.relationship).flatMap(schema.inverse)?.rule == .noAction
+      else { continue }
       let left = order.filter(isLive)
       graph.orders[end] = left.isEmpty ? nil : left
     }

@@ -214,8 +214,19 @@ struct World: Sendable {
     let delta = Delta(from: before, to: context.current)
     // What a parent has of an object may be open. From here on it is the child's, and stays open when the parent's is settled.
     if let parent = context.parent {
-      let inherited = openness(of: parent).objects
-      for object in delta.rows.keys where inherited.contains(object) { contexts[number]?.open.insert(object) }
+      let inherited = openness(of: parent)
+      for (object, change) in delta.rows {
+        if inherited.objects.contains(object) { contexts[number]?.open.insert(object) }
+        // So is from whom a one-to-one relationship takes its partner.
+        for (key, target) in change.after?.references ?? [:] where change.before?.references[key] != target {
+          guard let inverse = schema.relationship(key).flatMap(schema.inverse), !inverse.isToMany,
+            inherited.ends.contains(Graph.End(object: target, relationship: inverse.name))
+          else { continue }
+          for end in inherited.ends where end.relationship == key && end.object != object {
+            contexts[number]?.open.insert(end.object)
+          }
+        }
+      }
     }
     touch(delta, in: number)
     note(before, context.current, in: number)
@@ -368,7 +379,7 @@ struct World: Sendable {
         }
       }
       let former = graph
-      if letGo(of: delta.deleted, in: &graph) { contexts[number]?.isUndoOpen = true }
+      if letGo(of: delta, in: &graph) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
       touch(delta, in: number)
       touch(Delta(from: former, to: graph), in: number)
@@ -378,14 +389,17 @@ struct World: Sendable {
     return done
   }
 
-  /// Takes objects whose insertion is undone out of relationships that others have put them into since.
+  /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is
+  /// made again, rules of `deny` and `noAction` leave them as they did.
   ///
   /// - Returns: Whether there were any. What a redo makes of these, nothing says.
-  private func letGo(of objects: Set<ObjectNumber>, in graph: inout Graph) -> Bool {
+  private func letGo(of delta: Delta, in graph: inout Graph) -> Bool {
     var hasLetGo = false
-    for object in objects.sorted() {
+    for object in delta.deleted.sorted() {
       guard let row = graph.rows[object] else { continue }
+      let isDeletion = delta.ended[object]?.after != nil
       for relationship in schema.relationships(of: row.entity) {
+        if isDeletion, relationship.rule == .deny || relationship.rule == .noAction { continue }
         switch schema.storages[relationship.name] {
         case .ownColumn?, nil: continue
         case .otherColumn? where relationship.rule == .noAction: continue

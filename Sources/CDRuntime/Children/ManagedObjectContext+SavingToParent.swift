@@ -120,12 +120,40 @@ extension ManagedObjectContext {
   /// Lets an object be again that is deleted here and that a child wants back.
   private func comeBack(_ object: ManagedObject) {
     noteUndoOfReturn(object)
-    if object.flags.contains(.deleted) {
+    let isLeaving = object.flags.contains(.deleted)
+    if isLeaving {
       object.flags.remove(.deleted)
     } else {
       becomeNew(object)
     }
+    for case let relationship? in object.scope.plan.relationships {
+      switch relationship.description.deleteRule {
+      case .deny, .noAction: if isLeaving { continue }
+      case .nullify, .cascade: break
+      }
+      letGo(object, relationship)
+    }
     if currentUndoManager != nil { object.flags.insert(.tracked) }
+  }
+
+  /// Clears what an object that comes back has kept of a relationship while the other side has lost it: the child gives
+  /// both sides anew.
+  private func letGo(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    switch relationship.storage {
+    case .reference:
+      guard object.referenceKey(relationship.slot) != 0 else { return }
+      object._willWrite(relationship.slot)
+      object._setReference(relationship.slot, 0)
+      object.didChange(relationship.slot)
+    case .join:
+      let state = object.toManyState(relationship.slot)
+      if state.keys == nil { load(object, relationship, state) }
+      guard let keys = state.keys?.keys, !keys.isEmpty else { return }
+      object.willChange(relationship.slot)
+      for key in keys { state.remove(key) }
+      object.noteTouch(relationship.slot)
+    case .inverseReference, .referencesOfOthers: return
+    }
   }
 
   private func isToGive(_ slot: Int, _ object: ManagedObject) -> Bool {
@@ -154,9 +182,15 @@ extension ManagedObjectContext {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, isToGive(relationship.slot, object) else { continue }
       let key = object.referenceKey(relationship.slot)
-      parent.setReference(
-        of: original, relationship, to: key == 0 ? nil : parent.object(key, relationship))
+      let target = key == 0 || isOwnAffair(key, relationship) ? nil : parent.object(key, relationship)
+      parent.setReference(of: original, relationship, to: target)
     }
+  }
+
+  /// Whether a key is that of an object that the child has inserted and deleted again, of which the parent never learns.
+  private func isOwnAffair(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+    registered(key, root: model.entities[relationship.destination].root)?
+      .flags.isSuperset(of: [.inserted, .deleted]) == true
   }
 
   private func givePairs(
@@ -166,7 +200,7 @@ extension ManagedObjectContext {
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
         continue
       }
-      for key in state.removed.keys where !state.added.contains(key) {
+      for key in state.removed.keys where !state.added.contains(key) && !isOwnAffair(key, relationship) {
         if let member = parent.object(key, relationship) {
           parent.remove(member, from: original, relationship)
         }

@@ -320,6 +320,22 @@ import Testing
     #expect(try names(held.0, "friends") == ["a"] && names(held.1, "fans").isEmpty)
   }
 
+  @Test(arguments: [true, false]) func aDeletionDoesNotBringBackWhatTheParentHasDeleted(isSaved: Bool) throws
+  {
+    let (owner, thing) = (try make("o"), try make("t"))
+    try set(thing, "owner", owner)
+    if isSaved { try parent.save() }
+    try all(child)
+    let held = try (copy(owner), copy(thing))
+    parent.delete(owner)
+    #expect(try all(child) == ["t"])
+    // Its reference is there still: the rule is `noAction`.
+    child.delete(held.1)
+    #expect(try all(child) == [] && held.0.isInaccessible)
+    try child.save()
+    #expect(try all(parent) == [])
+  }
+
   // MARK: Derived attributes
 
   /// The names of the objects whose link has a name, by the attribute that is derived from it.

@@ -212,6 +212,30 @@ import Testing
       try names(read(boxes[0]), "labels") == ["m", "l"] && names(read(labels[1]), "boxes") == ["a", "c"])
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func whatComesBackByAChildsUndoIsRelatedOnBothSides(isSaved: Bool, isWritten: Bool) throws {
+    let (box, lid, label) = (try make("Box", "b"), try make("Lid"), try make("Label", "l"))
+    try box.setValue(lid, forKey: "zip")
+    try set([label], "labels", of: box)
+    if isSaved { try parent.save() }
+    child.undoManager = ContextUndoManager()
+    let copies = [try copy(lid), try copy(label)]
+    let copied = try copy(box)
+    child.perform { for copy in copies { child.delete(copy) } }
+    try child.save()
+    #expect(try object(box, "zip") == nil && names(box, "labels").isEmpty)
+    if isWritten { try parent.save() }
+    child.undo()
+    try child.save()
+    for (box, context) in [(box, parent), (copied, child)] {
+      #expect(try object(box, "zip")?.objectID == lid.objectID && names(box, "labels") == ["l"])
+      #expect(try object(context.existingObject(with: lid.objectID), "bag") === box)
+      #expect(try names(context.existingObject(with: label.objectID), "boxes") == ["b"])
+    }
+    try parent.save()
+    #expect(try object(read(box), "zip")?.objectID == lid.objectID && names(read(label), "boxes") == ["b"])
+  }
+
   // MARK: Orders
 
   @Test(arguments: [true, false])
