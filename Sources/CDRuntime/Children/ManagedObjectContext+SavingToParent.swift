@@ -182,15 +182,22 @@ extension ManagedObjectContext {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, isToGive(relationship.slot, object) else { continue }
       let key = object.referenceKey(relationship.slot)
-      let target = key == 0 || isOwnAffair(key, relationship) ? nil : parent.object(key, relationship)
-      parent.setReference(of: original, relationship, to: target)
+      parent.setReference(of: original, relationship, to: target(key, relationship, in: parent))
     }
   }
 
-  /// Whether a key is that of an object that the child has inserted and deleted again, of which the parent never learns.
-  private func isOwnAffair(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
-    registered(key, root: model.entities[relationship.destination].root)?
-      .flags.isSuperset(of: [.inserted, .deleted]) == true
+  /// The parent's object that a relationship leads to; nil if it has none, or none any more. It never learns of what the
+  /// child has inserted and deleted again.
+  private func target(
+    _ key: ObjectKey, _ relationship: RelationshipPlan, in parent: ManagedObjectContext
+  ) -> ManagedObject? {
+    guard key != 0 else { return nil }
+    let own = registered(key, root: model.entities[relationship.destination].root)
+    if own?.flags.isSuperset(of: [.inserted, .deleted]) == true { return nil }
+    guard let target = parent.object(key, relationship) else { return nil }
+    // A fault may be of an object that was taken back before it had a row.
+    target._willRead()
+    return target.exists ? target : nil
   }
 
   private func givePairs(
@@ -200,14 +207,14 @@ extension ManagedObjectContext {
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
         continue
       }
-      for key in state.removed.keys where !state.added.contains(key) && !isOwnAffair(key, relationship) {
-        if let member = parent.object(key, relationship) {
+      for key in state.removed.keys where !state.added.contains(key) {
+        if let member = target(key, relationship, in: parent) {
           parent.remove(member, from: original, relationship)
         }
       }
       let root = model.entities[relationship.destination].root
       for key in state.added.keys where registered(key, root: root)?.isDeleted != true {
-        if let member = parent.object(key, relationship) {
+        if let member = target(key, relationship, in: parent) {
           parent.add(member, to: original, relationship, at: nil)
         }
       }
@@ -234,7 +241,7 @@ extension ManagedObjectContext {
       case .join:
         guard let state = object.extras?.toManyState(relationship.slot) else { continue }
         for key in state.removed.keys where !state.added.contains(key) && remains(key, relationship) {
-          if let member = parent.object(key, relationship) {
+          if let member = target(key, relationship, in: parent) {
             parent.remove(member, from: original, relationship)
           }
         }
