@@ -53,7 +53,7 @@ extension ManagedObjectContext {
   var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
 
   /// Lets objects of which nothing but derived attributes has changed be what the contexts above have made of them since.
-  /// Before a fetch, which counts objects with changes apart.
+  /// Called before a fetch, which counts objects with changes apart, and after an undo.
   func followWithDerivedChanges() {
     guard let parent else { return }
     parent.followWithDerivedChanges()

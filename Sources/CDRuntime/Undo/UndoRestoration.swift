@@ -158,6 +158,12 @@ struct UndoRestoration {
         if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
           release(other, relationship, from: object)
         }
+        // The save would refuse the deletion for it.
+        if key != 0, relationship.description.deleteRule == .deny {
+          object._willWrite(relationship.slot)
+          object._setReference(relationship.slot, 0)
+          object.didChange(relationship.slot)
+        }
       case .join:
         let state = object.extras?.toManyState(relationship.slot)
         for key in (state?.keys?.keys ?? []) + (state?.added.keys ?? []) {

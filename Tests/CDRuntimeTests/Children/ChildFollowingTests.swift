@@ -336,6 +336,27 @@ import Testing
     #expect(try all(parent) == [])
   }
 
+  @Test(arguments: [true, false])
+  func anObjectThatAnUndoLeavesWithoutChangesFollowsItsParent(isUndone: Bool) throws {
+    let node = try make("a")
+    try all(child)
+    child.undoManager = ContextUndoManager()
+    let held = try copy(node)
+    child.perform { try? held.setValue("b", forKey: "name") }
+    try node.setValue("c", forKey: "name")
+    #expect(try name(held) == "b")
+    if isUndone {
+      child.undo()
+    } else {
+      try held.setValue("a", forKey: "name")
+      try child.save()
+    }
+    #expect(try name(held) == "c" && !child.hasChanges)
+    try held.setValue("d", forKey: "name")
+    try child.save()
+    #expect(try name(node) == "d")
+  }
+
   // MARK: Derived attributes
 
   /// The names of the objects whose link has a name, by the attribute that is derived from it.
