@@ -137,9 +137,9 @@ struct World: Sendable {
     current.denied = context.current.denied
     current.ended = context.current.ended
     for (object, change) in delta.rows {
-      if let row = graph.rows[object], isClearedOnly(change, in: context.current) {
-        // The object itself has no changes, and has what others have made of it.
-        current.rows[object]?.references = row.references.filter {
+      if isClearedOnly(change, in: context.current) {
+        // The object itself has no changes, and has what others have made of it, or is gone with them.
+        current.rows[object]?.references = (graph.rows[object]?.references ?? [:]).filter {
           context.current.isLive($0.value) || context.base.rows[$0.value] == nil
         }
         continue
