@@ -126,6 +126,116 @@ import Testing
     }
   }
 
+  /// The other side of a relationship.
+  enum Inverse: CaseIterable { case none, one, many }
+
+  typealias Names = (owner: String, item: String)
+  typealias Sides = (isToMany: Bool, inverse: Inverse)
+
+  private static let allNames = [("B", "C"), ("C", "B"), ("B", "B")]
+  private static let allSides = [
+    (true, Inverse.one), (false, .one), (true, .many), (false, .many), (true, .none), (false, .none),
+  ]
+
+  private static func key(_ names: Names, _ sides: Sides) -> String {
+    names.owner == names.item && sides.isToMany == (sides.inverse == .many) ? "item" : "owner"
+  }
+
+  /// Entities with a relationship whose rule is `deny`. The reference is in the row of either side, or there are pairs.
+  private static func entities(_ names: Names, _ sides: Sides) -> [EntityDescription] {
+    let key = key(names, sides)
+    let owner = RelationshipDescription(
+      name: "item", destination: names.item, isToMany: sides.isToMany,
+      inverse: sides.inverse == .none ? nil : key, deleteRule: .deny)
+    let item = RelationshipDescription(
+      name: "owner", destination: names.owner, isToMany: sides.inverse == .many, inverse: "item")
+    let others = sides.inverse == .none || key == "item" ? [] : [item]
+    if names.owner == names.item {
+      return [EntityDescription(name: names.owner, relationships: [owner] + others)]
+    }
+    return [
+      EntityDescription(name: names.owner, relationships: [owner]),
+      EntityDescription(name: names.item, relationships: others),
+    ]
+  }
+
+  @Test(arguments: allNames, allSides)
+  func aDeletionThatIsRedoneIsDenied(names: Names, sides: Sides) throws {
+    let key = Self.key(names, sides)
+    let container = try PersistentContainer(scratchOf: Self.entities(names, sides))
+    let context = container.newContext()
+    context.undoManager = undoManager
+    let (former, mine) = (try make(names.owner, in: context), try make(names.item, in: context))
+    try former.setValue(sides.isToMany ? .objects([mine]) : .object(mine), forKey: "item")
+    try context.save()
+    context.delete(former)
+    undoManager.endEvent()
+    context.undo()
+    #expect(!context.hasChanges)
+    context.redo()
+    #expect(throws: SaveError.self) { try context.save() }
+    if sides.inverse == .one {
+      #expect(try object(mine, key) == nil)
+      try mine.setValue(.object(nil), forKey: key)
+    } else {
+      context.delete(mine)
+    }
+    try context.save()
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    #expect(throws: FetchError.self) { try container.newContext().existingObject(with: former.objectID) }
+    context.undoManager = nil
+  }
+
+  @Test(arguments: allNames, allSides)
+  func anInsertionIsUndoneThoughOthersHaveRelatedTheObject(names: Names, sides: Sides) throws {
+    for isChild in [false, true] {
+      let container = try PersistentContainer(scratchOf: Self.entities(names, sides))
+      let root = container.newContext()
+      let context = isChild ? ManagedObjectContext(parent: root) : root
+      let others = isChild ? root : container.newContext()
+      let mine = try make(names.item, in: root)
+      try root.save()
+      context.undoManager = undoManager
+      let owner = try make(names.owner, in: context)
+      try context.save()
+      let theirs = try others.existingObject(with: owner.objectID)
+      let item = try others.existingObject(with: mine.objectID)
+      try theirs.setValue(sides.isToMany ? .objects([item]) : .object(item), forKey: "item")
+      if !isChild { try others.save() }
+      _ = try context.perform { try context.fetch(FetchRequest<ManagedObject>(entityName: names.owner)) }
+      context.undo()
+      try context.save()
+      try root.save()
+      let fresh = container.newContext()
+      #expect(throws: FetchError.self) { try fresh.existingObject(with: owner.objectID) }
+      #expect(try !fresh.existingObject(with: mine.objectID).isDeleted)
+      #expect(try container.persistentStoreCoordinator.verify() == [])
+      context.undoManager = nil
+    }
+  }
+
+  @Test(arguments: [("B", "C"), ("C", "B"), ("B", "B")], [true, false])
+  func whatIsInsertedAndDeletedIsNoPartner(names: (owner: String, item: String), isOther: Bool) throws {
+    let isSymmetric = names.owner == names.item
+    let key = isSymmetric ? "item" : "owner"
+    let owner = RelationshipDescription(
+      name: "item", destination: names.item, inverse: key, deleteRule: .deny)
+    let item = RelationshipDescription(name: "owner", destination: names.owner, inverse: "item")
+    var entities = [EntityDescription(name: names.owner, relationships: [owner])]
+    if !isSymmetric { entities.append(EntityDescription(name: names.item, relationships: [item])) }
+    let container = try PersistentContainer(scratchOf: entities)
+    let context = container.newContext()
+    let mine = try make(names.item, in: context)
+    try context.save()
+    let former = try make(names.owner, in: context)
+    try former.setValue(mine, forKey: "item")
+    context.delete(former)
+    if isOther { _ = try make(names.item, in: context) }
+    try context.save()
+    #expect(try object(mine, key) == nil && !context.hasChanges)
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
   @Test(arguments: [("B", "C"), ("C", "B")])
   func aRollbackBringsTheDeniedReferenceBack(names: (owner: String, item: String)) throws {
     let container = try PersistentContainer(scratchOf: [

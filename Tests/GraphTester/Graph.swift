@@ -261,6 +261,28 @@ extension Graph {
     return holders
   }
 
+  /// The graph without the pairs that a rule of `noAction` has left to deleted objects.
+  func withoutDeadPairs(_ schema: Schema) -> Graph {
+    var graph = self
+    for (table, all) in pairs {
+      guard let relationship = schema.relationship(table) else { continue }
+      let isLeftBySource = relationship.rule == .noAction
+      let isLeftByTarget = schema.inverse(of: relationship)?.rule == .noAction
+      let left = all.filter { pair in
+        !(isLeftBySource && !isLive(pair.source)) && !(isLeftByTarget && !isLive(pair.target))
+      }
+      graph.pairs[table] = left.isEmpty ? nil : left
+    }
+    for (end, order) in orders {
+      guard case .pairs? = schema.storages[end.relationship],
+        schema.relationship(end.relationship).flatMap(schema.inverse)?.rule == .noAction
+      else { continue }
+      let left = order.filter(isLive)
+      graph.orders[end] = left.isEmpty ? nil : left
+    }
+    return graph
+  }
+
   /// Leaves out facts about objects that are not there, as a store does that has been written.
   mutating func dropDeadFacts(_ schema: Schema) {
     denied = [:]
@@ -332,6 +354,28 @@ struct Delta: Sendable {
     delta.orders = orders.mapValues { ($0.after, $0.before) }
     delta.denied = denied.mapValues { ($0.after, $0.before) }
     delta.ended = ended.mapValues { ($0.after, $0.before) }
+    return delta
+  }
+
+  /// The same changes, from what a graph has now, which others may have changed since.
+  func applied(to graph: Graph) -> Delta {
+    var delta = self
+    for (number, change) in rows {
+      guard let now = graph.rows[number], let before = change.before else { continue }
+      guard let after = change.after else {
+        delta.rows[number] = (now, nil)
+        continue
+      }
+      var former = after
+      for key in Set(before.values.keys).union(after.values.keys)
+      where before.values[key] != after.values[key] { former.values[key] = now.values[key] }
+      for key in Set(before.references.keys).union(after.references.keys)
+      where before.references[key] != after.references[key] { former.references[key] = now.references[key] }
+      delta.rows[number] = (former, after)
+    }
+    for (table, pairs) in added { delta.added[table] = pairs.subtracting(graph.pairs[table] ?? []) }
+    for (table, pairs) in removed { delta.removed[table] = pairs.intersection(graph.pairs[table] ?? []) }
+    for (end, change) in orders { delta.orders[end] = (graph.orders[end], change.after) }
     return delta
   }
 

@@ -139,7 +139,9 @@ extension Interpreter {
     guard let reference = world.contexts[number], openness.objects.isEmpty, openness.ends.isEmpty else {
       return
     }
-    let delta = world.delta(of: number)
+    // Nor is there anything to write of a pair that a rule of `noAction` has left between new objects that are deleted.
+    let delta = Delta(
+      from: reference.base.withoutDeadPairs(schema), to: reference.current.withoutDeadPairs(schema))
     // What has been set back is no change. Of pairs and orders a context may not know it.
     let isOpen = reference.touched.contains { object in
       guard let entity = world.entities[object] else { return true }

@@ -137,9 +137,9 @@ struct World: Sendable {
     current.denied = context.current.denied
     current.ended = context.current.ended
     for (object, change) in delta.rows {
-      if let row = graph.rows[object], isClearedOnly(change, in: context.current) {
-        // The object itself has no changes, and has what others have made of it.
-        current.rows[object]?.references = row.references.filter {
+      if isClearedOnly(change, in: context.current) {
+        // The object itself has no changes, and has what others have made of it, or is gone with them.
+        current.rows[object]?.references = (graph.rows[object]?.references ?? [:]).filter {
           context.current.isLive($0.value) || context.base.rows[$0.value] == nil
         }
         continue
@@ -151,7 +151,8 @@ struct World: Sendable {
     }
     // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
     for object in context.touched {
-      if delta.rows[object] == nil, graph.rows[object] != context.base.rows[object],
+      let isUnchanged = delta.rows[object].map { isClearedOnly($0, in: context.current) } ?? true
+      if isUnchanged, graph.rows[object] != context.base.rows[object],
         context.parent != nil || context.rewritten.contains(object) || graph.rows[object] == nil
       {
         context.open.insert(object)
@@ -213,17 +214,30 @@ struct World: Sendable {
     let delta = Delta(from: before, to: context.current)
     // What a parent has of an object may be open. From here on it is the child's, and stays open when the parent's is settled.
     if let parent = context.parent {
-      let inherited = openness(of: parent).objects
-      for object in delta.rows.keys where inherited.contains(object) { contexts[number]?.open.insert(object) }
+      let inherited = openness(of: parent)
+      for (object, change) in delta.rows {
+        if inherited.objects.contains(object) { contexts[number]?.open.insert(object) }
+        // So is from whom a one-to-one relationship takes its partner.
+        for (key, target) in change.after?.references ?? [:] where change.before?.references[key] != target {
+          guard let inverse = schema.relationship(key).flatMap(schema.inverse), !inverse.isToMany,
+            inherited.ends.contains(Graph.End(object: target, relationship: inverse.name))
+          else { continue }
+          for end in inherited.ends where end.relationship == key && end.object != object {
+            contexts[number]?.open.insert(end.object)
+          }
+        }
+      }
     }
     touch(delta, in: number)
-    note(delta, in: number)
+    note(before, context.current, in: number)
   }
 
   /// Remembers the objects that a change is about.
   mutating func touch(_ delta: Delta, in number: ContextNumber) {
     var touched: Set<ObjectNumber> = []
     for (object, change) in delta.rows {
+      // The store clears references to deleted objects, and changes no object by that.
+      if let graph = contexts[number]?.current, isClearedOnly(change, in: graph) { continue }
       touched.insert(object)
       touched.formUnion((change.before?.references ?? [:]).values)
       touched.formUnion((change.after?.references ?? [:]).values)
@@ -239,7 +253,9 @@ struct World: Sendable {
     contexts[number]?.rewritten.formUnion(delta.rows.keys)
   }
 
-  private mutating func note(_ delta: Delta, in number: ContextNumber) {
+  private mutating func note(_ before: Graph, _ after: Graph, in number: ContextNumber) {
+    // What comes back has its relationships again, also those that a rule of `noAction` keeps until the save.
+    let delta = Delta(from: before.withoutDeadPairs(schema), to: after.withoutDeadPairs(schema))
     guard !delta.isEmpty, var undo = contexts[number]?.undo else { return }
     if undo.level > 0 { undo.open.append(delta) } else { undo.undoable.append([delta]) }
     undo.redoable = []
@@ -337,8 +353,8 @@ struct World: Sendable {
     contexts[number]?.undo?.undoable.append(done)
   }
 
-  /// - Returns: What has been done: an object that others have deleted is not deleted again, and so is nothing to come
-  ///   back.
+  /// - Returns: What has been done, by which a redo puts back what there is now: an undo notes that, whatever others have
+  ///   made of it. An object that others have deleted is not deleted again, and so is nothing to come back.
   private mutating func apply(_ deltas: [Delta], in number: ContextNumber) -> [Delta] {
     guard let context = contexts[number] else { return deltas }
     var graph = context.current
@@ -353,7 +369,7 @@ struct World: Sendable {
         contexts[number]?.open.insert(object)
         return false
       }
-      done.append(delta)
+      done.append(delta.applied(to: graph))
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
         delta.rows = delta.rows.mapValues { change in
@@ -363,7 +379,7 @@ struct World: Sendable {
         }
       }
       let former = graph
-      if letGo(of: delta.deleted, in: &graph) { contexts[number]?.isUndoOpen = true }
+      if letGo(of: delta, in: &graph) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
       touch(delta, in: number)
       touch(Delta(from: former, to: graph), in: number)
@@ -373,14 +389,17 @@ struct World: Sendable {
     return done
   }
 
-  /// Takes objects whose insertion is undone out of relationships that others have put them into since.
+  /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is
+  /// made again, rules of `deny` and `noAction` leave them as they did.
   ///
   /// - Returns: Whether there were any. What a redo makes of these, nothing says.
-  private func letGo(of objects: Set<ObjectNumber>, in graph: inout Graph) -> Bool {
+  private func letGo(of delta: Delta, in graph: inout Graph) -> Bool {
     var hasLetGo = false
-    for object in objects.sorted() {
+    for object in delta.deleted.sorted() {
       guard let row = graph.rows[object] else { continue }
+      let isDeletion = delta.ended[object]?.after != nil
       for relationship in schema.relationships(of: row.entity) {
+        if isDeletion, relationship.rule == .deny || relationship.rule == .noAction { continue }
         switch schema.storages[relationship.name] {
         case .ownColumn?, nil: continue
         case .otherColumn? where relationship.rule == .noAction: continue
@@ -790,7 +809,7 @@ struct World: Sendable {
       graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
       if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
       contexts[parent]?.current = graph
-      note(Delta(from: before, to: graph), in: parent)
+      note(before, graph, in: parent)
       touch(Delta(from: before, to: graph), in: parent)
       contexts[number]?.base = graph
       contexts[number]?.current = graph

@@ -52,9 +52,40 @@ extension ManagedObjectContext {
   /// Whether the context or one that it descends from has objects with changes.
   var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
 
+  /// Lets objects of which nothing but derived attributes has changed be what the contexts above have made of them since.
+  /// Called before a fetch, which counts objects with changes apart, and after an undo.
+  func followWithDerivedChanges() {
+    guard let parent else { return }
+    parent.followWithDerivedChanges()
+    for object in pending where object.hasOnlyDerivedChanges {
+      let original = newestOriginal(of: object)
+      if let original, original.hasSameValues(as: object) { continue }
+      forgetDerivedChanges(of: object)
+      if object.isPending { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+  }
+
+  /// The parent's instance of an object, with what contexts above the parent have made of it.
+  private func newestOriginal(of object: ManagedObject) -> ManagedObject? {
+    guard let parent, let original = original(of: object) else { return nil }
+    guard parent.parent != nil else { return original }
+    return parent.newestOriginal(of: original).flatMap { parent.copies(of: [$0]).first }
+  }
+
   /// Computes derived attributes for a fetch, those of parents first: the child's are derived from them.
   func deriveLineageForFetch() {
     parent?.deriveLineageForFetch()
     if !pending.isEmpty { deriveForFetch() }
+  }
+}
+
+extension ManagedObject {
+  /// Whether another context's instance has the same values, derived ones apart.
+  fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
+    scope.plan.storedSlots.allSatisfy { slot in
+      scope.plan.slots[slot].attribute?.derivation != nil || storedValue(slot) == other.storedValue(slot)
+    }
   }
 }

@@ -148,8 +148,10 @@ extension ManagedObjectContext {
   /// Lets objects without changes ask the parent for their values again, and all of them for the relationships that they
   /// have not changed.
   private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
-    for object in maps.flatMap({ $0?.objects ?? [] }) where !object.isPending {
+    for object in maps.flatMap({ $0?.objects ?? [] }) {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
+      forgetDerivedChanges(of: object)
+      if object.isPending { continue }
       // What the context has deleted stays so unless the parent has taken the deletion back.
       if object.flags.contains(.gone) {
         guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }

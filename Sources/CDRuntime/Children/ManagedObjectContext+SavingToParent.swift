@@ -54,9 +54,9 @@ extension ManagedObjectContext {
 
   /// What the parent has made of the same values since they were read; nil where that is nothing.
   private func conflict(of object: ManagedObject) -> SaveConflict? {
-    guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted) else {
-      return nil
-    }
+    guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
+      !object.hasOnlyDerivedChanges
+    else { return nil }
     guard let original = original(of: object) else {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
@@ -120,12 +120,40 @@ extension ManagedObjectContext {
   /// Lets an object be again that is deleted here and that a child wants back.
   private func comeBack(_ object: ManagedObject) {
     noteUndoOfReturn(object)
-    if object.flags.contains(.deleted) {
+    let isLeaving = object.flags.contains(.deleted)
+    if isLeaving {
       object.flags.remove(.deleted)
     } else {
       becomeNew(object)
     }
+    for case let relationship? in object.scope.plan.relationships {
+      switch relationship.description.deleteRule {
+      case .deny, .noAction: if isLeaving { continue }
+      case .nullify, .cascade: break
+      }
+      letGo(object, relationship)
+    }
     if currentUndoManager != nil { object.flags.insert(.tracked) }
+  }
+
+  /// Clears what an object that comes back has kept of a relationship while the other side has lost it: the child gives
+  /// both sides anew.
+  private func letGo(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    switch relationship.storage {
+    case .reference:
+      guard object.referenceKey(relationship.slot) != 0 else { return }
+      object._willWrite(relationship.slot)
+      object._setReference(relationship.slot, 0)
+      object.didChange(relationship.slot)
+    case .join:
+      let state = object.toManyState(relationship.slot)
+      if state.keys == nil { load(object, relationship, state) }
+      guard let keys = state.keys?.keys, !keys.isEmpty else { return }
+      object.willChange(relationship.slot)
+      for key in keys { state.remove(key) }
+      object.noteTouch(relationship.slot)
+    case .inverseReference, .referencesOfOthers: return
+    }
   }
 
   private func isToGive(_ slot: Int, _ object: ManagedObject) -> Bool {
@@ -154,9 +182,22 @@ extension ManagedObjectContext {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, isToGive(relationship.slot, object) else { continue }
       let key = object.referenceKey(relationship.slot)
-      parent.setReference(
-        of: original, relationship, to: key == 0 ? nil : parent.object(key, relationship))
+      parent.setReference(of: original, relationship, to: target(key, relationship, in: parent))
     }
+  }
+
+  /// The parent's object that a relationship leads to; nil if it has none, or none any more. It never learns of what the
+  /// child has inserted and deleted again.
+  private func target(
+    _ key: ObjectKey, _ relationship: RelationshipPlan, in parent: ManagedObjectContext
+  ) -> ManagedObject? {
+    guard key != 0 else { return nil }
+    let own = registered(key, root: model.entities[relationship.destination].root)
+    if own?.flags.isSuperset(of: [.inserted, .deleted]) == true { return nil }
+    guard let target = parent.object(key, relationship) else { return nil }
+    // A fault may be of an object that was taken back before it had a row.
+    target._willRead()
+    return target.exists ? target : nil
   }
 
   private func givePairs(
@@ -167,13 +208,13 @@ extension ManagedObjectContext {
         continue
       }
       for key in state.removed.keys where !state.added.contains(key) {
-        if let member = parent.object(key, relationship) {
+        if let member = target(key, relationship, in: parent) {
           parent.remove(member, from: original, relationship)
         }
       }
       let root = model.entities[relationship.destination].root
       for key in state.added.keys where registered(key, root: root)?.isDeleted != true {
-        if let member = parent.object(key, relationship) {
+        if let member = target(key, relationship, in: parent) {
           parent.add(member, to: original, relationship, at: nil)
         }
       }
@@ -200,7 +241,7 @@ extension ManagedObjectContext {
       case .join:
         guard let state = object.extras?.toManyState(relationship.slot) else { continue }
         for key in state.removed.keys where !state.added.contains(key) && remains(key, relationship) {
-          if let member = parent.object(key, relationship) {
+          if let member = target(key, relationship, in: parent) {
             parent.remove(member, from: original, relationship)
           }
         }

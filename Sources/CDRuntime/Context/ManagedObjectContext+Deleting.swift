@@ -67,9 +67,10 @@ extension ManagedObjectContext {
       let known = registered(key, root: model.entities[relationship.destination].root)
       // What is not in memory finds the deleted object missing when it is loaded. The save has to check it all the same
       // where it may not be without.
-      guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil),
-        !other.flags.contains(.gone)
-      else { return }
+      guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil) else { return }
+      // A child's fault may be of an object that its parent has deleted.
+      if parent != nil { other._willRead() }
+      guard other.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
       other.willChange(slot)
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)

@@ -143,6 +143,19 @@ extension ManagedObjectContext {
     object.didChange(slot.number)
   }
 
+  /// Takes back what has been derived of an object that has no other changes of its row: it is what others make of it, and
+  /// its attributes are derived again by whatever has changed.
+  func forgetDerivedChanges(of object: ManagedObject) {
+    guard object.hasOnlyDerivedChanges, let extras = object.extras else { return }
+    let old = extras.old
+    noteChange(of: object) { slot in old.contains { $0.slot == slot.number } }
+    object.setStoredValues(
+      Dictionary(old.map { ($0.slot, $0.value) }, uniquingKeysWith: { first, _ in first }))
+    for entry in old { extras.changed.remove(entry.slot) }
+    extras.old.removeAll()
+    object.flags.remove(.updated)
+  }
+
   /// What a derived attribute is to have; nil where it has it already.
   func derivedValue(
     of object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator
@@ -163,5 +176,15 @@ extension ManagedObjectContext {
         "the derivation gives \(result.typeName), and the attribute is \(attribute.type.schemaName)")
     }
     return fitted == object.storedValue(slot.number) ? nil : fitted
+  }
+}
+
+extension ManagedObject {
+  /// Whether nothing of the object's row has been changed but derived attributes.
+  final var hasOnlyDerivedChanges: Bool {
+    guard flags.contains(.updated), flags.isDisjoint(with: [.inserted, .deleted]),
+      !scope.plan.derivedSlots.isEmpty, let extras, !extras.old.isEmpty, extras.faults.isEmpty
+    else { return false }
+    return extras.old.allSatisfy { scope.plan.slots[$0.slot].attribute?.derivation != nil }
   }
 }

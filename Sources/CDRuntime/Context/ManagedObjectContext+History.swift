@@ -92,6 +92,7 @@ extension ManagedObjectContext {
 
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
+    forgetDerivedChanges(of: object)
     if !object.hasOwnChanges {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
@@ -101,6 +102,7 @@ extension ManagedObjectContext {
 
   /// Notes that others have deleted an object's row.
   func noteDeletion(of object: ManagedObject) {
+    forgetDerivedChanges(of: object)
     if !object.isPending {
       lose(object)
     } else if !object.flags.contains(.inserted) {
@@ -120,7 +122,11 @@ extension ManagedObjectContext {
 
   /// Lets an object that has no changes any more be what others have made of its row while it had some.
   func takeOver(_ object: ManagedObject) {
-    guard !object.isPending, !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
+    if !object.flags.isDisjoint(with: [.outdated, .vanished]) { forgetDerivedChanges(of: object) }
+    if object.isPending { return }
+    // A child asks its parent for the values, which knows of no history.
+    if parent != nil { return object.flags.contains(.gone) ? () : object.becomeStale() }
+    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
     let isGone = object.flags.contains(.vanished)
     contestedRoots.insert(object.scope.plan.root)
     object.flags.subtract([.outdated, .vanished])

@@ -45,8 +45,7 @@ extension ManagedObjectContext {
       return
     }
     object.flags.subtract([.updated, .touched, .deleted])
-    // A child asks its parent for the values, which knows of no history.
-    defer { if parent == nil { takeOver(object) } else { object.becomeStale() } }
+    defer { takeOver(object) }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(

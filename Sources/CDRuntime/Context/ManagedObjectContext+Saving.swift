@@ -160,7 +160,20 @@ extension ManagedObjectContext {
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
   func forgetDeleted(_ object: ManagedObject) {
+    leavePartners(of: object)
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
+  }
+
+  /// Lets the partners of a deleted object forget it that a rule of `deny` or `noAction` has left to it until the save.
+  private func leavePartners(of object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
+      guard case .reference = relationship.storage, let inverse = relationship.inverseSlot else { continue }
+      let partner = registered(
+        object.referenceKey(relationship.slot), root: model.entities[relationship.destination].root)
+      if let partner, partner.extras?.partners[inverse] == object.key {
+        partner.extras?.partners[inverse] = 0
+      }
+    }
   }
 
   private func forgetPending() {

@@ -52,6 +52,9 @@ struct FetchRun {
     predicate = try check.checked(
       request.predicate, sortKeys: request.sortKeys, fetchSource: fetchSource?.scope.plan.name,
       boundNames: values.keys)
+    if context.model.hasDerivedSlots, context.hasPendingInLineage {
+      context.followWithDerivedChanges()
+    }
     if request.includesPendingChanges, context.model.hasDerivedSlots, context.hasPendingInLineage {
       let reach = Reach(plan: plan, model: context.model, variables: Set(values.keys))
       let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch

@@ -25,7 +25,9 @@ extension ManagedObjectContext {
   func noteUndoOfInsertion(_ object: ManagedObject) {
     object.flags.insert(.tracked)
     guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
-    _ = group.add(UndoEntry(object, existed: false))
+    var entry = UndoEntry(object, existed: false)
+    entry.isInsertion = true
+    _ = group.add(entry)
   }
 
   /// Notes that an object is about to be there again.

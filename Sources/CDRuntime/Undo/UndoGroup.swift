@@ -16,6 +16,9 @@ struct UndoEntry {
   /// References that a deleted object has let go of since its deletion, which a rule of `deny` refuses as long as they are
   /// there.
   var denials: [Int: AttributeValue] = [:]
+  /// Whether the object came with the group as a new one. Where it goes again nothing of its relationships is left; where a
+  /// deletion is made again, rules of `deny` and `noAction` leave them as they did.
+  var isInsertion = false
   /// Whether there was the object at the group's end.
   var existedAfter = true
   /// The lists at the group's end: what others add to them later, and take out, is told by these.

@@ -13,6 +13,7 @@ extension UndoRestoration {
     // What is no change any more is what others have made of it.
     defer {
       for object in objects.values { context.takeOver(object) }
+      context.followWithDerivedChanges()
       context.readContestedRelationships()
     }
     for object in changed { context.forgetEqualChanges(of: object) }

@@ -26,7 +26,7 @@ struct UndoRestoration {
     }
     for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
-    for entry in leaving { takeAway(entry.object) }
+    for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
     putLosses(of: leaving)
     for pair in group.pairs where pair.object.exists && pair.member.exists {
       putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
@@ -56,6 +56,7 @@ struct UndoRestoration {
       let object = entry.object
       if object.exists { object._willRead() }
       var now = UndoEntry(object, existed: object.exists)
+      now.isInsertion = entry.isInsertion
       if now.existed {
         if entry.existed {
           for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
@@ -142,15 +143,26 @@ struct UndoRestoration {
 
   /// Lets an object be no more. What is related to it is put back by facts of its own, as far as the undo manager
   /// knows of it; the rest lets go of it.
-  private mutating func takeAway(_ object: ManagedObject) {
+  private mutating func takeAway(_ object: ManagedObject, isInsertion: Bool) {
     object.mark(.deleted, in: context)
+    let isDeletion = !isInsertion && !object.flags.contains(.inserted)
     for case let relationship? in object.scope.plan.relationships {
+      switch relationship.description.deleteRule {
+      case .deny, .noAction: if isDeletion { continue }
+      case .nullify, .cascade: break
+      }
       switch relationship.storage {
       case .reference:
         let key = object.referenceKey(relationship.slot)
         if key != 0 { settle(object, relationship, key) }
         if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
           release(other, relationship, from: object)
+        }
+        // The save would refuse the deletion for it.
+        if key != 0, relationship.description.deleteRule == .deny {
+          object._willWrite(relationship.slot)
+          object._setReference(relationship.slot, 0)
+          object.didChange(relationship.slot)
         }
       case .join:
         let state = object.extras?.toManyState(relationship.slot)

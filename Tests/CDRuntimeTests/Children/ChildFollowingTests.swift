@@ -22,6 +22,9 @@ import Testing
               AttributeDescription(
                 name: "size", type: .int64, isOptional: true,
                 derivation: .path(.object, [.key("fans"), .collectionOperator("count")])),
+              AttributeDescription(
+                name: "linkName", type: .string, isOptional: true,
+                derivation: .path(.object, [.key("link"), .key("name")])),
             ],
             relationships: [
               RelationshipDescription(name: "link", destination: "Node"),
@@ -315,6 +318,96 @@ import Testing
     child.perform { held.0._remove(held.1, slot("friends")) }
     child.perform { held.1._remove(held.0, slot("fans")) }
     #expect(try names(held.0, "friends") == ["a"] && names(held.1, "fans").isEmpty)
+  }
+
+  @Test(arguments: [true, false]) func aDeletionDoesNotBringBackWhatTheParentHasDeleted(isSaved: Bool) throws
+  {
+    let (owner, thing) = (try make("o"), try make("t"))
+    try set(thing, "owner", owner)
+    if isSaved { try parent.save() }
+    try all(child)
+    let held = try (copy(owner), copy(thing))
+    parent.delete(owner)
+    #expect(try all(child) == ["t"])
+    // Its reference is there still: the rule is `noAction`.
+    child.delete(held.1)
+    #expect(try all(child) == [] && held.0.isInaccessible)
+    try child.save()
+    #expect(try all(parent) == [])
+  }
+
+  @Test(arguments: [true, false])
+  func anObjectThatAnUndoLeavesWithoutChangesFollowsItsParent(isUndone: Bool) throws {
+    let node = try make("a")
+    try all(child)
+    child.undoManager = ContextUndoManager()
+    let held = try copy(node)
+    child.perform { try? held.setValue("b", forKey: "name") }
+    try node.setValue("c", forKey: "name")
+    #expect(try name(held) == "b")
+    if isUndone {
+      child.undo()
+    } else {
+      try held.setValue("a", forKey: "name")
+      try child.save()
+    }
+    #expect(try name(held) == "c" && !child.hasChanges)
+    try held.setValue("d", forKey: "name")
+    try child.save()
+    #expect(try name(node) == "d")
+  }
+
+  // MARK: Derived attributes
+
+  /// The names of the objects whose link has a name, by the attribute that is derived from it.
+  @discardableResult private func linked(
+    to name: String, in context: ManagedObjectContext
+  ) throws -> [String] {
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Node", where: try FetchPredicate(format: "linkName == %@", name))
+    return try context.perform { try context.fetch(request).map(self.name) }
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func anObjectOfWhichOnlyDerivedAttributesHaveChangedFollowsItsParent(
+    isGrandchild: Bool, isSaved: Bool
+  ) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, target, other) = (try make("a"), try make("t"), try make("o"))
+    try set(node, "link", target)
+    if isSaved { try parent.save() }
+    try all(context)
+    let held = try copy(node, in: context)
+    try copy(target, in: context).setValue("u", forKey: "name")
+    #expect(try linked(to: "u", in: context) == ["a"])
+    try node.setValue("b", forKey: "name")
+    #expect(try all(context) == ["b", "u", "o"] && name(held) == "b")
+    #expect(try linked(to: "u", in: context) == ["b"])
+    try set(node, "link", other)
+    #expect(try linked(to: "u", in: context) == [] && linked(to: "o", in: context) == ["b"])
+    try set(node, "link", target)
+    #expect(try linked(to: "u", in: context) == ["b"])
+    try node.setValue("c", forKey: "name")
+    parent.rollback()
+    if isSaved {
+      #expect(try all(context) == ["a", "u", "o"] && linked(to: "u", in: context) == ["a"])
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func anObjectOfWhichOnlyDerivedAttributesHaveChangedIsGoneWithTheParents(isFetched: Bool) throws {
+    let (node, target) = (try make("a"), try make("t"))
+    try set(node, "link", target)
+    try parent.save()
+    try all(child)
+    try copy(target).setValue("u", forKey: "name")
+    #expect(try linked(to: "u", in: child) == ["a"])
+    parent.delete(node)
+    if isFetched { #expect(try all(child) == ["u"] && linked(to: "u", in: child) == []) }
+    try child.save()
+    #expect(try all(parent) == ["u"])
+    try parent.save()
+    #expect(try all(container.newContext()) == ["u"])
   }
 
   private func slot(_ name: String) -> Int {

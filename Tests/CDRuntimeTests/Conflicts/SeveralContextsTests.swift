@@ -30,6 +30,18 @@ import Testing
       ])
   ]
 
+  /// An attribute that is derived along a relationship without an inverse.
+  private static let derived = [
+    EntityDescription(
+      name: "A",
+      attributes: [
+        AttributeDescription(name: "number", type: .int64, isOptional: true),
+        AttributeDescription(
+          name: "copied", type: .int64, isOptional: true,
+          derivation: .path(.object, [.key("favourite"), .key("number")])),
+      ], relationships: [RelationshipDescription(name: "favourite", destination: "A")])
+  ]
+
   // MARK: Learning
 
   @Test func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
@@ -48,6 +60,34 @@ import Testing
     #expect(try partner.value(forKey: "holder").object == holder)
     try context.save()
     #expect(try shared.value("holder", of: partner) == .objects([holder.objectID]))
+  }
+
+  @Test(arguments: [true, false]) func whatOthersSaveIsReadOfObjectsWithDerivedChangesAlone(
+    isDeleted: Bool
+  ) throws {
+    let shared = try GraphStore(Self.derived)
+    let (context, other) = (shared.context(), shared.context())
+    let (object, target) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try object.setValue(.object(target), forKey: "favourite")
+    try context.save()
+    try target.setValue(5, forKey: "number")
+    let request = FetchRequest<ManagedObject>(
+      entityName: "A", where: try FetchPredicate(format: "copied == 5"))
+    #expect(try context.fetch(request) == [object])
+    let theirs = try shared.instance(object, in: other)
+    if isDeleted { other.delete(theirs) } else { try theirs.setValue(7, forKey: "number") }
+    try other.save()
+    #expect(try context.fetch(request) == (isDeleted ? [] : [object]))
+    if !isDeleted { #expect(try object.shared("number") == .attribute(.int(7))) }
+    try context.save()
+    #expect(try shared.value("number", of: target) == .attribute(.int(5)))
+    if isDeleted {
+      #expect(object.isInaccessible)
+      #expect(try shared.ids(of: "A") == [target.objectID])
+    } else {
+      #expect(try shared.value("number", of: object) == .attribute(.int(7)))
+      #expect(try shared.value("copied", of: object) == .attribute(.int(5)))
+    }
   }
 
   @Test func aPartnerThatIsTakenAwayStaysAwayWhenOthersHaveSaved() throws {
