@@ -92,6 +92,10 @@ extension ManagedObjectContext {
 
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
+    // The other end of a relationship without an inverse is told nothing of its pairs.
+    if object.isPending, let extras = object.extras {
+      forgetRelationships(extras, of: object) { $0.inverse == nil }
+    }
     if !object.hasOwnChanges {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
@@ -114,7 +118,7 @@ extension ManagedObjectContext {
     for object in pending where object.flags.contains(.vanished) && object.scope.plan.root == root {
       guard ranges.contains(where: { $0.contains(object.key) }) else { continue }
       object.flags.remove(.vanished)
-      object.flags.insert(.outdated)
+      noteUpdate(of: object)
     }
   }
 

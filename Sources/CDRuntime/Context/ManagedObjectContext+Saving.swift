@@ -119,8 +119,7 @@ extension ManagedObjectContext {
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
       forgetDeleted(object)
-      object.flags.become([.gone, .inaccessible])
-      object.extras?.toMany.removeAll()
+      end(object)
     }
     for object in plan.inserted { object.version = object.nextVersion }
     for object in plan.updated { object.version += 1 }
@@ -132,7 +131,8 @@ extension ManagedObjectContext {
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
         forgetDeleted(object)
-        object.flags.become([.gone, .inaccessible])
+        forgetPartners(of: object)
+        end(object)
       }
       forgetSaved(object)
       takeOver(object)
@@ -153,6 +153,28 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Ends an object whose deletion has been saved. It may come back, by an undo or with a row that others write anew, and
+  /// has no changes then.
+  private func end(_ object: ManagedObject) {
+    object.flags.become([.gone, .inaccessible])
+    guard let extras = object.extras else { return }
+    forgetChanges(of: extras)
+    extras.toMany.removeAll()
+    extras.partners.removeAll()
+  }
+
+  /// Lets the partners of an object that has never been saved forget it: the store does not know it.
+  private func forgetPartners(of object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .reference = relationship.storage, let slot = relationship.inverseSlot,
+        case let root = model.entities[relationship.destination].root,
+        let partner = registered(object.referenceKey(relationship.slot), root: root),
+        partner.extras?.partners[slot] == object.key
+      else { continue }
+      partner.extras?.partners[slot] = nil
+    }
+  }
+
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
   func forgetDeleted(_ object: ManagedObject) {
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
@@ -163,7 +185,7 @@ extension ManagedObjectContext {
       forgetSaved(object)
       if object.flags.contains(.deleted) {
         forgetDeleted(object)
-        object.flags.become([.gone, .inaccessible])
+        end(object)
       }
       takeOver(object)
     }
