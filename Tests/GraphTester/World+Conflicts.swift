@@ -62,7 +62,9 @@ extension World {
     guard let context = contexts[number] else { return Verdict() }
     let (conflicts, related, perhaps) = storeConflicts(number)
     if context.policy == .error, !conflicts.isEmpty || !related.isEmpty {
-      return conflicts.isEmpty ? Verdict(isOpen: true, isResultOpen: true) : Verdict(failure: .some)
+      if !conflicts.isEmpty { return Verdict(failure: .some) }
+      return isOpen || !perhaps.isEmpty
+        ? Verdict(isOpen: true, isResultOpen: true) : Verdict(failure: .conflict(related))
     }
     guard perhaps.isEmpty, let result = result(ofSaving: number) else {
       return Verdict(isOpen: true, isResultOpen: true)
@@ -100,6 +102,8 @@ extension World {
           }
         }
         if theirs.perhaps != before.perhaps { perhaps.insert(object) }
+      } else if isClearedOnly(change, in: context.current) {
+        perhaps.insert(object)
       } else if change.after != nil {
         must.insert(object)
       }
@@ -121,16 +125,30 @@ extension World {
           perhaps.insert(object)
         }
       }
-      // Others may have related what is deleted here.
-      if change.after == nil {
-        if store.rows.contains(where: {
-          $0.value.references.values.contains(object) && delta.rows[$0.key] == nil
-        }) {
-          related.insert(object)
-        }
+      if change.after == nil, change.before != nil, isRelatedByOthers(object, delta) {
+        related.insert(object)
       }
     }
     return (must, related, perhaps)
+  }
+
+  /// Whether others have related an object of theirs to one that is deleted here, by a relationship whose rule is about it.
+  private func isRelatedByOthers(_ object: ObjectNumber, _ delta: Delta) -> Bool {
+    guard let entity = entities[object] else { return false }
+    return schema.relationships(of: entity).contains { relationship in
+      switch (schema.storages[relationship.name], relationship.rule) {
+      case (_, .noAction), (nil, _): return false
+      case (.pairs(let table, let isSource)?, .cascade), (.pairs(let table, let isSource)?, .deny):
+        return (store.pairs[table] ?? []).subtracting(delta.removed[table] ?? []).contains { pair in
+          object == (isSource ? pair.source : pair.target)
+            && !delta.deleted.contains(isSource ? pair.target : pair.source)
+        }
+      case (.pairs?, .nullify): return false
+      case (.ownColumn?, _), (.otherColumn?, _):
+        guard let inverse = relationship.inverse else { return false }
+        return store.rows.contains { $0.value.references[inverse] == object && delta.rows[$0.key] == nil }
+      }
+    }
   }
 
   func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {

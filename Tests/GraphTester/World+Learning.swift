@@ -24,12 +24,17 @@ extension World {
   private mutating func rebase(_ number: ContextNumber, onto graph: Graph) {
     guard var context = contexts[number], context.base != graph else { return }
     let delta = Delta(from: context.base, to: context.current)
+    for (table, pairs) in graph.pairs {
+      context.given[table, default: []].formUnion(pairs.subtracting(context.base.pairs[table] ?? []))
+    }
     var (base, current) = (graph, graph)
     current.denied = context.current.denied
     current.ended = context.current.ended
     for (object, change) in delta.rows {
       if let row = graph.rows[object], isClearedOnly(change, in: context.current) {
-        // The object itself has no changes, and has what others have made of it.
+        // The object itself has no changes, and has what others have made of it. Whether one has that was given another
+        // object before, which has been deleted too, nothing says.
+        if context.assigned.contains(object), row != change.before { context.open.insert(object) }
         current.rows[object]?.references = row.references.filter {
           context.current.isLive($0.value) || context.base.rows[$0.value] == nil
         }
@@ -127,6 +132,7 @@ extension World {
     contexts[number]?.current = graph
     settle(number)
     if context.undo != nil { contexts[number]?.undo = UndoStack() }
+    contexts[number]?.isUndoOpen = false
   }
 
   /// Nothing is unsaved any more, and so nothing is open.
@@ -135,6 +141,7 @@ extension World {
     contexts[number]?.openEnds = []
     contexts[number]?.touched = []
     contexts[number]?.rewritten = []
+    contexts[number]?.assigned = []
     contexts[number]?.contestedOrders = []
   }
 }

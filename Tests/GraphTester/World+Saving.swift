@@ -79,7 +79,7 @@ extension World {
           continue
         }
         row.perhaps = max(store.rows[object]?.perhaps ?? 0, row.perhaps)
-        row.version = max(store.rows[object]?.version ?? 0, change.before?.version ?? 0) + 1
+        row.version = max(versions[object] ?? 0, change.before?.version ?? 0) + 1
         next.rows[object] = row
       }
       for object in next.clearReferences(to: delta.deleted, schema) where delta.rows[object] == nil {
@@ -100,6 +100,7 @@ extension World {
           if relationship.isOptional { next.rows[object]?.references[key] = nil }
         }
       }
+      for (table, pairs) in delta.removed { contexts[number]?.given[table]?.subtract(pairs) }
       store = next
       contexts[number]?.base = next
       contexts[number]?.current = next

@@ -34,20 +34,20 @@ extension World {
   mutating func undo(_ number: ContextNumber) {
     closeGroups(number)
     guard let group = contexts[number]?.undo?.undoable.popLast() else { return }
-    let done = apply(group.reversed().map(\.inverse), in: number)
+    let done = apply(group.reversed().map(\.inverse), isUndo: true, in: number)
     contexts[number]?.undo?.redoable.append(done.reversed().map(\.inverse))
   }
 
   mutating func redo(_ number: ContextNumber) {
     closeGroups(number)
     guard let group = contexts[number]?.undo?.redoable.popLast() else { return }
-    let done = apply(group, in: number)
+    let done = apply(group, isUndo: false, in: number)
     contexts[number]?.undo?.undoable.append(done)
   }
 
   /// - Returns: What has been done: an object that others have deleted is not deleted again, and so is nothing to come
   ///   back.
-  private mutating func apply(_ deltas: [Delta], in number: ContextNumber) -> [Delta] {
+  private mutating func apply(_ deltas: [Delta], isUndo: Bool, in number: ContextNumber) -> [Delta] {
     guard let context = contexts[number] else { return deltas }
     var graph = context.current
     // What others have deleted does not come back.
@@ -60,6 +60,11 @@ extension World {
         guard !graph.isLive(object), vanished.contains(object) else { return true }
         contexts[number]?.open.insert(object)
         return false
+      }
+      // What others have added stays, though the context had added it too.
+      for (table, pairs) in delta.removed where isUndo {
+        let kept = pairs.intersection(below.pairs[table] ?? []).intersection(context.given[table] ?? [])
+        delta.removed[table] = pairs.subtracting(kept)
       }
       done.append(delta)
       if mutation == .undoForgetsOrder { delta.orders = [:] }

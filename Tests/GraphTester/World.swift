@@ -41,6 +41,10 @@ struct World: Sendable {
     var touched: Set<ObjectNumber> = []
     /// Those of them whose own rows had other values or references.
     var rewritten: Set<ObjectNumber> = []
+    /// Those of them whose own rows were changed by more than the deletion of what they referred to.
+    var assigned: Set<ObjectNumber> = []
+    /// Pairs that others have made since the context last removed them.
+    var given: [String: Set<Graph.Pair>] = [:]
     /// Relationships whose order others have changed beside the context.
     var contestedOrders: Set<Graph.End> = []
     /// How many saves there had been when the context last read.
@@ -78,8 +82,15 @@ struct World: Sendable {
   }
 
   let schema: Schema
-  var store = Graph() { didSet { saves += 1 } }
+  var store = Graph() {
+    didSet {
+      saves += 1
+      for (object, row) in store.rows { versions[object] = max(versions[object] ?? 0, row.version) }
+    }
+  }
   private(set) var saves = 0
+  /// The highest version that the row of each object has had: one that is written anew goes on counting.
+  private(set) var versions: [ObjectNumber: Int] = [:]
   var contexts: [ContextNumber: Context] = [:]
   /// The order of insertion, by the keys that identifiers show.
   var keys: [ObjectNumber: Int64] = [:]
@@ -146,6 +157,9 @@ struct World: Sendable {
     }
     contexts[number]?.touched.formUnion(touched)
     contexts[number]?.rewritten.formUnion(delta.rows.keys)
+    let graph = contexts[number]?.current ?? Graph()
+    let assigned = delta.rows.filter { !isClearedOnly($0.value, in: graph) }.keys
+    contexts[number]?.assigned.formUnion(assigned)
   }
 
   mutating func note(_ delta: Delta, in number: ContextNumber) {
