@@ -128,8 +128,15 @@ extension ManagedObjectContext {
     let isGone = object.flags.contains(.vanished)
     contestedRoots.insert(object.scope.plan.root)
     object.flags.subtract([.outdated, .vanished])
-    guard object.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
-    if isGone { lose(object) } else { object.becomeStale() }
+    if object.flags.contains(.gone) { return }
+    if object.flags.contains(.inaccessible) {
+      // Its end has been told. Should somebody write the row anew, that is another object's.
+      if isGone { maps[object.scope.plan.root]?.remove(object.key) }
+    } else if isGone {
+      lose(object)
+    } else {
+      object.becomeStale()
+    }
   }
 
   /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was

@@ -281,6 +281,13 @@ extension ManagedObjectContext {
   private func clearDangling(_ ids: [ManagedObjectID]) throws -> Bool {
     var isAny = false
     for object in ids.compactMap(registeredObject) where object.isPending {
+      if !object.isInserted, try isGone(object.key, object.scope.plan) {
+        // It was merely related to others, or its row would be a conflict.
+        noteChange(of: object)
+        acceptDeletion(of: object)
+        isAny = true
+        continue
+      }
       for case let relationship? in object.scope.plan.relationships {
         let keys: [ObjectKey]
         switch relationship.storage {
@@ -308,7 +315,10 @@ extension ManagedObjectContext {
 
   /// Whether there is no row of a key, and none that the save will insert.
   private func isGone(_ key: ObjectKey, _ relationship: RelationshipPlan) throws -> Bool {
-    let plan = model.entities[relationship.destination]
+    try isGone(key, model.entities[relationship.destination])
+  }
+
+  private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
     let statement = try reader().statement("SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE \"_pk\" = ?1")

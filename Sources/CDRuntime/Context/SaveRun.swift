@@ -143,20 +143,27 @@ struct SaveRun {
     // Rows of pairs have no number of their own by which SQLite could name them.
     for object in plan.related {
       guard let store = stores.home(of: object.scope.plan) else { continue }
+      let own = SQLite.quoted(object.scope.plan.table)
       for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
         guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
         else {
           continue
         }
         let table = SQLite.quoted(model.entities[relationship.destination].table)
-        let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
-        for key in state.added.keys {
-          statement.bind(key, at: 1)
-          defer { statement.reset() }
-          if try !statement.step() { add(object.key, object.scope.plan, store) }
+        if try !hasRow(object.key, in: own)
+          || state.added.keys.contains(where: { try !hasRow($0, in: table) })
+        {
+          add(object.key, object.scope.plan, store)
         }
       }
     }
     return result
+  }
+
+  private func hasRow(_ key: ObjectKey, in table: String) throws -> Bool {
+    let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try statement.step()
   }
 }

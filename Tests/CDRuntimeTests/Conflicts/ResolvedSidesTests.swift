@@ -269,6 +269,26 @@ import Testing
     }
   }
 
+  /// Nobody has changed the object but those who have deleted it: it was merely related here.
+  @Test func aRelatedObjectThatOthersHaveDeletedIsNotTheOneOfANewRow() throws {
+    let shared = try GraphStore(Self.entities(Self.friends(.nullify)))
+    let (context, other) = (shared.context(.mergeByPropertyObjectTrump), shared.context())
+    let third = shared.context(.overwrite)
+    let objects = try Self.objects(2, in: context)
+    let (object, lost) = (objects[0], objects[1])
+    try object.setValue(.objects([object, lost]), forKey: "friends")
+    try shared.instance(lost, in: third).setValue(.attribute(.int(3)), forKey: "number")
+    other.delete(try shared.instance(lost, in: other))
+    try other.save()
+    try context.perform { try context.save() }
+    #expect(try object.shared("friends") == .objects([object.objectID]))
+    try third.save()
+    try shared.learn(context)
+    let again = try context.object(with: lost.objectID)
+    #expect(try again.value(forKey: "number") == .attribute(.int(3)))
+    #expect(!again.isInaccessible)
+  }
+
   // MARK: Unique values
 
   /// A row that is in the way is about to move: a conflict of its own has kept it from being written first.
