@@ -30,11 +30,12 @@ extension Interpreter {
       counts.predictedConflicts += 1
       world.save(number, as: result)
       try adoptOrders()
-      return try readFile()
+      try readFile()
+      return try showChildren(of: number)
     }
     if !isChild, !conflicts.isEmpty || verdict.isResultOpen {
       try adoptStore(savedBy: number)
-      return
+      return try showChildren(of: number)
     }
     if isChild, verdict.isResultOpen || !conflicts.isEmpty {
       try adoptParent(of: number)

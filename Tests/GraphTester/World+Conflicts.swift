@@ -66,10 +66,11 @@ extension World {
       return isOpen || !perhaps.isEmpty
         ? Verdict(isOpen: true, isResultOpen: true) : Verdict(failure: .conflict(related))
     }
-    guard perhaps.isEmpty, let result = result(ofSaving: number) else {
-      return Verdict(isOpen: true, isResultOpen: true)
-    }
-    return Verdict(isOpen: isOpen, result: result)
+    guard perhaps.isEmpty else { return Verdict(isOpen: true, isResultOpen: true) }
+    let (store, isDenied) = result(ofSaving: number)
+    if isDenied, !isOpen { return Verdict(failure: .some) }
+    guard let store else { return Verdict(isOpen: true, isResultOpen: true) }
+    return Verdict(isOpen: isOpen, result: store)
   }
 
   /// Whether a row refers to one that is not there, which a store refuses where the rules are not `noAction`.

@@ -3,11 +3,13 @@ import CDModel
 /// What a save of a root context makes of the store where others have saved since: the documented rules of the merge
 /// policies, value by value.
 extension World {
-  /// The store after a save; nil where the save throws, and where the documentation leaves open what it makes.
-  func result(ofSaving number: ContextNumber) -> Graph? {
-    guard let context = contexts[number], context.parent == nil else { return nil }
+  /// - Returns: The store after a save; nil where the save throws, and where the documentation leaves open what it makes.
+  ///   Whether it must throw, for a rule of `deny`.
+  func result(ofSaving number: ContextNumber) -> (store: Graph?, isDenied: Bool) {
+    guard let context = contexts[number], context.parent == nil else { return (nil, false) }
     var merge = Merge(world: self, context: context)
-    return merge.run()
+    let store = merge.run()
+    return (store, store == nil && merge.isDenied)
   }
 }
 
@@ -22,6 +24,8 @@ private struct Merge {
   var dropped: Set<ObjectNumber> = []
   var takenBack: Set<ObjectNumber> = []
   var deleted: Set<ObjectNumber> = []
+  /// Whether a rule refuses to delete what is related to others' objects.
+  var isDenied = false
   var schema: Schema { world.schema }
   var policy: World.Policy { context.policy }
   var isOfStore: Bool { policy == .mergeByPropertyStoreTrump || policy == .rollback }
@@ -39,6 +43,10 @@ private struct Merge {
     }
     // A reference that a policy has kept, or that others have set, may lead to what is deleted here.
     while let object = deleted.sorted().first(where: { isRelated($0) }) {
+      if referrers(of: object).contains(where: { $0.relationship.rule == .deny }) {
+        isDenied = true
+        return nil
+      }
       guard isOfStore else { return resultOfRules() }
       deleted.remove(object)
       takenBack.insert(object)
@@ -216,6 +224,12 @@ private struct Merge {
     guard !(contested.isEmpty && takenBack.isEmpty) else { return }
     // Where what is related has come out otherwise, nothing says in which order.
     for end in Set(delta.orders.keys).union(next.orders.keys) { next.openOrders.insert(end) }
+    for (object, row) in next.rows {
+      for relationship in schema.relationships(of: row.entity) where relationship.isOrdered {
+        guard next.facts(object, relationship, schema).isEmpty == false else { continue }
+        next.openOrders.insert(Graph.End(object: object, relationship: relationship.name))
+      }
+    }
   }
 
   /// References to what is gone are cleared.
