@@ -85,7 +85,8 @@ extension ManagedObjectContext {
         setReference(of: object, relationship, to: former)
       case .join:
         guard let state = extras.toManyState(relationship.slot), state.isChanged else { continue }
-        // Once it is loaded the state has what makes the difference.
+        // Once it is loaded the state has what makes the difference. Others may have made the same pairs since.
+        if state.isOutdated { (state.keys, state.cache) = (nil, nil) }
         _ = objects(of: object, relationship)
         guard state.keys != nil else { continue }
         for key in state.added.keys {

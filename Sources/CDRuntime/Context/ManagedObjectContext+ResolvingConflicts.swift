@@ -16,6 +16,7 @@ extension ManagedObjectContext {
         case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting: throw error
         }
       }
+      hooks.hasResolved = true
       pending.removeAll { $0.flags.contains(.gone) }
       guard hasChanges else { break }
       hooks.validateAnew()

@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
+    if hooks.hasResolved, !children.isEmpty { tellChildren() }
     // Before the objects, which may save again: changes are told in the order in which they were saved.
     if let changes { changeObservers?.tell(changes) }
     tellOfSave(saved)

@@ -13,8 +13,10 @@ extension ManagedObjectContext {
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
     var errors: [ValidationError] = []
     var hasDeleted = false
-    for object in pending where object.flags.isSuperset(of: [.deleted, .outdated]) {
-      leaveRuledRelationships(object)
+    if model.hasPairMinimums {
+      for object in pending where object.flags.isSuperset(of: [.deleted, .outdated]) {
+        leaveRuledRelationships(object)
+      }
     }
     for object in pending {
       if isOfRemovedStore(object) {

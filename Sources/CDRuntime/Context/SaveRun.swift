@@ -141,22 +141,25 @@ struct SaveRun {
       }
     }
     // Rows of pairs have no number of their own by which SQLite could name them.
+    var lost: [(object: ManagedObject, store: SQLiteStore)] = []
     for object in plan.related {
       guard let store = stores.home(of: object.scope.plan) else { continue }
-      let own = SQLite.quoted(object.scope.plan.table)
       for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
         guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
         else {
           continue
         }
         let table = SQLite.quoted(model.entities[relationship.destination].table)
-        if try !hasRow(object.key, in: own)
-          || state.added.keys.contains(where: { try !hasRow($0, in: table) })
-        {
+        for key in state.added.keys where try !hasRow(key, in: table) {
           add(object.key, object.scope.plan, store)
+        }
+        if try !hasRow(object.key, in: SQLite.quoted(object.scope.plan.table)) {
+          lost.append((object, store))
         }
       }
     }
+    // Where all others have let go of it, it is the object without a row itself that has the pairs.
+    if result.isEmpty { for (object, store) in lost { add(object.key, object.scope.plan, store) } }
     return result
   }
 
