@@ -17,9 +17,9 @@ extension Interpreter {
       }
       try compare(thrown, with: verdict, number)
       // What a policy has resolved before the save failed stays resolved.
-      let isResolved = !isChild && world.contexts[number]?.policy != .error
-      if isResolved, !world.storeConflicts(number).must.isEmpty { throw Abandoned() }
-      return
+      guard !isChild, world.contexts[number]?.policy != .error else { return }
+      if case .validation? = verdict.failure { return }
+      return try rollBack(number)
     }
     if let failure = verdict.failure {
       throw Difference("the save of c\(number) succeeds; it should fail: \(failure)")
@@ -30,11 +30,12 @@ extension Interpreter {
       counts.predictedConflicts += 1
       world.save(number, as: result)
       try adoptOrders()
-      return try readFile()
+      try readFile()
+      return try showChildren(of: number)
     }
     if !isChild, !conflicts.isEmpty || verdict.isResultOpen {
       try adoptStore(savedBy: number)
-      return
+      return try showChildren(of: number)
     }
     if isChild, verdict.isResultOpen || !conflicts.isEmpty {
       try adoptParent(of: number)
@@ -153,10 +154,17 @@ extension Interpreter {
     else { return }
     // What a rule of `deny` holds back does not show, nor whether others' objects are still there.
     let openness = world.openness(of: parent)
-    guard openness.objects.isEmpty, openness.ends.isEmpty,
-      !schema.relationshipsByName.values.contains(where: { $0.rule == .deny })
-    else { throw Abandoned() }
-    guard known.current.denied.isEmpty, !isAnythingDangling(known.current) else { throw Abandoned() }
+    let showsAll =
+      openness.objects.isEmpty && openness.ends.isEmpty && known.current.denied.isEmpty
+      && !isAnythingDangling(known.current)
+      && !schema.relationshipsByName.values.contains { $0.rule == .deny }
+    guard showsAll else {
+      world.contexts[number]?.base = known.current
+      world.contexts[number]?.current = known.current
+      world.contexts[number]?.isUndoOpen = true
+      world.settle(number)
+      return try rollBack(parent)
+    }
     let graph = try context.perform { try self.graph(of: context, known.current) }
     let touched = Set(world.delta(of: number).rows.keys).union(world.contexts[number]?.touched ?? [])
     world.contexts[parent]?.current = graph
@@ -226,7 +234,7 @@ extension Interpreter {
     }
     for (object, row) in graph.rows {
       guard let former = known.rows[object] else {
-        graph.rows[object]?.version = 1
+        graph.rows[object]?.version = (world.versions[object] ?? 0) + 1
         continue
       }
       let isSame = row.holdsSame(as: former)

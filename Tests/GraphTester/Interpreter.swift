@@ -107,7 +107,7 @@ final class Interpreter {
     case .makeContext, .reopen, .save, .setPolicy, .refreshAll, .letGo, .look, .lookAtAll, .rollback, .reset:
       return true
     case .discard: return number != 0
-    case .undo, .redo: return context.undo != nil && !context.isUndoOpen
+    case .undo, .redo: return context.undo != nil
     case .beginGroup: return context.undo.map { $0.level == 0 } ?? false
     case .endGroup: return context.undo.map { $0.level > 0 } ?? false
     case .insert(_, let object, let entity, let values):
@@ -122,6 +122,13 @@ final class Interpreter {
     case .relate(_, let object, let key, let target):
       guard let relationship = has(object, key), !relationship.isToMany else { return false }
       if graph.facts(object, relationship, schema) == (target.map { [$0] } ?? []) { return false }
+      // Where others have given one of the two another partner than this context has, its save finds out.
+      if graph.facts(object, relationship, schema).count > 1 { return false }
+      if let target, let inverse = schema.inverse(of: relationship), !inverse.isToMany,
+        graph.facts(target, inverse, schema).count > 1 || isOpen(target, inverse.name)
+      {
+        return false
+      }
       return target.map { fits($0, relationship) } ?? true
     case .replace(_, let object, let key, let targets):
       guard let relationship = has(object, key), relationship.isToMany, !isOpen(object, key) else {
@@ -295,12 +302,12 @@ final class Interpreter {
       context.rollback()
       world.rollback(number)
     case .undo:
-      if world.isUndoOpen(number) { throw Abandoned() }
+      if world.isUndoOpen(number) { return forgetGroups(of: context, number) }
       counts.undos += 1
       context.undo()
       world.undo(number)
     case .redo:
-      if world.isUndoOpen(number) { throw Abandoned() }
+      if world.isUndoOpen(number) { return forgetGroups(of: context, number) }
       counts.undos += 1
       context.redo()
       world.redo(number)
@@ -322,6 +329,21 @@ final class Interpreter {
     case .letGo: held[number] = [:]
     case .batchUpdate, .batchDelete, .batchInsert: try batch(operation, in: context, number)
     }
+  }
+
+  /// Lets a context go on where it is open what an undo would bring.
+  private func forgetGroups(of context: ManagedObjectContext, _ number: ContextNumber) {
+    context.undoManager?.removeAllActions()
+    world.contexts[number]?.undo = World.UndoStack()
+    world.contexts[number]?.isUndoOpen = false
+  }
+
+  /// Lets a context go on where it is open what it has.
+  func rollBack(_ number: ContextNumber) throws {
+    guard let context = contexts[number] else { return }
+    context.perform { context.rollback() }
+    world.rollback(number)
+    try showChildren(of: number)
   }
 
   func place(
@@ -378,7 +400,9 @@ final class Interpreter {
     guard let context = contexts[number], let identifier = identifiers[object] else {
       throw Difference("o\(object) has no identifier")
     }
-    let instance = try context.registeredObject(for: identifier) ?? context.object(with: identifier)
+    var instance = context.registeredObject(for: identifier)
+    if instance?.isInaccessible != false { instance = try context.object(with: identifier) }
+    guard let instance else { throw Abandoned() }
     held[number]?[object] = instance
     return instance
   }

@@ -9,6 +9,8 @@ public struct Tester: Sendable {
     public var stores: [StoreKind] = StoreKind.allCases
     public var steps = 120
     public var shrinks = true
+    /// Whether only those programs run in which several root contexts change the same objects.
+    public var contendsOnly = false
     public var folder = FileManager.default.temporaryDirectory
 
     public init() {}
@@ -47,6 +49,14 @@ public struct Tester: Sendable {
   public init(options: Options = Options()) { self.options = options }
 
   // MARK: - Runs
+
+  /// Whether the options ask for the program of a seed.
+  public func isWanted(seed: UInt64) -> Bool {
+    guard options.contendsOnly else { return true }
+    var random = SplitMix(seed: seed)
+    _ = options.stores.randomElement(using: &random)
+    return Self.plan(using: &random).contends
+  }
 
   /// Runs the program of a seed.
   ///

@@ -3,11 +3,13 @@ import CDModel
 /// What a save of a root context makes of the store where others have saved since: the documented rules of the merge
 /// policies, value by value.
 extension World {
-  /// The store after a save; nil where the save throws, and where the documentation leaves open what it makes.
-  func result(ofSaving number: ContextNumber) -> Graph? {
-    guard let context = contexts[number], context.parent == nil else { return nil }
+  /// - Returns: The store after a save; nil where the save throws, and where the documentation leaves open what it makes.
+  ///   Whether it must throw, for a rule of `deny`.
+  func result(ofSaving number: ContextNumber) -> (store: Graph?, isDenied: Bool) {
+    guard let context = contexts[number], context.parent == nil else { return (nil, false) }
     var merge = Merge(world: self, context: context)
-    return merge.run()
+    let store = merge.run()
+    return (store, store == nil && merge.isDenied)
   }
 }
 
@@ -22,6 +24,8 @@ private struct Merge {
   var dropped: Set<ObjectNumber> = []
   var takenBack: Set<ObjectNumber> = []
   var deleted: Set<ObjectNumber> = []
+  /// Whether a rule refuses to delete what is related to others' objects.
+  var isDenied = false
   var schema: Schema { world.schema }
   var policy: World.Policy { context.policy }
   var isOfStore: Bool { policy == .mergeByPropertyStoreTrump || policy == .rollback }
@@ -39,6 +43,10 @@ private struct Merge {
     }
     // A reference that a policy has kept, or that others have set, may lead to what is deleted here.
     while let object = deleted.sorted().first(where: { isRelated($0) }) {
+      if referrers(of: object).contains(where: { $0.relationship.rule == .deny }) {
+        isDenied = true
+        return nil
+      }
       guard isOfStore else { return resultOfRules() }
       deleted.remove(object)
       takenBack.insert(object)
@@ -57,11 +65,13 @@ private struct Merge {
       return true
     }
     let theirs = world.store.rows[object]
-    let isContested = theirs.map { $0.version != before.version } ?? true
+    let isNewer = theirs.map { $0.version != before.version } ?? (change.after != nil)
+    if isNewer && policy == .error { return false }
+    // A policy looks at values: what others have set back is none of its conflicts.
+    let isContested = theirs.map { isNewer && !$0.holdsSame(as: before) } ?? true
     if isContested { contested.insert(object) }
     guard let after = change.after else {
       guard theirs != nil else { return true }
-      if isContested && policy == .error { return false }
       if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
       return true
     }
@@ -135,9 +145,11 @@ private struct Merge {
       switch schema.storages[relationship.name] {
       case .pairs(let table, let isSource)?:
         guard relationship.rule == .cascade || relationship.rule == .deny else { continue }
-        for pair in (next.pairs[table] ?? []).subtracting(delta.removed[table] ?? []) {
+        for pair in next.pairs[table] ?? [] {
           guard object == (isSource ? pair.source : pair.target) else { continue }
           let other = isSource ? pair.target : pair.source
+          // A deletion that is taken back has removed nothing.
+          if delta.removed[table]?.contains(pair) == true, !takenBack.contains(other) { continue }
           if next.isLive(other), !deleted.contains(other) { result.append((relationship, other)) }
         }
       case .ownColumn?, .otherColumn?:
@@ -192,22 +204,32 @@ private struct Merge {
   }
 
   private mutating func applyPairs() {
-    func isDropped(_ pair: Graph.Pair) -> Bool {
-      !dropped.isDisjoint(with: [pair.source, pair.target])
+    func isDropped(_ pair: Graph.Pair, _ table: String) -> Bool {
+      // Without an inverse a pair is a change of one object only.
+      if schema.relationship(table)?.inverse == nil { return dropped.contains(pair.source) }
+      return !dropped.isDisjoint(with: [pair.source, pair.target])
     }
     func isTakenBack(_ pair: Graph.Pair) -> Bool {
       !takenBack.isDisjoint(with: [pair.source, pair.target])
     }
     for (table, pairs) in delta.removed {
-      next.pairs[table]?.subtract(pairs.filter { !isDropped($0) && !isTakenBack($0) })
+      let gone = pairs.filter { !isDropped($0, table) && !isTakenBack($0) }
+      next.pairs[table]?.subtract(gone)
     }
     for (table, pairs) in delta.added {
-      next.pairs[table, default: []].formUnion(pairs.filter { !isDropped($0) })
+      let new = pairs.filter { !isDropped($0, table) }
+      next.pairs[table, default: []].formUnion(new)
     }
     for (end, change) in delta.orders { next.orders[end] = change.after }
     guard !(contested.isEmpty && takenBack.isEmpty) else { return }
     // Where what is related has come out otherwise, nothing says in which order.
     for end in Set(delta.orders.keys).union(next.orders.keys) { next.openOrders.insert(end) }
+    for (object, row) in next.rows {
+      for relationship in schema.relationships(of: row.entity) where relationship.isOrdered {
+        guard next.facts(object, relationship, schema).isEmpty == false else { continue }
+        next.openOrders.insert(Graph.End(object: object, relationship: relationship.name))
+      }
+    }
   }
 
   /// References to what is gone are cleared.
@@ -233,7 +255,7 @@ private struct Merge {
         let isPerhapsWritten = delta.rows[object] != nil || context.rewritten.contains(object)
         if isPerhapsWritten { next.rows[object]?.perhaps += 1 }
       } else {
-        next.rows[object]?.version = max(theirs?.version ?? 0, before?.version ?? 0) + 1
+        next.rows[object]?.version = max(world.versions[object] ?? 0, before?.version ?? 0) + 1
       }
     }
   }

@@ -5,7 +5,7 @@ import GraphTester
 ///
 /// ```
 /// graph-tester [--seed N] [--runs N] [--steps N] [--store sqlite|xml|binary|memory]… [--minutes M]
-///              [--keep-going] [--no-shrink]
+///              [--keep-going] [--no-shrink] [--contended]
 /// ```
 @main struct GraphTesterTool {
   var options = Tester.Options()
@@ -40,6 +40,7 @@ import GraphTester
       case "--minutes": minutes = value { Double($0) }
       case "--store": stores.append(value { StoreKind(rawValue: $0) })
       case "--no-shrink": options.shrinks = !flag()
+      case "--contended": options.contendsOnly = flag()
       case "--keep-going": keepsGoing = flag()
       default: Self.fail("unknown option \(argument)")
       }
@@ -68,6 +69,10 @@ import GraphTester
     var findings = 0
     var current = seed
     while minutes.map({ Date().timeIntervalSince(start) < $0 * 60 }) ?? (current < seed + runs) {
+      guard tester.isWanted(seed: current) else {
+        current += 1
+        continue
+      }
       let result = tester.run(seed: current)
       counts += result.counts
       if let finding = result.finding {

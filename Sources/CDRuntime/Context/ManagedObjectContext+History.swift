@@ -93,6 +93,10 @@ extension ManagedObjectContext {
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
     forgetDerivedChanges(of: object)
+    // The other end of a relationship without an inverse is told nothing of its pairs.
+    if object.isPending, let extras = object.extras {
+      forgetRelationships(extras, of: object) { $0.inverse == nil }
+    }
     if !object.hasOwnChanges {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
@@ -116,7 +120,7 @@ extension ManagedObjectContext {
     for object in pending where object.flags.contains(.vanished) && object.scope.plan.root == root {
       guard ranges.contains(where: { $0.contains(object.key) }) else { continue }
       object.flags.remove(.vanished)
-      object.flags.insert(.outdated)
+      noteUpdate(of: object)
     }
   }
 
@@ -130,8 +134,15 @@ extension ManagedObjectContext {
     let isGone = object.flags.contains(.vanished)
     contestedRoots.insert(object.scope.plan.root)
     object.flags.subtract([.outdated, .vanished])
-    guard object.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
-    if isGone { lose(object) } else { object.becomeStale() }
+    if object.flags.contains(.gone) { return }
+    if object.flags.contains(.inaccessible) {
+      // Its end has been told. Should somebody write the row anew, that is another object's.
+      if isGone { maps[object.scope.plan.root]?.remove(object.key) }
+    } else if isGone {
+      lose(object)
+    } else {
+      object.becomeStale()
+    }
   }
 
   /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was

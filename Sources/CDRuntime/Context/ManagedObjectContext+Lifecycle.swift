@@ -160,6 +160,8 @@ extension ManagedObjectContext {
 struct SaveHooks {
   var prepared = AskedObjects()
   var validated = AskedObjects()
+  /// Whether a merge policy has given objects what others have saved.
+  var hasResolved = false
   /// What validation methods have thrown. The objects are in `validated`, so that no other takes their identity.
   var refusals: [ObjectIdentifier: [ValidationError]] = [:]
 

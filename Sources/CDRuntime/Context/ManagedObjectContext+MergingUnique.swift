@@ -21,7 +21,8 @@ extension ManagedObjectContext {
   func resolveUnique(_ object: ManagedObject, _ conflict: SaveConflict, _ error: SaveError) throws {
     guard let id = conflict.otherID else { throw error }
     // What another resolution has changed since is tried again.
-    guard let other = try? existingObject(with: id), other !== object else { return }
+    guard let other = try? existingObject(with: id), other !== object, !leaves(other, conflict.keys, object)
+    else { return }
     let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
     let isNew = object.flags.contains(.inserted)
     let differing = object.conflict(
@@ -55,6 +56,19 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Whether an object is about to be saved with other values than those that stand in the way: a conflict of its own has
+  /// kept it from being written.
+  private func leaves(_ other: ManagedObject, _ keys: [String], _ object: ManagedObject) -> Bool {
+    guard other.isPending, let changed = other.extras?.changed else { return false }
+    return keys.contains { key in
+      let name = String(key.prefix { $0 != "." })
+      guard let slot = other.scope.plan.slot(name)?.number, changed.contains(slot),
+        let own = object.scope.plan.slot(name)?.number
+      else { return false }
+      return other.storedValue(slot) != object.storedValue(own)
+    }
+  }
+
   /// The values of an object by the slots of another one's entity.
   private func values(of other: ManagedObject, as object: ManagedObject) -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
@@ -73,7 +87,7 @@ extension ManagedObjectContext {
   ) throws {
     switch resolution {
     case .objectWins, .overwrite: throw error
-    case .rollback: refresh(object, mergeChanges: false)
+    case .rollback: dropContestedChanges(of: object)
     case .storeWins:
       for key in conflict.keys {
         guard let slot = object.scope.plan.slot(String(key.prefix { $0 != "." }))?.number,

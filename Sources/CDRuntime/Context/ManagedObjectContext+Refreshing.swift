@@ -8,6 +8,16 @@ extension ManagedObjectContext {
   ///     are lost, on the other sides of its relationships too. Objects that were related by a change of their own
   ///     stay so, and an object that was deleted stays deleted: a rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    refresh(object, mergeChanges: mergeChanges, keepsReferencesToDeleted: false)
+  }
+
+  /// Gives an object of which a merge policy drops the changes what its row has, references to objects that are deleted
+  /// here included: the store refuses these deletions, and the policy is asked about each.
+  func dropContestedChanges(of object: ManagedObject) {
+    refresh(object, mergeChanges: false, keepsReferencesToDeleted: true)
+  }
+
+  private func refresh(_ object: ManagedObject, mergeChanges: Bool, keepsReferencesToDeleted: Bool) {
     guard object.scope.context === self, object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
     changeCount &+= 1
     endReading()
@@ -17,7 +27,7 @@ extension ManagedObjectContext {
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
-    if isDropping { dropChanges(of: object) }
+    if isDropping { dropChanges(of: object, keepsReferencesToDeleted) }
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
@@ -45,10 +55,11 @@ extension ManagedObjectContext {
     for object in registeredObjects where !object.isPending { refresh(object, mergeChanges: false) }
   }
 
-  private func dropChanges(of object: ManagedObject) {
+  private func dropChanges(of object: ManagedObject, _ keepsReferencesToDeleted: Bool) {
     guard let extras = object.extras else { return }
     let lost = unrelate(object, extras)
     forgetValues(of: object, extras)
+    if keepsReferencesToDeleted { return }
     for slot in lost {
       object.willSet(slot)
       object._setReference(slot, 0)
@@ -74,7 +85,8 @@ extension ManagedObjectContext {
         setReference(of: object, relationship, to: former)
       case .join:
         guard let state = extras.toManyState(relationship.slot), state.isChanged else { continue }
-        // Once it is loaded the state has what makes the difference.
+        // Once it is loaded the state has what makes the difference. Others may have made the same pairs since.
+        if state.isOutdated { (state.keys, state.cache) = (nil, nil) }
         _ = objects(of: object, relationship)
         guard state.keys != nil else { continue }
         for key in state.added.keys {

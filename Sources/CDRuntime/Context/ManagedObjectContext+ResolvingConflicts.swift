@@ -16,6 +16,7 @@ extension ManagedObjectContext {
         case .validation, .unsettled, .partlySaved, .nested, .changedWhileWriting, .changesLost: throw error
         }
       }
+      hooks.hasResolved = true
       pending.removeAll { $0.flags.contains(.gone) }
       guard hasChanges else { break }
       hooks.validateAnew()
@@ -32,6 +33,11 @@ extension ManagedObjectContext {
   ///   - notUnique: What is thrown for unique values that the policy cannot settle, where that is another error.
   func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
     var denials: [ValidationError] = []
+    // Before the first one: the resolution of a conflict reads the rows of other objects anew.
+    let versions = conflicts.reduce(into: [ManagedObjectID: ContestedValues]()) { versions, conflict in
+      guard conflict.reason == .changed, let object = registeredObject(for: conflict.objectID) else { return }
+      versions[conflict.objectID] = ContestedValues(of: object)
+    }
     for conflict in conflicts {
       // What another conflict's resolution has done away with conflicts no more.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
@@ -39,7 +45,7 @@ extension ManagedObjectContext {
       noteChange(of: object)
       do {
         switch conflict.reason {
-        case .changed, .deleted: try resolveRow(of: object)
+        case .changed, .deleted: try resolveRow(of: object, versions[conflict.objectID])
         case .partnerTaken: try resolvePartner(of: object, conflict)
         case .notUnique: try resolveUnique(object, conflict, notUnique ?? error)
         case .related: denials += try resolveReferrers(of: object, conflict)
@@ -66,8 +72,11 @@ extension ManagedObjectContext {
   // MARK: Rows
 
   /// Resolves what somebody else has done to an object's row, as it is now: that may be more than the save met.
-  private func resolveRow(of object: ManagedObject) throws {
-    let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
+  ///
+  /// - Parameter met: The object's values when the save met the conflict; nil for those that it has.
+  private func resolveRow(of object: ManagedObject, _ met: ContestedValues?) throws {
+    let mine = met?.object(withChangesOf: object) ?? object.currentValues()
+    let snapshot = met?.snapshot ?? object.snapshotValues()
     let isDeleting = object.flags.contains(.deleted)
     let pairs = knownPairs(of: object)
     refresh(object, mergeChanges: true)
@@ -89,7 +98,11 @@ extension ManagedObjectContext {
     var store = object.currentValues()
     for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
     let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
-    guard isDeleting || !conflict.keys.isEmpty else { return }
+    // Others have set their changes back, or written the values that there were.
+    guard !conflict.keys.isEmpty else {
+      if !isDeleting { settlePartners(of: object) }
+      return
+    }
     let resolution = try self.resolution(of: conflict)
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback { takeBackDeletion(of: object) }
@@ -100,7 +113,10 @@ extension ManagedObjectContext {
     case .storeWins:
       for slot in object.scope.plan.storedSlots
       where store[slot] != snapshot[slot] && object.extras?.changed.contains(slot) == true {
-        set(object, slot, store[slot] ?? .null)
+        let value = store[slot] ?? .null
+        set(object, slot, value)
+        // It leads to an object that is deleted here, whose deletion is another conflict.
+        if object.storedValue(slot) != value { object.setStoredValues([slot: value]) }
       }
       forgetEqualChanges(of: object)
     case .overwrite:
@@ -108,24 +124,47 @@ extension ManagedObjectContext {
         set(object, slot, mine[slot] ?? .null)
       }
       releasePartners(of: object, in: store)
-    case .rollback: refresh(object, mergeChanges: false)
+    case .rollback: dropContestedChanges(of: object)
     case .values(let values):
       releasePartners(of: object, in: store)
       try take(values, object)
     }
-    leavePartners(object)
+    leaveReferents(of: object, store, snapshot)
+    settlePartners(of: object)
   }
 
-  /// Takes an object from the partners in symmetric relationships that only its row has: the context has given them
-  /// others, or none, and that was no conflict.
-  private func leavePartners(_ object: ManagedObject) {
+  /// Takes an object out of the relationships that others have put it into and that it does not keep: their rules are to
+  /// be checked.
+  private func leaveReferents(
+    of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
+  ) {
+    for case let relationship? in object.scope.plan.relationships where !relationship.isSymmetric {
+      guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
+        store[relationship.slot] != snapshot[relationship.slot],
+        object.referenceKey(relationship.slot) != key,
+        let inverse = inverse(of: relationship), let former = self.object(key, relationship)
+      else { continue }
+      take(object, outOf: inverse, of: former)
+    }
+  }
+
+  /// Lets both sides of a symmetric reference say the same: each has it in its own row, and others may have changed one
+  /// of them.
+  private func settlePartners(of object: ManagedObject) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage else { continue }
-      let key = object.referenceKey(relationship.slot)
+      let slot = relationship.slot
+      let key = object.referenceKey(slot)
       guard key != 0, key != object.key, let partner = self.object(key, relationship) else { continue }
-      if partner.isPending { refresh(partner, mergeChanges: true) }
+      // Outside of a turn the context may not have learnt of the other row.
+      refresh(partner, mergeChanges: true)
       partner._willRead()
-      if partner.referenceKey(relationship.slot) != object.key {
+      if partner.referenceKey(slot) == object.key { continue }
+      let isOwn = object.extras?.changed.contains(slot) == true
+      if isOwn, partner.extras?.changed.contains(slot) != true {
+        setReference(of: partner, relationship, to: object)
+      } else {
+        // The context has given the partner another one, or none, and that was no conflict.
         setReference(of: object, relationship, to: nil)
       }
     }
@@ -243,6 +282,13 @@ extension ManagedObjectContext {
   private func clearDangling(_ ids: [ManagedObjectID]) throws -> Bool {
     var isAny = false
     for object in ids.compactMap(registeredObject) where object.isPending {
+      if !object.isInserted, try isGone(object.key, object.scope.plan) {
+        // It was merely related to others, or its row would be a conflict.
+        noteChange(of: object)
+        acceptDeletion(of: object)
+        isAny = true
+        continue
+      }
       for case let relationship? in object.scope.plan.relationships {
         let keys: [ObjectKey]
         switch relationship.storage {
@@ -270,7 +316,10 @@ extension ManagedObjectContext {
 
   /// Whether there is no row of a key, and none that the save will insert.
   private func isGone(_ key: ObjectKey, _ relationship: RelationshipPlan) throws -> Bool {
-    let plan = model.entities[relationship.destination]
+    try isGone(key, model.entities[relationship.destination])
+  }
+
+  private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
     let statement = try reader().statement("SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE \"_pk\" = ?1")
@@ -329,6 +378,13 @@ extension ManagedObjectContext {
         } else if partner.referenceKey(relationship.slot) == 0 {
           setReference(of: object, relationship, to: partner)
         }
+      } else if !relationship.isSymmetric, let inverse = inverse(of: relationship),
+        let referent = self.object(key, relationship),
+        inverse.isToMany || partner(of: referent, inverse) == nil
+      {
+        // What has been read meanwhile is without it.
+        object._setReference(relationship.slot, 0)
+        setReference(of: object, relationship, to: referent)
       }
     }
   }
@@ -388,9 +444,14 @@ extension ManagedObjectContext {
       case .join:
         // Those that had pairs with it: the object itself has read its relationships anew by now.
         for other in pending where other.scope.plan.root == root && other !== object {
-          guard !other.flags.contains(.deleted),
-            other.extras?.toManyState(inverse.slot)?.removed.contains(object.key) == true
-          else { continue }
+          guard let state = other.extras?.toManyState(inverse.slot), state.removed.contains(object.key) else {
+            continue
+          }
+          if other.flags.contains(.deleted) {
+            // The rule of its own deletion is about the object again.
+            state.removed.remove(object.key)
+            continue
+          }
           other.willChange(inverse.slot)
           takeBackRemoval(of: object.key, from: other, inverse)
           other.noteTouch(inverse.slot)
@@ -417,7 +478,7 @@ extension ManagedObjectContext {
     }
     dropCaches()
     noteLoose(to: [object.scope.plan.root])
-    refresh(object, mergeChanges: false)
+    dropContestedChanges(of: object)
   }
 
   /// Puts an object back into a to-many relationship out of which its deletion has taken it, at the place that it has
@@ -470,16 +531,40 @@ extension ManagedObjectContext {
         if let partner { noteChange(of: partner) { $0.number == inverse } }
       }
     }
+    func take() {
+      setReference(of: holder, relationship, to: nil)
+      guard let inverse = inverse(of: relationship), !relationship.isSymmetric,
+        let partner = self.object(wanted, relationship)
+      else { return }
+      partner.requireExtras().partners[inverse.slot] = object.key
+      partner.noteTouch(inverse.slot)
+    }
     switch try self.resolution(of: full) {
-    case .objectWins, .overwrite: setReference(of: holder, relationship, to: nil)
+    case .objectWins, .overwrite: take()
     case .values(let values):
-      try take(values, object)
-      if object.referenceKey(slot.number) == wanted { setReference(of: holder, relationship, to: nil) }
+      try self.take(values, object)
+      if object.referenceKey(slot.number) == wanted { take() }
     case .storeWins: give()
     case .rollback:
       give()
-      refresh(object, mergeChanges: false)
+      dropContestedChanges(of: object)
     }
+  }
+}
+
+/// The values of an object whose row others have changed, before any conflict of the save is resolved.
+private struct ContestedValues {
+  let object: [Int: AttributeValue]
+  let snapshot: [Int: AttributeValue]
+
+  init(of object: ManagedObject) {
+    (self.object, snapshot) = (object.currentValues(), object.snapshotValues())
+  }
+
+  /// The object's values, with those that the resolutions of other conflicts have changed since.
+  func object(withChangesOf object: ManagedObject) -> [Int: AttributeValue] {
+    let current = object.currentValues()
+    return self.object.merging(current.filter { object.extras?.changed.contains($0.key) == true }) { $1 }
   }
 }
 

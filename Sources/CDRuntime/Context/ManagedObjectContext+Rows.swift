@@ -311,8 +311,12 @@ extension ManagedObjectContext {
   ///   that the model has not.
   public func object(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
-    if let object = registered(id.key, root: plan.root) { return object }
     let root = model.entities[plan.root]
+    if let object = registered(id.key, root: plan.root) {
+      // Others may have written the row anew of an object that is kept for an undo of its deletion.
+      guard object.flags.contains(.gone) else { return object }
+      return try fetchObject(id.key, root) ?? object
+    }
     if root.isPolymorphic {
       if let object = try fetchObject(id.key, root) { return object }
       if plan.description.isAbstract { throw FetchError.unknownObject(id) }

@@ -64,6 +64,7 @@ extension ManagedObjectContext {
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
+    if hooks.hasResolved, !children.isEmpty { tellChildren() }
     // Before the objects, which may save again: changes are told in the order in which they were saved.
     if let changes { changeObservers?.tell(changes) }
     tellOfSave(saved)
@@ -124,8 +125,7 @@ extension ManagedObjectContext {
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
       forgetDeleted(object)
-      object.flags.become([.gone, .inaccessible])
-      object.extras?.toMany.removeAll()
+      end(object)
     }
     for object in plan.inserted { object.version = object.nextVersion }
     for object in plan.updated { object.version += 1 }
@@ -137,7 +137,8 @@ extension ManagedObjectContext {
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
         forgetDeleted(object)
-        object.flags.become([.gone, .inaccessible])
+        forgetPartners(of: object)
+        end(object)
       }
       forgetSaved(object)
       takeOver(object)
@@ -155,6 +156,28 @@ extension ManagedObjectContext {
     if extras.hasOutdatedPartners {
       extras.partners.removeAll()
       extras.hasOutdatedPartners = false
+    }
+  }
+
+  /// Ends an object whose deletion has been saved. It may come back, by an undo or with a row that others write anew, and
+  /// has no changes then.
+  private func end(_ object: ManagedObject) {
+    object.flags.become([.gone, .inaccessible])
+    guard let extras = object.extras else { return }
+    forgetChanges(of: extras)
+    extras.toMany.removeAll()
+    extras.partners.removeAll()
+  }
+
+  /// Lets the partners of an object that has never been saved forget it: the store does not know it.
+  private func forgetPartners(of object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .reference = relationship.storage, let slot = relationship.inverseSlot,
+        case let root = model.entities[relationship.destination].root,
+        let partner = registered(object.referenceKey(relationship.slot), root: root),
+        partner.extras?.partners[slot] == object.key
+      else { continue }
+      partner.extras?.partners[slot] = nil
     }
   }
 
@@ -181,7 +204,7 @@ extension ManagedObjectContext {
       forgetSaved(object)
       if object.flags.contains(.deleted) {
         forgetDeleted(object)
-        object.flags.become([.gone, .inaccessible])
+        end(object)
       }
       takeOver(object)
     }

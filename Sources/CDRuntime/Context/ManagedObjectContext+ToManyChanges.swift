@@ -48,13 +48,16 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .join:
       let state = object.toManyState(relationship.slot)
+      settle(member.key, in: state, of: object, relationship)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
       willRelate(object, relationship, member)
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+        let other = member.toManyState(inverse.slot)
+        settle(object.key, in: other, of: member, inverse)
         member.willChange(inverse.slot)
-        member.toManyState(inverse.slot).remove(object.key)
+        other.remove(object.key)
         member.noteTouch(inverse.slot)
       }
     case .referencesOfOthers, .reference, .inverseReference:
@@ -62,6 +65,14 @@ extension ManagedObjectContext {
       member._willRead()
       if member.referenceKey(inverse.slot) == object.key { setReference(of: member, inverse, to: nil) }
     }
+  }
+
+  /// Finds out whether a pair that has been added here, and is about to be removed, is in the store too. If it is not, the
+  /// two changes come to none, and the save takes nothing away that others have added since.
+  @inline(__always) private func settle(
+    _ key: ObjectKey, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    if state.keys == nil, state.added.contains(key) { load(object, relationship, state) }
   }
 
   /// Called before a pair comes or goes.

@@ -21,11 +21,7 @@ extension ManagedObjectContext {
     }
     if inverse.isToMany {
       write(newKey, to: object, slot)
-      if oldKey != 0, let old = holder(oldKey, relationship) {
-        old.willChange(inverse.slot)
-        old.toManyState(inverse.slot).remove(object.key)
-        old.noteTouch(inverse.slot)
-      }
+      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
       if let new {
         new.willChange(inverse.slot)
         new.toManyState(inverse.slot).add(object.key)
@@ -37,19 +33,26 @@ extension ManagedObjectContext {
       let formers = new.map { referrers(of: $0, inverse) } ?? []
       for former in formers where former !== object { write(0, to: former, slot) }
       write(newKey, to: object, slot)
-      if oldKey != 0, let old = holder(oldKey, relationship) {
-        old.willChange(inverse.slot)
-        let extras = old.requireExtras()
-        // Somebody else's save may have given the object a partner beside the one that it has here.
-        if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
-        old.noteTouch(inverse.slot)
-      }
+      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
       if let new {
         new.willChange(inverse.slot)
         new.requireExtras().partners[inverse.slot] = object.key
         new.noteTouch(inverse.slot)
       }
     }
+  }
+
+  /// Takes an object whose reference leads elsewhere out of the other side's relationship.
+  func take(_ object: ManagedObject, outOf inverse: RelationshipPlan, of former: ManagedObject) {
+    former.willChange(inverse.slot)
+    if inverse.isToMany {
+      former.toManyState(inverse.slot).remove(object.key)
+    } else {
+      let extras = former.requireExtras()
+      // Somebody else's save may have given the former one a partner beside the one that it has here.
+      if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
+    }
+    former.noteTouch(inverse.slot)
   }
 
   private func setSymmetric(

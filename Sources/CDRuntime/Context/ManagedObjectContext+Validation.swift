@@ -13,6 +13,11 @@ extension ManagedObjectContext {
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
     var errors: [ValidationError] = []
     var hasDeleted = false
+    if model.hasPairMinimums {
+      for object in pending where object.flags.isSuperset(of: [.deleted, .outdated]) {
+        leaveRuledRelationships(object)
+      }
+    }
     for object in pending {
       if isOfRemovedStore(object) {
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
@@ -41,6 +46,22 @@ extension ManagedObjectContext {
     var errors: [ValidationError] = []
     addMistakes(of: object, to: &errors)
     return errors + refusals(of: object)
+  }
+
+  /// Takes a deleted object out of many-to-many relationships that others have put it into since, and that may not be
+  /// without objects: their rules are to be checked. The pairs go with the row, and no foreign key tells of them.
+  private func leaveRuledRelationships(_ object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .join = relationship.storage, relationship.description.deleteRule != .deny,
+        let inverse = inverse(of: relationship), inverse.hasMinimum
+      else { continue }
+      let stored = ToManyState()
+      load(object, relationship, stored)
+      for key in stored.keys?.keys ?? [] where key != object.key {
+        guard let other = self.object(key, relationship) else { continue }
+        take(object, outOf: inverse, of: other)
+      }
+    }
   }
 
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {

@@ -16,6 +16,9 @@
 /// | ``overwrite`` | all the object's values are saved | the row is written anew | the other one loses the partner | as before, and the existing one takes all values |
 /// | ``rollback`` | the object's changes are dropped | the object is gone | the object's changes are dropped, a new one's relationship is nil | a new object is gone; a changed one's changes are dropped |
 ///
+/// A policy looks at values. A row that others have written, and that has the values that the context had read, is no
+/// conflict for it; ``error`` throws for that one, too.
+///
 /// Where the context has deleted a row that others have changed, the policies of the store (``rollback`` too) take
 /// the deletion of that object back, and those of the object carry it out. What others have deleted and the context
 /// deletes too is no conflict.
@@ -26,10 +29,17 @@
 /// rule of `deny` refuses the save under every policy. Pairs with a deleted object are a conflict only if the rule is
 /// `cascade` or `deny`; otherwise they go with it.
 ///
+/// An object whose deletion is taken back has its references and pairs again. What these lead to comes back with it, if
+/// the context has deleted it and one of these conflicts is about it.
+///
 /// A reference to a row that others have deleted is set to nil under every policy but
 /// ``error``; where it is mandatory the save throws. Pairs of a many-to-many relationship are added and removed one
-/// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays. A
-/// row that is written anew has the pairs that the context had read.
+/// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays. The
+/// pairs of an object whose changes are dropped are among these; those of a relationship without an inverse are changes
+/// of its owner only. A row that is written anew has the pairs that the context had read.
+///
+/// The rules of relationships hold for what the policies make: the save throws if it would leave an owner without objects
+/// that needs some, also one that others have given the object to.
 ///
 /// A new object that becomes an existing one is gone after the save, like a deleted one, and what was related to it
 /// is related to the existing object, which ``ManagedObjectContext/survivor(of:)`` gives. Its identifier is never

@@ -141,6 +141,7 @@ struct SaveRun {
       }
     }
     // Rows of pairs have no number of their own by which SQLite could name them.
+    var lost: [(object: ManagedObject, store: SQLiteStore)] = []
     for object in plan.related {
       guard let store = stores.home(of: object.scope.plan) else { continue }
       for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
@@ -149,14 +150,23 @@ struct SaveRun {
           continue
         }
         let table = SQLite.quoted(model.entities[relationship.destination].table)
-        let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
-        for key in state.added.keys {
-          statement.bind(key, at: 1)
-          defer { statement.reset() }
-          if try !statement.step() { add(object.key, object.scope.plan, store) }
+        for key in state.added.keys where try !hasRow(key, in: table) {
+          add(object.key, object.scope.plan, store)
+        }
+        if try !hasRow(object.key, in: SQLite.quoted(object.scope.plan.table)) {
+          lost.append((object, store))
         }
       }
     }
+    // Where all others have let go of it, it is the object without a row itself that has the pairs.
+    if result.isEmpty { for (object, store) in lost { add(object.key, object.scope.plan, store) } }
     return result
+  }
+
+  private func hasRow(_ key: ObjectKey, in table: String) throws -> Bool {
+    let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try statement.step()
   }
 }

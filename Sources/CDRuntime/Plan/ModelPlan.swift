@@ -32,6 +32,8 @@ final class ModelPlan: Sendable {
   /// The relationships without an inverse that may not be without objects. The deletion of such an object changes them,
   /// though nothing leads from it to the objects that have them.
   let oneSidedMinimums: [RelationshipPlan]
+  /// Whether there are many-to-many relationships that may not be without objects, or have a minimum count.
+  let hasPairMinimums: Bool
   /// Whether an entity has values that may be files.
   let hasExternalSlots: Bool
 
@@ -86,6 +88,12 @@ final class ModelPlan: Sendable {
     oneSidedMinimums = entities.flatMap { entity in
       entity.relationships.compactMap(\.self).filter {
         $0.owner == entity.name && $0.inverse == nil && $0.isToMany && $0.hasMinimum
+      }
+    }
+    hasPairMinimums = entities.contains { entity in
+      entity.relationships.contains { relationship in
+        guard let relationship, case .join = relationship.storage else { return false }
+        return relationship.hasMinimum
       }
     }
     selects = entities.map { EntitySelect($0, entities: entities) }

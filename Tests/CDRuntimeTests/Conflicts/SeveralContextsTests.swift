@@ -286,4 +286,88 @@ import Testing
       #expect(all.allSatisfy { !$0.isDeleted && !$0.isInaccessible })
     }
   }
+
+  /// Between two turns of a context the row of an object goes and comes back.
+  @Test func anObjectThatWasMerelyRelatedHasTheValuesOfTheRowThatCameBack() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other, third) = (shared.context(), shared.context(), shared.context(.overwrite))
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    let child = try context.insert(entityNamed: "A")
+    try child.setValue(.object(object), forKey: "parent")
+    try shared.instance(object, in: third).setValue(.attribute(.int(3)), forKey: "number")
+    other.delete(try shared.instance(object, in: other))
+    try other.save()
+    try third.save()
+    try shared.learn(context)
+    #expect(try object.value(forKey: "number") == .attribute(.int(3)))
+    try context.save()
+    #expect(try shared.value("children", of: object) == .objects([child.objectID]))
+  }
+
+  @Test(arguments: [true, false]) func aListWithoutAnInverseIsReadAgainBesideOwnChanges(isAdding: Bool) throws
+  {
+    let list = [
+      EntityDescription(
+        name: "B", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+        relationships: [RelationshipDescription(name: "list", destination: "C", isToMany: true)]),
+      EntityDescription(name: "C"),
+    ]
+    let shared = try GraphStore(list)
+    let (context, other) = (shared.context(), shared.context())
+    let holder = try context.insert(entityNamed: "B")
+    let members = try (0..<2).map { _ in try context.insert(entityNamed: "C") }
+    try context.save()
+    #expect(try holder.value(forKey: "list").objects.isEmpty)
+    try holder.setValue(.attribute(.int(1)), forKey: "number")
+    if isAdding { try holder.setValue(.objects([members[0]]), forKey: "list") }
+    let theirs = try shared.instance(holder, in: other)
+    try theirs.setValue(.objects([shared.instance(members[1], in: other)]), forKey: "list")
+    try other.save()
+    try shared.learn(context)
+    #expect(try Set(holder.value(forKey: "list").objects) == Set(isAdding ? members : [members[1]]))
+    try context.save()
+    #expect(try shared.value("list", of: holder) == holder.shared("list"))
+  }
+
+  /// The deleted object is kept for an undo, and others write its row anew.
+  @Test func aDeletedObjectWhoseRowIsWrittenAnewHasNoOldChanges() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context(.overwrite))
+    context.undoManager = ContextUndoManager()
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    try shared.instance(object, in: other).setValue(.attribute(.int(3)), forKey: "number")
+    try object.setValue(.attribute(.int(1)), forKey: "number")
+    context.delete(object)
+    try context.save()
+    try other.save()
+    try shared.learn(context)
+    let again = try context.object(with: object.objectID)
+    #expect(try again.value(forKey: "number") == .attribute(.int(3)))
+    #expect(!again.isDeleted && !again.isInaccessible && !context.hasChanges)
+    try again.setValue(.attribute(.int(4)), forKey: "number")
+    #expect(context.updatedObjects == [again])
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(4)))
+  }
+
+  /// A rule of `deny` is about what the store has.
+  @Test func aPartnerThatWasNeverSavedIsNobodysAfterTheSave() throws {
+    let entities = [
+      EntityDescription(
+        name: "A",
+        relationships: [
+          RelationshipDescription(name: "next", destination: "A", inverse: "previous", deleteRule: .deny),
+          RelationshipDescription(name: "previous", destination: "A", inverse: "next"),
+        ])
+    ]
+    let shared = try GraphStore(entities)
+    let context = shared.context()
+    let (object, gone) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try gone.setValue(.object(object), forKey: "next")
+    context.delete(gone)
+    try context.save()
+    #expect(try object.value(forKey: "previous").object == nil)
+  }
 }

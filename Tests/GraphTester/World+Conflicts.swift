@@ -1,0 +1,185 @@
+import CDModel
+
+/// What a save must come to, and what stands in its way.
+extension World {
+  /// What a save of a context must come to.
+  func verdict(ofSaving number: ContextNumber) -> Verdict {
+    guard let context = contexts[number] else { return Verdict() }
+    let delta = Delta(from: context.base, to: context.current)
+    let (must, isOpen, isResultOpen) = mistakes(of: number)
+    if isResultOpen { return Verdict(isOpen: true, isResultOpen: true) }
+    if isOpen {
+      let openness = openness(of: number)
+      if context.parent == nil, !openness.objects.isEmpty || !openness.ends.isEmpty {
+        return verdictAmongOthers(number, isOpen: true)
+      }
+      return Verdict(failure: must.isEmpty ? nil : .some, isOpen: must.isEmpty)
+    }
+    if !must.isEmpty { return Verdict(failure: .validation(must)) }
+    // One-sided references to what is gone.
+    for (object, row) in context.current.rows {
+      for (key, target) in row.references where !context.current.isLive(target) {
+        guard let relationship = schema.relationship(key), relationship.inverse == nil else { continue }
+        // A store clears those of rows that are not written, and a policy those that are.
+        let isWritten = delta.rows[object] != nil
+        let isCleared =
+          context.parent != nil
+          ? !isWritten : relationship.isOptional && (!isWritten || context.policy != .error)
+        if !isCleared { return Verdict(failure: .some) }
+      }
+    }
+    if context.parent != nil {
+      let conflicts = childConflicts(number)
+      return Verdict(failure: conflicts.isEmpty || context.policy != .error ? nil : .conflict(conflicts))
+    }
+    let (conflicts, related, perhaps) = storeConflicts(number)
+    if conflicts.isEmpty, !perhaps.isEmpty || !related.isEmpty {
+      return verdictAmongOthers(number, isOpen: !perhaps.isEmpty)
+    }
+    if context.policy == .error || conflicts.isEmpty {
+      if !conflicts.isEmpty, mutation != .conflictsAreIgnored {
+        return Verdict(failure: .conflict(conflicts))
+      }
+      var next = store
+      for (object, change) in delta.rows { next.rows[object] = change.after }
+      next.clearReferences(to: delta.deleted, schema)
+      let groups = duplicates(in: next, changed: Set(delta.rows.keys))
+      if !groups.isEmpty, mutation != .savesIgnoreUnique {
+        return Verdict(
+          failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error,
+          isResultOpen: context.policy != .error)
+      }
+      if leadsNowhere(next) { return Verdict(failure: .some) }
+      return Verdict()
+    }
+    return verdictAmongOthers(number, isOpen: !perhaps.isEmpty)
+  }
+
+  /// What a save must come to where others have saved since what it is about.
+  ///
+  /// - Parameter isOpen: Whether it may fail for what the documentation leaves open.
+  private func verdictAmongOthers(_ number: ContextNumber, isOpen: Bool) -> Verdict {
+    guard let context = contexts[number] else { return Verdict() }
+    let (conflicts, related, perhaps) = storeConflicts(number)
+    if context.policy == .error, !conflicts.isEmpty || !related.isEmpty {
+      if !conflicts.isEmpty { return Verdict(failure: .some) }
+      return isOpen || !perhaps.isEmpty
+        ? Verdict(isOpen: true, isResultOpen: true) : Verdict(failure: .conflict(related))
+    }
+    guard perhaps.isEmpty else { return Verdict(isOpen: true, isResultOpen: true) }
+    let (store, isDenied) = result(ofSaving: number)
+    if isDenied, !isOpen { return Verdict(failure: .some) }
+    guard let store else { return Verdict(isOpen: true, isResultOpen: true) }
+    return Verdict(isOpen: isOpen, result: store)
+  }
+
+  /// Whether a row refers to one that is not there, which a store refuses where the rules are not `noAction`.
+  private func leadsNowhere(_ graph: Graph) -> Bool {
+    graph.rows.values.contains { row in
+      row.references.contains { key, target in
+        guard !graph.isLive(target), let relationship = schema.relationship(key) else { return false }
+        return schema.inverse(of: relationship)?.rule != .noAction
+      }
+    }
+  }
+
+  /// The rows that others have changed too, deleted objects that they have related others to, and rows of which it is
+  /// open whether they have changed them.
+  func storeConflicts(_ number: ContextNumber) -> (
+    must: Set<ObjectNumber>, related: Set<ObjectNumber>, perhaps: Set<ObjectNumber>
+  ) {
+    guard let context = contexts[number] else { return ([], [], []) }
+    var (must, perhaps): (Set<ObjectNumber>, Set<ObjectNumber>) = ([], [])
+    var related: Set<ObjectNumber> = []
+    let delta = Delta(from: context.base, to: context.current)
+    for (object, change) in delta.rows {
+      guard let before = change.before else { continue }
+      if let theirs = store.rows[object] {
+        if theirs.version != before.version {
+          if isClearedOnly(change, in: context.current) {
+            perhaps.insert(object)
+          } else {
+            must.insert(object)
+          }
+        }
+        if theirs.perhaps != before.perhaps { perhaps.insert(object) }
+      } else if isClearedOnly(change, in: context.current) {
+        perhaps.insert(object)
+      } else if change.after != nil {
+        must.insert(object)
+      }
+    }
+    for object in context.rewritten where delta.rows[object] == nil {
+      if store.rows[object] != context.base.rows[object] || context.open.contains(object) {
+        perhaps.insert(object)
+      }
+    }
+    // Of references that several have set, the store may refuse one: a partner is taken.
+    for (object, change) in delta.rows {
+      for (key, target) in change.after?.references ?? [:] where change.before?.references[key] != target {
+        if store.rows[target] == nil, context.base.isLive(target) { perhaps.insert(object) }
+        guard let relationship = schema.relationship(key), let inverse = schema.inverse(of: relationship),
+          !inverse.isToMany
+        else { continue }
+        for (other, row) in store.rows
+        where other != object && row.references[key] == target && delta.rows[other] == nil {
+          perhaps.insert(object)
+        }
+      }
+      if change.after == nil, change.before != nil, isRelatedByOthers(object, delta) {
+        related.insert(object)
+      }
+    }
+    return (must, related, perhaps)
+  }
+
+  /// Whether others have related an object of theirs to one that is deleted here, by a relationship whose rule is about it.
+  private func isRelatedByOthers(_ object: ObjectNumber, _ delta: Delta) -> Bool {
+    guard let entity = entities[object] else { return false }
+    return schema.relationships(of: entity).contains { relationship in
+      switch (schema.storages[relationship.name], relationship.rule) {
+      case (_, .noAction), (nil, _): return false
+      case (.pairs(let table, let isSource)?, .cascade), (.pairs(let table, let isSource)?, .deny):
+        return (store.pairs[table] ?? []).subtracting(delta.removed[table] ?? []).contains { pair in
+          object == (isSource ? pair.source : pair.target)
+            && !delta.deleted.contains(isSource ? pair.target : pair.source)
+        }
+      case (.pairs?, .nullify): return false
+      case (.ownColumn?, _), (.otherColumn?, _):
+        guard let inverse = relationship.inverse else { return false }
+        return store.rows.contains { $0.value.references[inverse] == object && delta.rows[$0.key] == nil }
+      }
+    }
+  }
+
+  func childConflicts(_ number: ContextNumber) -> Set<ObjectNumber> {
+    guard let context = contexts[number], let parent = context.parent.flatMap({ contexts[$0]?.current })
+    else {
+      return []
+    }
+    var conflicts: Set<ObjectNumber> = []
+    for (object, change) in Delta(from: context.base, to: context.current).rows {
+      guard let before = change.before else { continue }
+      switch (change.after, parent.rows[object]) {
+      case (nil, nil): break
+      case (nil, let theirs?): if !theirs.holdsSame(as: before) { conflicts.insert(object) }
+      case (_?, nil): conflicts.insert(object)
+      case (let after?, let theirs?):
+        for key in before.values.keys
+        where before.values[key] != after.values[key] && before.values[key] != theirs.values[key]
+          && after.values[key] != theirs.values[key]
+        {
+          conflicts.insert(object)
+        }
+        for key in Set(before.references.keys).union(after.references.keys).union(theirs.references.keys)
+        where before.references[key] != after.references[key]
+          && before.references[key] != theirs.references[key]
+          && after.references[key] != theirs.references[key]
+        {
+          conflicts.insert(object)
+        }
+      }
+    }
+    return conflicts
+  }
+}

@@ -1,0 +1,149 @@
+import CDModel
+
+/// What contexts see of what others have made: learning, refreshes and rollbacks.
+extension World {
+  /// A context sees what others have saved, or what its parent has, as a turn of it begins.
+  mutating func learn(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    if let parent = context.parent {
+      learn(parent)
+      guard mutation != .childSeesOldValues else { return }
+      if let graph = contexts[parent]?.current { rebase(number, onto: graph) }
+    } else {
+      rebase(number, onto: store)
+      contexts[number]?.seen = saves
+    }
+  }
+
+  /// Whether others have saved since a root context last read.
+  func isBehind(_ number: ContextNumber) -> Bool {
+    guard let context = contexts[number] else { return false }
+    return context.seen != saves
+  }
+
+  private mutating func rebase(_ number: ContextNumber, onto graph: Graph) {
+    guard var context = contexts[number], context.base != graph else { return }
+    let delta = Delta(from: context.base, to: context.current)
+    for (table, pairs) in graph.pairs {
+      context.given[table, default: []].formUnion(pairs.subtracting(context.base.pairs[table] ?? []))
+    }
+    var (base, current) = (graph, graph)
+    current.denied = context.current.denied
+    current.ended = context.current.ended
+    for (object, change) in delta.rows {
+      if isClearedOnly(change, in: context.current) {
+        // The object itself has no changes, and has what others have made of it, or is gone with them. Whether one has that
+        // was given another object before, which has been deleted too, nothing says.
+        let row = graph.rows[object]
+        if row != nil, context.assigned.contains(object), row != change.before { context.open.insert(object) }
+        current.rows[object]?.references = (row?.references ?? [:]).filter {
+          context.current.isLive($0.value) || context.base.rows[$0.value] == nil
+        }
+        continue
+      }
+      base.rows[object] = change.before
+      current.rows[object] = change.after
+      // Somebody else has deleted what has changes here.
+      if change.before != nil, change.after != nil, graph.rows[object] == nil { context.open.insert(object) }
+    }
+    // What has changes keeps them; whether relationships are changes of both of their objects, nothing says.
+    for object in context.touched {
+      let isUnchanged = delta.rows[object].map { isClearedOnly($0, in: context.current) } ?? true
+      if isUnchanged, graph.rows[object] != context.base.rows[object],
+        context.parent != nil || context.rewritten.contains(object) || graph.rows[object] == nil
+      {
+        context.open.insert(object)
+      }
+      guard let entity = entities[object] else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let before = context.base.members(object, relationship, schema)
+        let after = graph.members(object, relationship, schema)
+        guard before != after,
+          context.parent != nil
+            || !isReadAgain(relationship, of: object, before, after, delta, context.touched)
+        else { continue }
+        context.openEnds.insert(Graph.End(object: object, relationship: relationship.name))
+        guard let inverse = relationship.inverse else { continue }
+        for other in Set(before).union(after).union(context.current.members(object, relationship, schema)) {
+          context.openEnds.insert(Graph.End(object: other, relationship: inverse))
+        }
+      }
+    }
+    for (table, pairs) in delta.removed { current.pairs[table]?.subtract(pairs) }
+    for (table, pairs) in delta.added where !pairs.isEmpty {
+      current.pairs[table, default: []].formUnion(pairs)
+    }
+    current.pairs = current.pairs.filter { !$0.value.isEmpty }
+    for (end, change) in delta.orders {
+      current.orders[end] = change.after
+      if graph.orders[end] != change.before {
+        current.openOrders.insert(end)
+        context.contestedOrders.insert(end)
+      }
+    }
+    context.base = base
+    context.current = current
+    contexts[number] = context
+  }
+
+  /// Whether a context reads a relationship of a changed object again when others have changed it: one without an order
+  /// whose members that have come and gone have no changes here, so that what it has is the others' and its own changes.
+  private func isReadAgain(
+    _ relationship: Schema.Relationship, of object: ObjectNumber, _ before: [ObjectNumber],
+    _ after: [ObjectNumber], _ delta: Delta, _ touched: Set<ObjectNumber>
+  ) -> Bool {
+    guard relationship.isToMany, !relationship.isOrdered,
+      schema.inverse(of: relationship)?.isOrdered != true
+    else { return false }
+    return Set(before).symmetricDifference(after).allSatisfy {
+      delta.rows[$0] == nil && !touched.contains($0)
+    }
+  }
+
+  /// Reads an object anew: its changes stay or are lost, the rest is what the store or the parent has.
+  mutating func refresh(_ object: ObjectNumber, merging: Bool, in number: ContextNumber) {
+    guard var context = contexts[number] else { return }
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    guard let row = below.rows[object], let before = context.base.rows[object],
+      let after = context.current.rows[object]
+    else { return }
+    var merged = row
+    if merging {
+      for key in before.values.keys where before.values[key] != after.values[key] {
+        merged.values[key] = after.values[key]
+      }
+      for key in Set(before.references.keys).union(after.references.keys)
+      where before.references[key] != after.references[key] { merged.references[key] = after.references[key] }
+    }
+    context.base.rows[object] = row
+    context.current.rows[object] = merged
+    context.open.remove(object)
+    contexts[number] = context
+  }
+
+  mutating func rollback(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    var graph = context.parent.flatMap { contexts[$0]?.current } ?? store
+    if mutation == .rollbackKeepsInsertions {
+      for (object, row) in context.current.rows where context.base.rows[object] == nil {
+        graph.rows[object] = row
+      }
+    }
+    let base = context.parent.flatMap { contexts[$0]?.current } ?? store
+    contexts[number]?.base = base
+    contexts[number]?.current = graph
+    settle(number)
+    if context.undo != nil { contexts[number]?.undo = UndoStack() }
+    contexts[number]?.isUndoOpen = false
+  }
+
+  /// Nothing is unsaved any more, and so nothing is open.
+  mutating func settle(_ number: ContextNumber) {
+    contexts[number]?.open = []
+    contexts[number]?.openEnds = []
+    contexts[number]?.touched = []
+    contexts[number]?.rewritten = []
+    contexts[number]?.assigned = []
+    contexts[number]?.contestedOrders = []
+  }
+}

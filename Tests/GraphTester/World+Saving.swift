@@ -1,0 +1,110 @@
+import CDModel
+
+/// What a save makes of the store or of the parent.
+extension World {
+  /// Carries out a save of which others' saves have made something else.
+  mutating func save(_ number: ContextNumber, as graph: Graph) {
+    store = graph
+    contexts[number]?.base = graph
+    contexts[number]?.current = graph
+    contexts[number]?.isUndoOpen = true
+    settle(number)
+  }
+
+  /// Takes out of objects that a child has deleted what it had taken out of them before.
+  private func takeOut(of graph: inout Graph, _ delta: Delta, _ context: Context) {
+    for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) where change.after == nil {
+      guard let entity = change.before?.entity else { continue }
+      for relationship in schema.relationships(of: entity) {
+        let known = Set(context.base.facts(object, relationship, schema))
+        let last = context.current.ended[object]?[relationship.name] ?? []
+        for target in graph.facts(object, relationship, schema)
+        where known.contains(target) && !last.contains(target) {
+          graph.unlink(object, relationship, target, schema)
+        }
+      }
+    }
+  }
+
+  /// Carries out a save that has succeeded.
+  mutating func save(_ number: ContextNumber) {
+    guard let context = contexts[number] else { return }
+    var delta = Delta(from: context.base, to: context.current)
+    if let parent = context.parent, var graph = contexts[parent]?.current {
+      if mutation == .childSaveLosesPairs { delta.added = [:] }
+      let before = graph
+      for (object, change) in delta.rows {
+        guard let after = change.after else { continue }
+        guard let old = change.before, var row = graph.rows[object] else {
+          graph.rows[object] = after
+          continue
+        }
+        for key in Set(old.values.keys).union(after.values.keys) where old.values[key] != after.values[key] {
+          row.values[key] = after.values[key]
+        }
+        for key in Set(old.references.keys).union(after.references.keys)
+        where old.references[key] != after.references[key] { row.references[key] = after.references[key] }
+        graph.rows[object] = row
+      }
+      for (table, pairs) in delta.removed { graph.pairs[table]?.subtract(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty {
+        graph.pairs[table, default: []].formUnion(pairs)
+      }
+      graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
+      for (end, change) in delta.orders { graph.orders[end] = change.after }
+      graph.openOrders.formUnion(context.current.openOrders)
+      takeOut(of: &graph, delta, context)
+      graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
+      if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
+      contexts[parent]?.current = graph
+      note(before, graph, in: parent)
+      touch(Delta(from: before, to: graph), in: parent)
+      contexts[number]?.base = graph
+      contexts[number]?.current = graph
+    } else {
+      var next = store
+      for (object, change) in delta.rows {
+        guard var row = change.after else {
+          next.rows[object] = nil
+          continue
+        }
+        if isClearedOnly(change, in: context.current) {
+          if store.rows[object] == nil { continue }
+          row = store.rows[object] ?? row
+          row.references = row.references.filter {
+            context.current.isLive($0.value) || change.after?.references[$0.key] != nil
+          }
+          row.perhaps += 1
+          next.rows[object] = row
+          continue
+        }
+        row.perhaps = max(store.rows[object]?.perhaps ?? 0, row.perhaps)
+        row.version = max(versions[object] ?? 0, change.before?.version ?? 0) + 1
+        next.rows[object] = row
+      }
+      for object in next.clearReferences(to: delta.deleted, schema) where delta.rows[object] == nil {
+        next.rows[object]?.perhaps += 1
+      }
+      for object in context.rewritten where delta.rows[object] == nil { next.rows[object]?.perhaps += 1 }
+      for (table, pairs) in delta.removed { next.pairs[table]?.subtract(pairs) }
+      for (table, pairs) in delta.added where !pairs.isEmpty {
+        next.pairs[table, default: []].formUnion(pairs)
+      }
+      for (end, change) in delta.orders { next.orders[end] = change.after }
+      // Of what several have put at one place, the order is that of the keys.
+      next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
+      next.dropDeadFacts(schema)
+      for (object, row) in next.rows {
+        for (key, target) in row.references where !next.isLive(target) {
+          guard let relationship = schema.relationship(key), relationship.inverse == nil else { continue }
+          if relationship.isOptional { next.rows[object]?.references[key] = nil }
+        }
+      }
+      for (table, pairs) in delta.removed { contexts[number]?.given[table]?.subtract(pairs) }
+      store = next
+      contexts[number]?.base = next
+      contexts[number]?.current = next
+    }
+    settle(number)
+  }
+}

@@ -1,0 +1,133 @@
+import CDModel
+
+/// What undo managers keep and bring back.
+extension World {
+  mutating func beginGroup(_ number: ContextNumber) { contexts[number]?.undo?.level += 1 }
+
+  mutating func endGroup(_ number: ContextNumber) {
+    guard var undo = contexts[number]?.undo, undo.level > 0 else { return }
+    undo.level -= 1
+    if undo.level == 0, !undo.open.isEmpty {
+      // Whether changes that come to nothing are a group, nothing says.
+      if var graph = contexts[number]?.current {
+        let after = graph
+        for delta in undo.open.reversed() { delta.inverse.apply(to: &graph) }
+        if Delta(from: graph, to: after).isEmpty { contexts[number]?.isUndoOpen = true }
+      }
+      undo.undoable.append(undo.open)
+      undo.open = []
+    }
+    contexts[number]?.undo = undo
+  }
+
+  private mutating func closeGroups(_ number: ContextNumber) {
+    while (contexts[number]?.undo?.level ?? 0) > 0 { endGroup(number) }
+  }
+
+  /// Whether it is open what the next undo brings, also after an open group has been ended.
+  func isUndoOpen(_ number: ContextNumber) -> Bool {
+    var probe = self
+    probe.closeGroups(number)
+    return probe.contexts[number]?.isUndoOpen ?? false
+  }
+
+  mutating func undo(_ number: ContextNumber) {
+    closeGroups(number)
+    guard let group = contexts[number]?.undo?.undoable.popLast() else { return }
+    let done = apply(group.reversed().map(\.inverse), isUndo: true, in: number)
+    contexts[number]?.undo?.redoable.append(done.reversed().map(\.inverse))
+  }
+
+  mutating func redo(_ number: ContextNumber) {
+    closeGroups(number)
+    guard let group = contexts[number]?.undo?.redoable.popLast() else { return }
+    let done = apply(group, isUndo: false, in: number)
+    contexts[number]?.undo?.undoable.append(done)
+  }
+
+  /// - Returns: What has been done, by which a redo puts back what there is now: an undo notes that, whatever others have
+  ///   made of it. An object that others have deleted is not deleted again, and so is nothing to come back.
+  private mutating func apply(_ deltas: [Delta], isUndo: Bool, in number: ContextNumber) -> [Delta] {
+    guard let context = contexts[number] else { return deltas }
+    var graph = context.current
+    // What others have deleted does not come back.
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    let vanished = Set(context.base.rows.keys).subtracting(below.rows.keys)
+    var done: [Delta] = []
+    for var delta in deltas {
+      delta.rows = delta.rows.filter { object, change in
+        if change.after == nil { return graph.isLive(object) }
+        guard !graph.isLive(object), vanished.contains(object) else { return true }
+        contexts[number]?.open.insert(object)
+        return false
+      }
+      // What others have added stays, though the context had added it too.
+      for (table, pairs) in delta.removed where isUndo {
+        let kept = pairs.intersection(below.pairs[table] ?? []).intersection(context.given[table] ?? [])
+        delta.removed[table] = pairs.subtracting(kept)
+      }
+      done.append(delta.applied(to: graph))
+      if mutation == .undoForgetsOrder { delta.orders = [:] }
+      if mutation == .undoForgetsReferences {
+        delta.rows = delta.rows.mapValues { change in
+          guard let before = change.before, var after = change.after else { return change }
+          after.references = before.references
+          return (before, after)
+        }
+      }
+      let former = graph
+      if letGo(of: delta, in: &graph) { contexts[number]?.isUndoOpen = true }
+      delta.apply(to: &graph)
+      touch(delta, in: number)
+      touch(Delta(from: former, to: graph), in: number)
+    }
+    contexts[number]?.current = graph
+    readCleanRows(number)
+    return done
+  }
+
+  /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is
+  /// made again, rules of `deny` and `noAction` leave them as they did.
+  ///
+  /// - Returns: Whether there were any. What a redo makes of these, nothing says.
+  private func letGo(of delta: Delta, in graph: inout Graph) -> Bool {
+    var hasLetGo = false
+    for object in delta.deleted.sorted() {
+      guard let row = graph.rows[object] else { continue }
+      let isDeletion = delta.ended[object]?.after != nil
+      for relationship in schema.relationships(of: row.entity) {
+        if isDeletion, relationship.rule == .deny || relationship.rule == .noAction { continue }
+        switch schema.storages[relationship.name] {
+        case .ownColumn?, nil: continue
+        case .otherColumn? where relationship.rule == .noAction: continue
+        case .otherColumn?, .pairs?: break
+        }
+        for target in graph.facts(object, relationship, schema) where graph.isLive(target) {
+          graph.unlink(object, relationship, target, schema)
+          hasLetGo = true
+        }
+      }
+    }
+    return hasLetGo
+  }
+
+  /// What has no changes any more is what the store or the parent has. Of what is related to something changed, nothing
+  /// says whether it has changes.
+  private mutating func readCleanRows(_ number: ContextNumber) {
+    guard var context = contexts[number] else { return }
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    let hasChanges = !Delta(from: context.base, to: context.current).isEmpty
+    for (object, row) in context.base.rows {
+      guard let newest = below.rows[object], newest != row, let current = context.current.rows[object],
+        current.holdsSame(as: row)
+      else { continue }
+      if hasChanges, context.touched.contains(object) {
+        context.open.insert(object)
+        continue
+      }
+      context.base.rows[object] = newest
+      context.current.rows[object] = newest
+    }
+    contexts[number] = context
+  }
+}
