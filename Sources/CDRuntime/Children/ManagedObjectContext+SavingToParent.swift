@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .reference:
       guard object.referenceKey(relationship.slot) != 0 else { return }
-      object._willWrite(relationship.slot)
+      object.willSet(relationship.slot)
       object._setReference(relationship.slot, 0)
       object.didChange(relationship.slot)
     case .join:

@@ -160,7 +160,7 @@ struct UndoRestoration {
         }
         // The save would refuse the deletion for it.
         if key != 0, relationship.description.deleteRule == .deny {
-          object._willWrite(relationship.slot)
+          object.willSet(relationship.slot)
           object._setReference(relationship.slot, 0)
           object.didChange(relationship.slot)
         }
