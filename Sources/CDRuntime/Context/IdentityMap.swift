@@ -71,9 +71,47 @@ final class IdentityMap {
     while true {
       let found = entries[place].key
       if found == key { return entries[place].object?.takeUnretainedValue() }
-      if found == 0 { return nil }
+      if found == 0 { return orphans == nil ? nil : adopt(key) }
       place = (place &+ 1) & mask
     }
+  }
+
+  /// Objects that have outlived a context before this one; nil in the map of a context that the app has made.
+  @exclusivity(unchecked) var orphans: OrphanTable?
+
+  /// Takes an object in that has outlived its context.
+  private func adopt(_ key: ObjectKey) -> ManagedObject? {
+    guard let object = orphans?.take(key) else { return nil }
+    insert(object)
+    return object
+  }
+
+  /// Takes all of them in.
+  func adoptAll() {
+    guard let orphans, !orphans.isEmpty else { return }
+    for object in orphans.takeAll() { insert(object) }
+  }
+
+  /// Lets go of all objects.
+  ///
+  /// - Returns: Those that somebody else holds.
+  func disown() -> OrphanTable? {
+    var table = orphans
+    orphans = nil
+    let (old, oldCapacity) = (entries, capacity)
+    capacity = Self.smallest
+    mask = capacity - 1
+    (count, passed, isScattered) = (0, 0, false)
+    entries = Self.allocate(capacity)
+    for place in 0..<oldCapacity {
+      guard let object = old[place].object else { continue }
+      if !Self.isOnlyReference(&old[place].object) {
+        if table == nil { table = OrphanTable() }
+        table?.add(object.takeUnretainedValue())
+      }
+    }
+    Self.release(old, oldCapacity)
+    return table?.isEmpty == false ? table : nil
   }
 
   /// Whether the object of the row before was not in the map, as it will be of the next then.
@@ -154,7 +192,10 @@ final class IdentityMap {
   func remove(_ key: ObjectKey) {
     var hole = start(key)
     while entries[hole].key != key {
-      if entries[hole].key == 0 { return }
+      if entries[hole].key == 0 {
+        orphans?.remove(key)
+        return
+      }
       hole = (hole &+ 1) & mask
     }
     let removed = entries[hole].object
@@ -224,18 +265,21 @@ final class IdentityMap {
 
   /// Whether nobody else holds an entry's object, and it has no changes.
   private func isUnused(at place: Int) -> Bool {
-    guard entries[place].key != 0 else { return false }
-    // The check looks at the reference count alone. An entry's object is a strong reference in all but its
-    // type.
-    return withUnsafeMutablePointer(to: &entries[place].object) {
-      $0.withMemoryRebound(to: ManagedObject.self, capacity: 1) {
-        isKnownUniquelyReferenced(&$0.pointee) && !$0.pointee.isPending
-      }
+    guard entries[place].key != 0, let object = entries[place].object else { return false }
+    return Self.isOnlyReference(&entries[place].object) && !object.takeUnretainedValue().isPending
+  }
+
+  /// Whether nobody else holds an entry's object. The check looks at the reference count alone: the entry is a strong
+  /// reference in all but its type.
+  private static func isOnlyReference(_ object: inout Unmanaged<ManagedObject>?) -> Bool {
+    withUnsafeMutablePointer(to: &object) {
+      $0.withMemoryRebound(to: ManagedObject.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
     }
   }
 
   /// The objects, in no order.
   var objects: [ManagedObject] {
+    adoptAll()
     var objects: [ManagedObject] = []
     objects.reserveCapacity(count)
     for place in 0..<capacity {
@@ -245,6 +289,7 @@ final class IdentityMap {
   }
 
   func removeAll() {
+    orphans = nil
     let (old, oldCapacity) = (entries, capacity)
     capacity = Self.smallest
     mask = capacity - 1

@@ -217,6 +217,7 @@ extension ManagedObjectContext {
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
     guard let map = maps[root], !ranges.isEmpty else { return }
+    map.adoptAll()
     // Ranges are what a file says, and may be of any length.
     let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
     // Whichever is shorter: the keys, or what is in memory.

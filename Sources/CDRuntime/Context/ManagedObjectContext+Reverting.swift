@@ -68,7 +68,8 @@ extension ManagedObjectContext {
     changeCount &+= 1
     currentUndoManager?.removeAllActions()
     for scope in scopes {
-      scope.context = nil
+      scope.live = nil
+      scope.remains = nil
       scope.formerContext = self
     }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }

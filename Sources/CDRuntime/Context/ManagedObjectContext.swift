@@ -152,7 +152,9 @@ public final class ManagedObjectContext {
   var connection: SQLiteConnection?
   /// Whether the connection is somebody else's.
   private var isGuest = false
-  private let observers = ErrorObservers()
+  private var observers = ErrorObservers()
+  /// What was left of the context that this one stands in for; nil for one that the app has made.
+  private var remains: ContextRemains?
   /// Who wants to know what changes; nil until somebody does.
   var changeObservers: ChangeObservers?
   /// The tables of objects with changes whose rows others have changed too: relationships to them are read again once
@@ -224,8 +226,77 @@ public final class ManagedObjectContext {
     reading.isEnabled = false
   }
 
+  /// A context for objects whose own nobody holds any more: it has them and their changes.
+  convenience init(reviving remains: ContextRemains) {
+    self.init(remains.coordinator, parent: remains.parent)
+    self.remains = remains
+    for (place, scope) in remains.liveScopes.enumerated() {
+      guard let scope else { continue }
+      scope.live = self
+      scope.remains = nil
+      scopes[place] = scope
+    }
+    for (place, table) in remains.tables.enumerated() { maps[place]?.orphans = table }
+    pending = remains.livePending
+    remains.state?.restore(self)
+    if let parent {
+      parent.children.removeAll { $0.context == nil }
+      parent.children.append(ChildReference(context: self))
+    }
+  }
+
+  /// What a context that stands in for another one takes over from it beside the objects.
+  struct State {
+    private let stores: StoreSet
+    private let author: String?
+    private let mergePolicy: MergePolicy
+    private let observers: ErrorObservers
+    private let seenSaves: [Int: Int64]
+    private let ownSaves: [Int: Set<Int64>]
+    private let unfinishedSave: UUID?
+    private let seenDeletions: Int
+
+    fileprivate init(_ context: ManagedObjectContext) {
+      stores = context.stores
+      author = context.transactionAuthor
+      mergePolicy = context.mergePolicy
+      observers = context.observers
+      seenSaves = context.seenSaves
+      ownSaves = context.ownSaves
+      unfinishedSave = context.unfinishedSave
+      seenDeletions = context.seenDeletions
+    }
+
+    fileprivate func restore(_ context: ManagedObjectContext) {
+      context.stores = stores
+      context.transactionAuthor = author
+      context.mergePolicy = mergePolicy
+      context.observers = observers
+      context.seenSaves = seenSaves
+      context.ownSaves = ownSaves
+      context.unfinishedSave = unfinishedSave
+      context.seenDeletions = seenDeletions
+    }
+  }
+
+  /// Leaves what objects need that somebody else holds.
+  private func leaveRemains() {
+    let remains = remains ?? ContextRemains(coordinator: persistentStoreCoordinator, parent: parent)
+    currentUndoManager?.removeAllActions()
+    let changed = pending.map(WeakObject.init)
+    pending.removeAll()
+    lostChanges.removeAll()
+    fetched.removeAll()
+    notices.removeAll()
+    laterChanges.removeAll()
+    looseFollowers.removeAll()
+    guard remains.takeOver(scopes, maps, pending: changed) else { return }
+    remains.state = State(self)
+    for scope in scopes { scope.remains = remains }
+  }
+
   deinit {
-    for scope in scopes { scope.context = nil }
+    for scope in scopes { scope.live = nil }
     // Statements go before their connection does.
     lastMatch = nil
     valueMatches.removeAll()
@@ -233,6 +304,7 @@ public final class ManagedObjectContext {
     if making == nil, !isGuest, let connection { database.giveBack(connection, of: stores) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
+    if making == nil, !isGuest { leaveRemains() }
   }
 
   // MARK: Errors that could not be thrown

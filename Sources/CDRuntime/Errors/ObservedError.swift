@@ -12,7 +12,7 @@ public struct ObservedError: Error, Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// The row of the object is gone: deleted elsewhere, or never there. The object keeps its last values.
     case objectGone
-    /// The object's context is gone or has been reset.
+    /// The object's context has been reset.
     case contextGone
     /// A property was set of an object that has been deleted. No save writes it, and the next one says so.
     case changeLost
@@ -57,7 +57,7 @@ extension ObservedError: CustomStringConvertible {
     let subject = property.map { "'\(entity).\($0)'" } ?? "an object of '\(entity)'"
     return switch reason {
     case .objectGone: "the row of an object of '\(entity)' is gone; it keeps its last values"
-    case .contextGone: "\(subject) was used after its context had gone or been reset; fetch it again"
+    case .contextGone: "\(subject) was used after its context had been reset; fetch it again"
     case .changeLost: "\(subject) was set after the object had been deleted; no save writes it"
     case .readFailed(let text): "\(subject) could not be read: \(text)"
     case .unknownCase: "\(subject) has a stored raw value that no case has; it reads as its default"

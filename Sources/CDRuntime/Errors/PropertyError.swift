@@ -14,7 +14,7 @@ public enum PropertyError: Error, Hashable, Sendable {
   case wrongType(entity: String, key: String, expected: String, given: String)
   /// A derived attribute or a fetched property cannot be set.
   case readOnly(entity: String, key: String)
-  /// The object has no context any more, or its row is gone.
+  /// The object's context has been reset, or its row is gone.
   case inaccessible(entity: String, key: String)
 }
 
@@ -27,7 +27,7 @@ extension PropertyError: CustomStringConvertible {
     case .readOnly(let entity, let key):
       "'\(entity).\(key)' is computed and cannot be set; set what it is computed from"
     case .inaccessible(let entity, let key):
-      "'\(entity).\(key)' cannot be set: the object's row or context is gone; fetch the object again"
+      "'\(entity).\(key)' cannot be set: the object's row is gone, or its context has been reset; fetch the object again"
     }
   }
 }

@@ -122,7 +122,7 @@ extension StoreError: CustomStringConvertible {
       "the file \(url.path()) has been removed or replaced since it was opened; nothing was written. "
         + "Make a new coordinator"
     case .inUse(let url):
-      "the store \(url.path()) is in use; let go of its containers and contexts, and close other programs"
+      "the store \(url.path()) is in use; let go of its containers, contexts and objects, and close other programs"
     case .cannotRemove(let url, let reason):
       "the store \(url.path()) cannot be removed: \(reason)"
     case .openedTwice(let url):

@@ -152,7 +152,7 @@ extension MigrationError.Reason: CustomStringConvertible {
       "there are objects with equal \(properties.joined(separator: ", ")); add `onDuplicate` to a mapping"
     case .danglingReference(let table): "a reference of '\(table)' leads to no object"
     case .verificationFailed(let reason): "the result was not right and not used: \(reason)"
-    case .inUse: "it is in use; let go of its containers and contexts, and close other programs"
+    case .inUse: "it is in use; let go of its containers, contexts and objects, and close other programs"
     case .diskFull(let needed):
       "the disk is full" + (needed.map { "; it takes \($0) bytes" } ?? "") + "; make room and try again"
     case .cancelled: "it was cancelled"

@@ -151,14 +151,19 @@ extension ManagedObject {
   /// The object's entity.
   public final var entity: EntityDescription { scope.plan.description }
 
-  /// The object's context; nil once it has gone or has been reset.
+  /// The object's context; nil once that has been reset.
+  ///
+  /// An object does not keep its context. Where nobody holds that any more, this is another one for it and the other objects
+  /// that are still alive, with their changes and the former one's ``ManagedObjectContext/mergePolicy``. It goes again when
+  /// nobody uses it. An app keeps its contexts, or its ``PersistentContainer``, all the same: to make one for each
+  /// relationship that is read takes its time, and an undo manager goes with its context.
   public final var managedObjectContext: ManagedObjectContext? { scope.context }
 
   /// Whether the object's values have not been read yet. Reading one does that.
   public final var isFault: Bool { flags.contains(.fault) }
 
   /// Whether the object has no row to be read from any more, or no context.
-  public final var isInaccessible: Bool { flags.contains(.inaccessible) || scope.context == nil }
+  public final var isInaccessible: Bool { flags.contains(.inaccessible) || !scope.hasContext }
 
   /// Whether the object has been inserted and not been saved since.
   public final var isInserted: Bool { flags.contains(.inserted) && !flags.contains(.deleted) }
@@ -217,7 +222,7 @@ extension ManagedObject {
 
   /// Whether no save writes the object.
   final var isLost: Bool {
-    scope.context == nil || !flags.isDisjoint(with: [.deleted, .gone, .inaccessible])
+    !scope.hasContext || !flags.isDisjoint(with: [.deleted, .gone, .inaccessible])
   }
 
   /// Notes that a slot is set of an object that no save writes: it has been deleted, or its context has been reset.
