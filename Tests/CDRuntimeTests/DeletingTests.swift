@@ -58,6 +58,21 @@ import Testing
     #expect(try Shelf.objects(in: store.freshContext()).first?.books.isEmpty == true)
   }
 
+  @Test func anAdditionThatWentWithTheObjectStaysAwayWhenAPolicyTakesTheDeletionBack() throws {
+    let shelf = Shelf(in: context)
+    try context.save()
+    context.mergePolicy = .rollback
+    let other = try store.freshContext()
+    try #require(try Book.object(isbn: "1", in: other)).title = "theirs"
+    shelf.addToBooks(books[0])
+    context.delete(books[0])
+    try other.save()
+    try context.save()
+    let saved = try store.freshContext()
+    #expect(try Book.object(isbn: "1", in: saved)?.title == "theirs")
+    #expect(try Shelf.objects(in: saved).first?.books.isEmpty == true)
+  }
+
   @Test func whatHasMovedAwayDoesNotDenyADeletion() throws {
     try context.save()
     context.delete(author)

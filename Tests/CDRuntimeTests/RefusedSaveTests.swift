@@ -52,6 +52,23 @@ import Testing
     return try context.existingObject(with: object.objectID)
   }
 
+  @Test(arguments: ["owner", "king", "friend"])
+  func anObjectThatWasNeverSavedIsNotDenied(key: String) throws {
+    let (owner, item) = (try make(key == "friend" ? "Item" : "Owner"), try make("Item"))
+    context.undoManager = undoManager
+    try context.perform { try item.setValue(owner, forKey: key) }
+    context.perform { context.delete(owner) }
+    #expect(try object(item, key) == nil)
+    // It is nil already: there is nothing to undo.
+    try context.perform { try item.setValue(.object(nil), forKey: key) }
+    context.undo()
+    #expect(try object(item, key) == owner && !owner.isDeleted)
+    context.redo()
+    #expect(try object(item, key) == nil && owner.isDeleted)
+    try context.save()
+    #expect(try object(read(item), key) == nil)
+  }
+
   @Test(arguments: ["owner", "king"], [true, false])
   func aDenialCanBeResolvedAfterARefusedSave(key: String, isChild: Bool) throws {
     let (owner, other) = (try make("Owner"), try make("Owner"))

@@ -181,6 +181,25 @@ import Testing
     #expect(try copy.value(forKey: "name") == .attribute(.string("parent's")))
   }
 
+  @Test func aReferenceThatGoesWithItsObjectIsNoChange() throws {
+    let nodes = try makeNodes()
+    try nodes[0].setValue(.object(nil), forKey: "link")
+    try context.save()
+    let other = container.newContext()
+    let theirs = try other.existingObject(with: nodes[0].objectID)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try nodes[0].setValue("mine", forKey: "name")
+    try nodes[0].setValue(nodes[2], forKey: "link")
+    context.delete(nodes[2])
+    try theirs.setValue(theirs, forKey: "link")
+    try other.save()
+    try context.save()
+    let fresh = container.newContext()
+    let saved = try fresh.existingObject(with: nodes[0].objectID)
+    #expect(try saved.value(forKey: "name") == .attribute(.string("mine")))
+    #expect(try saved.value(forKey: "link").object == saved)
+  }
+
   @Test func refusedObjectsAreStillRefused() throws {
     let nodes = try makeNodes()
     let stranger = try container.newContext().insert(entityNamed: "Node")

@@ -186,8 +186,13 @@ extension Graph {
 
   // MARK: - Deleting
 
-  /// Deletes objects by their relationships' rules.
-  mutating func delete(_ first: [ObjectNumber], _ schema: Schema, wrong: Mutation? = nil) {
+  /// Deletes objects by their relationships' rules. Of one that was never saved, rules of `deny` and `noAction` leave
+  /// nothing either.
+  ///
+  /// - Parameter base: What has been saved.
+  mutating func delete(
+    _ first: [ObjectNumber], _ schema: Schema, base: Graph, wrong: Mutation? = nil
+  ) {
     // The rule of `cascade` first settles who goes.
     var gone: Set<ObjectNumber> = []
     var waiting = first
@@ -207,7 +212,7 @@ extension Graph {
     for object in gone.sorted() {
       guard let row = rows[object] else { continue }
       for relationship in schema.relationships(of: row.entity) {
-        switch relationship.rule {
+        switch base.isLive(object) ? relationship.rule : .nullify {
         case .nullify, .cascade:
           if wrong == .nullifyKeepsReferences { continue }
           for target in facts(object, relationship, schema) { unlink(object, relationship, target, schema) }

@@ -242,7 +242,7 @@ extension Interpreter {
       if thrown != nil, !mustFail, world.passes(objects, attribute) { return }
     case .batchDelete(_, let entity, let condition):
       guard let objects = chosen(entity, condition) else { return }
-      next.delete(objects, schema)
+      next.delete(objects, schema, base: next)
       mustFail = !objects.isEmpty && (leavesDenied(next) || breaksRelationships(next))
       do {
         let result = try context.execute(BatchDeleteRequest<ManagedObject>(try request(entity, condition)))

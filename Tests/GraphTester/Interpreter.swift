@@ -256,7 +256,8 @@ final class Interpreter {
     case .delete(_, let object):
       context.delete(try instance(object, number))
       let mutation = world.mutation
-      world.change(number) { $0.delete([object], $1, wrong: mutation) }
+      let base = world.contexts[number]?.base ?? world.store
+      world.change(number) { $0.delete([object], $1, base: base, wrong: mutation) }
     case .set(_, let object, let key, let value):
       try instance(object, number).setValue(.attribute(value), forKey: key)
       world.change(number) { graph, _ in graph.rows[object]?.values[key] = value }

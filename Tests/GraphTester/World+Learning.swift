@@ -28,7 +28,8 @@ extension World {
       context.given[table, default: []].formUnion(pairs.subtracting(context.base.pairs[table] ?? []))
     }
     var (base, current) = (graph, graph)
-    current.denied = context.current.denied
+    // What the parent has denied is the parent's to tell, also where it takes the deletion back.
+    current.denied.merge(context.current.denied.filter { delta.deleted.contains($0.key) }) { $1 }
     current.ended = context.current.ended
     for (object, change) in delta.rows {
       if isClearedOnly(change, in: context.current) {

@@ -172,7 +172,7 @@ private struct Merge {
       for (relationship, other) in referrers(of: object) {
         switch relationship.rule {
         case .cascade:
-          next.delete([other], schema)
+          next.delete([other], schema, base: world.store)
           guard next.denied.isEmpty else { return nil }
         case .nullify:
           guard let inverse = schema.inverse(of: relationship), inverse.isOptional else { return nil }

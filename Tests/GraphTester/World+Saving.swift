@@ -54,7 +54,9 @@ extension World {
       for (end, change) in delta.orders { graph.orders[end] = change.after }
       graph.openOrders.formUnion(context.current.openOrders)
       takeOut(of: &graph, delta, context)
-      graph.delete(delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema)
+      graph.delete(
+        delta.rows.filter { $0.value.after == nil }.keys.sorted(), schema,
+        base: contexts[parent]?.base ?? store)
       if delta.rows.contains(where: { $0.value.after == nil }) { graph.dropDeadOrders(schema) }
       contexts[parent]?.current = graph
       note(before, graph, in: parent)

@@ -76,7 +76,7 @@ extension World {
         }
       }
       let former = graph
-      if letGo(of: delta, in: &graph) { contexts[number]?.isUndoOpen = true }
+      if letGo(of: delta, in: &graph, base: context.base) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
       touch(delta, in: number)
       touch(Delta(from: former, to: graph), in: number)
@@ -90,11 +90,11 @@ extension World {
   /// made again, rules of `deny` and `noAction` leave them as they did.
   ///
   /// - Returns: Whether there were any. What a redo makes of these, nothing says.
-  private func letGo(of delta: Delta, in graph: inout Graph) -> Bool {
+  private func letGo(of delta: Delta, in graph: inout Graph, base: Graph) -> Bool {
     var hasLetGo = false
     for object in delta.deleted.sorted() {
       guard let row = graph.rows[object] else { continue }
-      let isDeletion = delta.ended[object]?.after != nil
+      let isDeletion = delta.ended[object]?.after != nil && base.isLive(object)
       for relationship in schema.relationships(of: row.entity) {
         if isDeletion, relationship.rule == .deny || relationship.rule == .noAction { continue }
         switch schema.storages[relationship.name] {

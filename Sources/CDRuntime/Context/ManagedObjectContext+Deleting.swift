@@ -35,7 +35,8 @@ extension ManagedObjectContext {
     if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       switch relationship.description.deleteRule {
-      case .noAction, .deny: break
+      // What was never saved has no row that could be refused or left. Nothing may lead to it from here on.
+      case .noAction, .deny: if object.flags.contains(.inserted) { separate(object, relationship) }
       case .cascade:
         if relationship.isToMany {
           cascaded.append(contentsOf: object.relatedObjects(relationship))

@@ -12,6 +12,11 @@ extension ManagedObjectContext {
     let newKey = new?.key ?? 0
     guard oldKey != newKey else { return }
     guard let inverse = inverse(of: relationship) else {
+      // A reference to what was never saved and is deleted is nil already. The save clears it.
+      let root = model.entities[relationship.destination].root
+      if newKey == 0, registered(oldKey, root: root)?.flags.isSuperset(of: [.inserted, .deleted]) == true {
+        return
+      }
       write(newKey, to: object, slot)
       return
     }

@@ -192,6 +192,7 @@ extension ManagedObjectContext {
     for object in pending where object.isPending && !object.flags.contains(.deleted) {
       let plan = object.scope.plan
       let isNew = object.flags.contains(.inserted)
+      var isCleared = false
       for slot in plan.clearableSlots where isNew || object.extras?.changed.contains(slot) == true {
         guard let relationship = plan.relationships[slot] else { continue }
         let key = object.referenceKey(slot)
@@ -201,6 +202,26 @@ extension ManagedObjectContext {
         object.willSet(slot)
         object._setReference(slot, 0)
         object.didChange(slot)
+        isCleared = true
+      }
+      dropPairsWithDeleted(of: object)
+      // A reference that has come and gone with its object is no change: what others have set there stays.
+      if isCleared, !isNew { forgetEqualChanges(of: object) }
+    }
+  }
+
+  /// Drops unsaved pairs with objects that were deleted after the pairs were made. Deletion itself tells only those of
+  /// them that have an inverse, and a merge policy that takes a deletion back must not find the others again.
+  private func dropPairsWithDeleted(of object: ManagedObject) {
+    for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
+      guard let relationship = object.scope.plan.relationships[slot], relationship.inverse == nil else {
+        continue
+      }
+      let root = model.entities[relationship.destination].root
+      for key in state.added.keys where registered(key, root: root)?.isDeleted == true {
+        state.added.remove(key)
+        state.keys?.remove(key)
+        state.cache = nil
       }
     }
   }

@@ -185,9 +185,11 @@ extension ManagedObject {
   public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .gone]) }
 
   /// Whether the changes of an object are such that need its row: having lost others that it was related to does
-  /// not.
+  /// not. A child's save leaves out relationships with an object that the parent does not have.
   final var needsRow: Bool {
-    flags.contains(.updated) || extras?.toMany.contains { !$0.state.added.isEmpty } == true
+    if flags.contains(.updated) { return true }
+    guard scope.context?.parent == nil else { return false }
+    return extras?.toMany.contains { !$0.state.added.isEmpty } == true
   }
 
   /// Whether rows of the store may lead to the object.
