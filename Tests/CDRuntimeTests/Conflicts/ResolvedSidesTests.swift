@@ -332,6 +332,36 @@ import Testing
     #expect(try shared.value("fans", of: objects[1]) == .objects([objects[0].objectID]))
   }
 
+  /// Objects of two tables have the same numbers, and only one of those that are deleted has been related to another.
+  @Test func whatADeletedObjectRefersToIsNoConflictOfIts() throws {
+    let entities = [
+      EntityDescription(
+        name: "A",
+        relationships: [
+          RelationshipDescription(name: "things", destination: "B", isToMany: true, inverse: "owner")
+        ]),
+      EntityDescription(
+        name: "B",
+        relationships: [
+          RelationshipDescription(name: "owner", destination: "A", inverse: "things", deleteRule: .cascade)
+        ]),
+    ]
+    for policy in Self.policiesOfTheObject + Self.policiesOfTheStore {
+      let shared = try GraphStore(entities)
+      let (context, other) = (shared.context(policy), shared.context())
+      let owners = try (0..<4).map { _ in try context.insert(entityNamed: "A") }
+      let things = try (0..<4).map { _ in try context.insert(entityNamed: "B") }
+      try context.save()
+      for object in [owners[3]] + things.prefix(3) { context.delete(object) }
+      let theirs = try shared.instance(things[3], in: other)
+      try theirs.setValue(.object(shared.instance(owners[3], in: other)), forKey: "owner")
+      try other.save()
+      try context.save()
+      #expect(try shared.ids(of: "B") == [things[3].objectID])
+      #expect(try shared.ids(of: "A").isSuperset(of: owners.prefix(3).map(\.objectID)))
+    }
+  }
+
   // MARK: Unique values
 
   /// A row that is in the way is about to move: a conflict of its own has kept it from being written first.
