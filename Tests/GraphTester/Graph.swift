@@ -266,6 +266,11 @@ extension Graph {
     return holders
   }
 
+  /// Whether there are pairs of an object, live or not.
+  func hasPairs(of object: ObjectNumber) -> Bool {
+    pairs.values.contains { $0.contains { $0.source == object || $0.target == object } }
+  }
+
   /// The graph without the pairs that a rule of `noAction` has left to deleted objects.
   func withoutDeadPairs(_ schema: Schema) -> Graph {
     var graph = self

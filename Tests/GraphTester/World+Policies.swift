@@ -24,6 +24,8 @@ private struct Merge {
   var dropped: Set<ObjectNumber> = []
   var takenBack: Set<ObjectNumber> = []
   var deleted: Set<ObjectNumber> = []
+  /// Objects without changes here whose references without an inverse go with what they lead to.
+  var cleared: Set<ObjectNumber> = []
   /// Whether a rule refuses to delete what is related to others' objects.
   var isDenied = false
   var schema: Schema { world.schema }
@@ -168,6 +170,9 @@ private struct Merge {
   private mutating func resultOfRules() -> Graph? {
     // Beside what is taken back, whether a cleared reference was cleared by the rule is not known of a contested row.
     guard restoreReferences() else { return nil }
+    // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does
+    // not know.
+    guard !hasDuplicates() else { return nil }
     for object in deleted.sorted() {
       for (relationship, other) in referrers(of: object) {
         switch relationship.rule {
@@ -240,6 +245,7 @@ private struct Merge {
           schema.inverse(of: relationship)?.rule != .noAction
         else { return false }
         next.rows[object]?.references[key] = nil
+        if relationship.inverse == nil, delta.rows[object] == nil { cleared.insert(object) }
       }
     }
     return true
@@ -250,7 +256,11 @@ private struct Merge {
       let theirs = world.store.rows[object]
       let before = delta.rows[object]?.before
       next.rows[object]?.perhaps = max(theirs?.perhaps ?? 0, row.perhaps)
-      if let theirs, theirs.holdsSame(as: row) {
+      if let theirs, cleared.contains(object) {
+        // As after any save, nothing says whether that makes a new version of the row.
+        next.rows[object]?.version = theirs.version
+        next.rows[object]?.perhaps += 1
+      } else if let theirs, theirs.holdsSame(as: row) {
         next.rows[object]?.version = theirs.version
         let isPerhapsWritten = delta.rows[object] != nil || context.rewritten.contains(object)
         if isPerhapsWritten { next.rows[object]?.perhaps += 1 }
@@ -275,6 +285,13 @@ private struct Merge {
         }
       }
     }
-    return !world.duplicates(in: next, changed: Set(next.rows.keys)).isEmpty
+    return hasDuplicates()
+  }
+
+  /// Whether several of the objects that are not deleted here have the values of a list that is unique.
+  private func hasDuplicates() -> Bool {
+    var graph = next
+    for object in deleted { graph.rows[object] = nil }
+    return !world.duplicates(in: graph, changed: Set(graph.rows.keys)).isEmpty
   }
 }

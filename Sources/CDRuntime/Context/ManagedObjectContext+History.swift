@@ -93,6 +93,7 @@ extension ManagedObjectContext {
   /// Notes that others have written an object's row.
   func noteUpdate(of object: ManagedObject) {
     forgetDerivedChanges(of: object)
+    forgetEqualChanges(of: object)
     // The other end of a relationship without an inverse is told nothing of its pairs.
     if object.isPending, let extras = object.extras {
       forgetRelationships(extras, of: object) { $0.inverse == nil }
@@ -107,6 +108,7 @@ extension ManagedObjectContext {
   /// Notes that others have deleted an object's row.
   func noteDeletion(of object: ManagedObject) {
     forgetDerivedChanges(of: object)
+    forgetEqualChanges(of: object)
     if !object.isPending {
       lose(object)
     } else if !object.flags.contains(.inserted) {

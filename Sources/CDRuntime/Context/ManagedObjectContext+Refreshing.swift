@@ -90,7 +90,8 @@ extension ManagedObjectContext {
         _ = objects(of: object, relationship)
         guard state.keys != nil else { continue }
         for key in state.added.keys {
-          if let member = self.object(key, relationship) { remove(member, from: object, relationship) }
+          // The rule of a deleted one is about what is left in its relationships.
+          if let member = holder(key, relationship) { remove(member, from: object, relationship) }
         }
         for key in state.removed.keys {
           if let member = self.object(key, relationship) { add(member, to: object, relationship, at: nil) }

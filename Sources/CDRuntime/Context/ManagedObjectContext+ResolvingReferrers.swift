@@ -41,6 +41,8 @@ extension ManagedObjectContext {
     to object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject] {
     if relationship.description.deleteRule == .noAction { return [] }
+    // What the object's own row refers to has been added by nobody else.
+    if case .reference = relationship.storage, !relationship.isSymmetric { return [] }
     let stored = ToManyState()
     load(object, relationship, stored)
     var removed = object.extras?.toManyState(relationship.slot)?.removed

@@ -83,7 +83,7 @@ extension ManagedObjectContext {
 
   /// The object that a reference leads to, also where the context has deleted it: its rules are still to be checked. One
   /// that is gone has no rules any more, and must not become a changed object.
-  private func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+  func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     guard let known = registered(key, root: model.entities[relationship.destination].root) else {
       return object(key, relationship)
     }

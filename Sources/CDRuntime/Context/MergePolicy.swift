@@ -29,6 +29,10 @@
 /// rule of `deny` refuses the save under every policy. Pairs with a deleted object are a conflict only if the rule is
 /// `cascade` or `deny`; otherwise they go with it.
 ///
+/// Conflicts of unique values come before these: a new object becomes the existing one, though a rule of `cascade` is about
+/// to delete that one with an object that others have related to it. With ``overwrite`` the existing one then has the
+/// new one's references, which may keep it.
+///
 /// An object whose deletion is taken back has its references and pairs again. What these lead to comes back with it, if
 /// the context has deleted it and one of these conflicts is about it.
 ///

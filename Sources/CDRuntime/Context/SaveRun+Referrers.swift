@@ -8,6 +8,8 @@ extension SaveRun {
       try conflict(of: object) { relationship in
         switch relationship.storage {
         case .join: []
+        // It stands in the row that is deleted, so that no foreign key is about it.
+        case .reference where !relationship.isSymmetric: []
         case .reference, .inverseReference, .referencesOfOthers:
           relationship.inverse == nil || relationship.description.deleteRule == .noAction
             ? [] : try related(to: object, relationship)

@@ -410,6 +410,23 @@ import Testing
     #expect(try all(container.newContext()) == ["u"])
   }
 
+  @Test(arguments: [true, false]) func whatAParentsPolicyHasBroughtIsSeen(isGrandchild: Bool) throws {
+    let context = isGrandchild ? grandchild : child
+    let (node, target) = (try make("a"), try make("t"))
+    try parent.save()
+    try all(context)
+    let held = try copy(node, in: context)
+    #expect(try name(held) == "a")
+    let other = container.newContext()
+    try copy(node, in: other).setValue("b", forKey: "name")
+    parent.mergePolicy = .mergeByPropertyObjectTrump
+    try set(node, "link", target)
+    try other.save()
+    try parent.save()
+    #expect(try name(held) == "b" && names(held, "link") == ["t"])
+    #expect(!context.hasChanges)
+  }
+
   private func slot(_ name: String) -> Int {
     let description = Self.model.versions[0].entities[0]
     let names = description.attributes.map(\.name) + description.relationships.map(\.name)

@@ -289,6 +289,79 @@ import Testing
     #expect(!again.isInaccessible)
   }
 
+  /// The pair was never saved, and the policy drops it with the changes of the object whose deletion it takes back.
+  @Test func aDroppedPairDeniesNoDeletion() throws {
+    let shared = try GraphStore(Self.entities(Self.friends(.deny)))
+    let (context, other) = (shared.context(.rollback), shared.context())
+    let objects = try Self.objects(2, in: context)
+    try objects[0].setValue(.objects([objects[1], objects[0]]), forKey: "friends")
+    context.delete(objects[1])
+    try shared.instance(objects[1], in: other).setValue(.attribute(.int(3)), forKey: "number")
+    try other.save()
+    context.delete(objects[0])
+    try context.save()
+    try expectSettled(shared, context)
+    #expect(try shared.ids(of: "A") == [objects[1].objectID])
+    #expect(try objects[1].shared("friends") == .objects([]))
+  }
+
+  /// The order keeps the list from being read again while it has changes.
+  @Test func aPairThatOthersHaveMadeTooStaysWhenAPolicyDropsIt() throws {
+    let ordered = [
+      RelationshipDescription(
+        name: "friends", destination: "A", isToMany: true, inverse: "fans", isOrdered: true),
+      RelationshipDescription(name: "fans", destination: "A", isToMany: true, inverse: "friends"),
+    ]
+    let shared = try GraphStore(Self.entities(ordered))
+    let (context, other) = (shared.context(.rollback), shared.context())
+    let objects = try Self.objects(2, in: context)
+    let theirs = try objects.map { try shared.instance($0, in: other) }
+    for (holder, member) in [(objects[0], objects[1]), (theirs[0], theirs[1])] {
+      #expect(try holder.value(forKey: "friends").objects.isEmpty)
+      try holder.setValue(.objects([member]), forKey: "friends")
+      let number: Int64 = holder === objects[0] ? 1 : 2
+      try holder.setValue(.attribute(.int(number)), forKey: "number")
+    }
+    try other.save()
+    try shared.learn(context)
+    try context.save()
+    try expectSettled(shared, context)
+    #expect(try objects[0].value(forKey: "number") == .attribute(.int(2)))
+    #expect(try objects[0].shared("friends") == .objects([objects[1].objectID]))
+    #expect(try shared.value("friends", of: objects[0]) == .objects([objects[1].objectID]))
+    #expect(try shared.value("fans", of: objects[1]) == .objects([objects[0].objectID]))
+  }
+
+  /// Objects of two tables have the same numbers, and only one of those that are deleted has been related to another.
+  @Test func whatADeletedObjectRefersToIsNoConflictOfIts() throws {
+    let entities = [
+      EntityDescription(
+        name: "A",
+        relationships: [
+          RelationshipDescription(name: "things", destination: "B", isToMany: true, inverse: "owner")
+        ]),
+      EntityDescription(
+        name: "B",
+        relationships: [
+          RelationshipDescription(name: "owner", destination: "A", inverse: "things", deleteRule: .cascade)
+        ]),
+    ]
+    for policy in Self.policiesOfTheObject + Self.policiesOfTheStore {
+      let shared = try GraphStore(entities)
+      let (context, other) = (shared.context(policy), shared.context())
+      let owners = try (0..<4).map { _ in try context.insert(entityNamed: "A") }
+      let things = try (0..<4).map { _ in try context.insert(entityNamed: "B") }
+      try context.save()
+      for object in [owners[3]] + things.prefix(3) { context.delete(object) }
+      let theirs = try shared.instance(things[3], in: other)
+      try theirs.setValue(.object(shared.instance(owners[3], in: other)), forKey: "owner")
+      try other.save()
+      try context.save()
+      #expect(try shared.ids(of: "B") == [things[3].objectID])
+      #expect(try shared.ids(of: "A").isSuperset(of: owners.prefix(3).map(\.objectID)))
+    }
+  }
+
   // MARK: Unique values
 
   /// A row that is in the way is about to move: a conflict of its own has kept it from being written first.

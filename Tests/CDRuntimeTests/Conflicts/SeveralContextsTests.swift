@@ -125,6 +125,47 @@ import Testing
     #expect(try shared.value("list", of: owner) == owner.shared("list"))
   }
 
+  /// What has been set and set back is no change that could keep what was read.
+  @Test func anObjectThatWasSetBackFollowsOthers() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    let lost = try context.insert(entityNamed: "C")
+    try context.save()
+    let passing = try context.insert(entityNamed: "C")
+    try holder.setValue(.object(passing), forKey: "partner")
+    try passing.setValue(.object(nil), forKey: "holder")
+    for number in [1, nil] as [Int64?] {
+      try lost.setValue(.attribute(number.map { .int($0) } ?? .null), forKey: "number")
+    }
+    try shared.instance(partner, in: other).setValue(
+      .object(shared.instance(holder, in: other)), forKey: "holder")
+    other.delete(try shared.instance(lost, in: other))
+    try other.save()
+    try shared.learn(context)
+    #expect(try holder.value(forKey: "partner").object == partner)
+    #expect(lost.isInaccessible)
+    try partner.setValue(.object(nil), forKey: "holder")
+    try context.save()
+    #expect(try shared.value("partner", of: holder) == .objects([]))
+    #expect(try shared.ids(of: "C") == [partner.objectID, passing.objectID])
+  }
+
+  /// Nothing leads to the owner of a relationship without an inverse but its own pairs.
+  @Test func aSaveNamesTheOwnerOfPairsThatOthersHaveDeleted() throws {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(), shared.context())
+    let (owner, member) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    try context.save()
+    try owner.setValue(.objects([member]), forKey: "list")
+    other.delete(try shared.instance(owner, in: other))
+    try other.save()
+    #expect(throws: SaveError.danglingReferences([owner.objectID])) { try context.save() }
+    context.rollback()
+    try shared.learn(context)
+    #expect(owner.isInaccessible && !context.hasChanges)
+  }
+
   // MARK: After the changes
 
   /// What ends the changes of an object without its row having been written.
