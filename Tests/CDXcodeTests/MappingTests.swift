@@ -42,7 +42,7 @@ struct MappingTests {
   }
 
   /// The text would have millions of calls.
-  @Test(.timeLimit(.minutes(1))) func objectsThatAreSharedAreNotReadWithoutEnd() {
+  @Test(.timeLimit(.minutes(20))) func objectsThatAreSharedAreNotReadWithoutEnd() {
     #expect(ArchivedExpression.text(base64: Self.shared) == nil)
   }
 

@@ -5,6 +5,11 @@ import CDModel
 #else
   import Foundation
 #endif
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The migration of one store to its model's current version, whole or not at all.
 struct StoreMigration {
@@ -43,13 +48,7 @@ struct StoreMigration {
   /// Nil where the store has become another one meanwhile.
   private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let policies = makePolicies()
-    let begun: Begun?
-    do {
-      begun = try FolderLock.whileBusy(url, timeout: description.busyTimeout) { try begin(policies) }
-    } catch StoreError.busy {
-      throw MigrationError(url, .inUse)
-    }
-    guard let begun else { return nil }
+    guard let begun = try beginAlone(policies) else { return nil }
     let (lock, found, plans, inPlace) = (begun.lock, begun.found, begun.plans, begun.inPlace)
     let isInPlace = inPlace.count == plans.count
     lock.connection.wait(forOthers: description.busyTimeout)
@@ -63,6 +62,23 @@ struct StoreMigration {
     } catch {
       try? lock.connection.execute("ROLLBACK")
       throw lock.wrapped(error)
+    }
+  }
+
+  /// Takes the lock, and waits a little for others who have the store open for a moment: two who migrate it at once would
+  /// else give way to each other.
+  private func beginAlone(_ policies: Policies) throws -> Begun? {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
+    while true {
+      do {
+        return try FolderLock.whileBusy(url, timeout: description.busyTimeout) { try begin(policies) }
+      } catch StoreError.busy {
+        throw MigrationError(url, .inUse)
+      } catch let error as MigrationError where error.reason == .inUse && clock.now < end {
+        // Not all for the same time.
+        usleep(.random(in: 1_000...30_000))
+      }
     }
   }
 
