@@ -8,6 +8,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// What the plugins run.
+let generator = Target.Dependency.target(name: "cdgen", condition: .when(traits: ["Generator"]))
+
 let package = Package(
   name: "cdgen",
   // Synchronization's Mutex, which guards what contexts share, sets these.
@@ -25,6 +28,12 @@ let package = Package(
     .executable(name: "todo", targets: ["todo"]),
     .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),
     .plugin(name: "CDGenCommand", targets: ["CDGenCommand"]),
+  ],
+  traits: [
+    // The package manager builds the tools of a plugin for each app that depends on the package, whether the app uses the
+    // plugin or not. An app that does not says `traits: []` of its dependency, and compiles the runtime alone.
+    .default(enabledTraits: ["Generator"]),
+    .trait(name: "Generator", description: "The plugins, and the generator that they run."),
   ],
   dependencies: [
     // The command lines of cdgen, cdstore and todo.
@@ -78,7 +87,7 @@ let package = Package(
         "CDConsole", "CDRuntime",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings, plugins: ["CDGenPlugin"]),
-    .plugin(name: "CDGenPlugin", capability: .buildTool(), dependencies: ["cdgen"]),
+    .plugin(name: "CDGenPlugin", capability: .buildTool(), dependencies: [generator]),
     .plugin(
       name: "CDGenCommand",
       capability: .command(
@@ -87,7 +96,7 @@ let package = Package(
         permissions: [
           .writeToPackageDirectory(reason: "cdgen writes generated Swift and model files.")
         ]),
-      dependencies: ["cdgen"]),
+      dependencies: [generator]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
     // A reference model of the object graph, and random programs that hold the runtime against it.

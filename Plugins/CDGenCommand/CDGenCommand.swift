@@ -8,8 +8,13 @@ import PackagePlugin
 @main
 struct CDGenCommand: CommandPlugin {
   func performCommand(context: PluginContext, arguments: [String]) throws {
+    guard let tool = try? context.tool(named: "cdgen").url else {
+      Diagnostics.error(
+        "the dependency on cdgen leaves its trait 'Generator' out: remove 'traits: []' from that dependency")
+      return
+    }
     let process = Process()
-    process.executableURL = try context.tool(named: "cdgen").url
+    process.executableURL = tool
     process.arguments = arguments
     process.currentDirectoryURL = context.package.directoryURL
     try process.run()

@@ -9,7 +9,15 @@ import PackagePlugin
 struct CDGenPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     let models = models(in: target.directoryURL)
-    let tool = try context.tool(named: "cdgen").url
+    guard let tool = try? context.tool(named: "cdgen").url else {
+      // Where an app does without, the package manager asks for this package's own programs all the same.
+      if context.package.displayName != "cdgen" {
+        Diagnostics.error(
+          "target '\(target.name)' uses CDGenPlugin, and the dependency on cdgen leaves its trait 'Generator' out: "
+            + "remove 'traits: []' from that dependency")
+      }
+      return []
+    }
     guard !models.isEmpty else {
       // A command and no error of the plugin's: that would keep 'swift package cdgen init' from running too.
       return [
