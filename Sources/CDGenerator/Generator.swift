@@ -63,22 +63,3 @@ public struct Generator: Sendable {
     return options.perEntity ? emitter.filePerEntity() : [emitter.singleFile()]
   }
 }
-
-/// How far generated declarations can be seen.
-public enum AccessLevel: String, Hashable, Sendable, CaseIterable {
-  case `public`
-  case package
-  case `internal`
-}
-
-/// A file of generated Swift.
-public struct GeneratedFile: Hashable, Sendable {
-  /// The file's name, `ToDo+Generated.swift`, without a folder.
-  public var name: String
-  public var contents: String
-
-  public init(name: String, contents: String) {
-    self.name = name
-    self.contents = contents
-  }
-}

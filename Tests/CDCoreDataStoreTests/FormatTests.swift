@@ -49,7 +49,7 @@ import Testing
   @Test func aStoreIsRecognisedAndNeitherRemovedNorWritten() throws {
     let store = try ShelfStore()
     let format = CoreDataStoreFormat(model: try ShelfModel.model())
-    let location = try PersistentStoreCoordinator.StoreLocation(recognizing: store.url, formats: [format])
+    let location = try StoreLocation(recognizing: store.url, formats: [format])
     #expect(location == .custom(store.url, format))
     #expect(throws: StoreError.readOnly(store.url)) {
       try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [format])
@@ -59,7 +59,7 @@ import Testing
     _ = try CoreDataStore(at: store.url).copy(to: .sqlite(store.copy), model: ShelfModel.model())
     // A store of cdgen is none of this format.
     #expect(
-      try PersistentStoreCoordinator.StoreLocation(recognizing: store.copy, formats: [format])
+      try StoreLocation(recognizing: store.copy, formats: [format])
         == .sqlite(store.copy))
     #expect(throws: StoreError.self) {
       try PersistentStoreCoordinator.copyPersistentStore(

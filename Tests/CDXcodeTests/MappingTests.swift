@@ -204,6 +204,30 @@ struct MappingTests {
     #expect(try #require(result.files["1-2.mapping.yaml"]).contains("undecided: { where: "))
   }
 
+  /// Core Data maps entity by entity: objects whose owner a filter leaves behind go on without it.
+  @Test(arguments: [true, false], [nil, "App.ArtistPolicy"])
+  func whatAFilteredEntityOwnsIsKept(isOptional: Bool, policy: String?) throws {
+    let flag = isOptional ? #" optional="YES""# : ""
+    let text =
+      #"<entity name="Artist"><attribute name="isGone" attributeType="Boolean" defaultValueString="NO"/><relationship name="albums" optional="YES" toMany="YES" deletionRule="Cascade" destinationEntity="Album" inverseName="artist" inverseEntity="Album"/></entity><entity name="Album"><relationship name="artist"\#(flag) maxCount="1" destinationEntity="Artist" inverseName="albums" inverseEntity="Artist"/></entity>"#
+    let result = mapped(
+      text, text, entity: "Artist", parts: [], policy: policy, filter: "isGone == NO")
+    let model = try #require(result.model)
+    let rule = try #require(model.mappings.first?.entities.first)
+    // Where the app's own code decides, there is nothing to choose.
+    #expect(rule.filter != nil && rule.owned == (policy == nil ? .keep : .drop))
+    let step = MigrationStep(from: model.versions[0], to: model.versions[1], rules: model.mappings[0])
+    #expect(!step.losses.contains { if case .ownedObjectsLeft = $0.kind { true } else { false } })
+    guard policy == nil else { return }
+    #expect(step.isProven == isOptional)
+    let loaded = ModelLoader.load(name: "Shop", files: result.files.mapValues { Array($0.utf8) })
+    #expect(loaded.unprovenModel == model && !loaded.hasErrors, "\(loaded.diagnostics)")
+    // Core Data ends the migration of an album without the artist that it must have.
+    #expect(
+      try #require(result.files["1-2.mapping.yaml"]).contains("write 'owned: drop' for 'Artist'")
+        == !isOptional)
+  }
+
   @Test func aMappingModelOfAVersionThatIsNotThereIsNamed() throws {
     let result = merged(versions: ("Shop", "Shop 3"))
     #expect(
@@ -245,8 +269,8 @@ struct MappingTests {
 
   /// The versions of a model of one entity, and a mapping model of its attributes.
   private func mapped(
-    _ old: String, _ new: String, to version: String = "Shop 2", parts: [(name: String, archive: String)],
-    policy: String? = nil
+    _ old: String, _ new: String, to version: String = "Shop 2", entity: String = "Book",
+    parts: [(name: String, archive: String)], policy: String? = nil, filter: String? = nil
   ) -> XcodeImport {
     let bundle = XcodeBundle(
       name: "Shop", path: "Shop.xcdatamodeld",
@@ -255,8 +279,9 @@ struct MappingTests {
         .init(name: version, path: "2", contents: Array("<model>\(new)</model>".utf8)),
       ])
     let names = parts.indices.map { "a\($0)" }.joined(separator: " ")
-    var attributes = ["sourcename": "Book", "destinationname": "Book", "mappingnumber": "1"]
+    var attributes = ["sourcename": entity, "destinationname": entity, "mappingnumber": "1"]
     attributes["migrationpolicyclassname"] = policy
+    attributes["sourcefilterpredicatestring"] = filter
     let file =
       "<database>"
       + Self.object(

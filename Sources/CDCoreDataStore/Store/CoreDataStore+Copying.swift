@@ -47,7 +47,7 @@ extension CoreDataStore {
   ///   made then, and the store is as it was in any case.
   @discardableResult
   public func copy(
-    to location: PersistentStoreCoordinator.StoreLocation, model: ManagedObjectModel, version: Int? = nil,
+    to location: StoreLocation, model: ManagedObjectModel, version: Int? = nil,
     acceptsLosses: Bool = false
   ) throws -> CoreDataStoreCopy {
     let format = CoreDataStoreFormat(model: model, version: version, acceptsLosses: acceptsLosses)

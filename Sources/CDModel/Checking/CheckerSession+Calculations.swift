@@ -1,5 +1,6 @@
 extension CheckerSession {
   /// `-x` and `~x`.
+  @inline(never)
   mutating func checkSign(_ expression: ValueExpression, expecting expected: ExpressionType?) -> CheckedValue
   {
     switch expression.kind {
@@ -25,6 +26,7 @@ extension CheckerSession {
     return result
   }
 
+  @inline(never)
   mutating func checkOperation(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -36,12 +38,14 @@ extension CheckerSession {
   }
 
   /// Checks operands, but not yet the variables: the other operands say what those are.
+  @inline(never)
   private mutating func checkOperands(_ operands: [ValueExpression]) -> [CheckedValue] {
     var parts: [CheckedValue] = []
     for operand in operands { parts.append(isFreeVariable(operand) ? unknown(operand) : check(operand)) }
     return parts
   }
 
+  @inline(never)
   private mutating func checkVariables(
     _ operands: [ValueExpression], _ parts: inout [CheckedValue], expecting expected: ExpressionType?
   ) {
@@ -148,6 +152,7 @@ extension CheckerSession {
 
   // MARK: Operands
 
+  @inline(never)
   mutating func requireNumber(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .number, .any: break
@@ -155,6 +160,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   mutating func requireInteger(_ value: inout CheckedValue, _ word: String) {
     guard case .attribute(let type) = value.type, TypeRules.isInteger(TypeRules.rawType(type, in: graph))
     else {
@@ -163,6 +169,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   mutating func requireString(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .string, .any: break

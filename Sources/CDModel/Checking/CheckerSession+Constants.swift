@@ -1,6 +1,7 @@
 extension CheckerSession {
   /// A constant. Where an enumeration is expected, the name of a case becomes the case's raw value; a text
   /// that is the raw value of a case is that, whatever names there are.
+  @inline(never)
   mutating func checkConstant(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {

@@ -1,4 +1,5 @@
 extension CheckerSession {
+  @inline(never)
   mutating func checkFunction(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -129,6 +130,7 @@ extension CheckerSession {
   }
 
   /// Refuses what is one value. Always false: a count is never nil.
+  @inline(never)
   private mutating func requireCollection(_ values: [CheckedValue], _ word: String) -> Bool {
     for value in values {
       switch value.type {
@@ -152,6 +154,7 @@ extension CheckerSession {
     return unknown(expression)
   }
 
+  @inline(never)
   mutating func checkInvocation(_ expression: ValueExpression) -> CheckedValue {
     guard case .invocation(let target, let selector, let arguments) = expression.kind else {
       return unknown(expression)

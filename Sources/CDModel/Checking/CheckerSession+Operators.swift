@@ -1,5 +1,6 @@
 extension CheckerSession {
   /// Whether an operator has an answer for the types of its sides.
+  @inline(never)
   mutating func checkOperator(
     _ comparison: Comparison, _ left: inout CheckedValue, _ right: inout CheckedValue, _ span: SourceSpan?
   ) {
@@ -60,6 +61,7 @@ extension CheckerSession {
 
   // MARK: Equality and order
 
+  @inline(never)
   private mutating func checkEquality(
     _ compared: ExpressionType, _ left: CheckedValue, _ right: CheckedValue, _ span: SourceSpan?
   ) {
@@ -90,6 +92,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkOrder(
     _ comparisonOperator: ComparisonOperator, _ compared: ExpressionType, _ other: ExpressionType,
     _ left: CheckedValue, _ right: CheckedValue, _ span: SourceSpan?
@@ -107,6 +110,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkBetween(
     _ compared: ExpressionType, _ left: CheckedValue, _ right: CheckedValue, _ span: SourceSpan?
   ) {
@@ -129,6 +133,7 @@ extension CheckerSession {
 
   // MARK: Membership
 
+  @inline(never)
   private mutating func checkMembership(
     _ member: ExpressionType, _ memberValue: CheckedValue, in whole: ExpressionType,
     _ wholeValue: CheckedValue,
@@ -161,6 +166,7 @@ extension CheckerSession {
   }
 
   /// Elements that the member can never be equal to.
+  @inline(never)
   private mutating func checkElements(
     _ member: ExpressionType, _ memberValue: CheckedValue, _ whole: CheckedValue, _ element: ExpressionType,
     _ word: String
@@ -195,6 +201,7 @@ extension CheckerSession {
 
   // MARK: Strings
 
+  @inline(never)
   private mutating func checkSubstring(
     _ comparisonOperator: ComparisonOperator, _ compared: ExpressionType, _ left: CheckedValue,
     _ right: CheckedValue
@@ -214,6 +221,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkPattern(
     _ comparisonOperator: ComparisonOperator, _ compared: ExpressionType, _ left: CheckedValue,
     _ right: CheckedValue

@@ -5,6 +5,7 @@ extension CheckerSession {
     var isOptional: Bool
   }
 
+  @inline(never)
   mutating func checkPath(_ expression: ValueExpression) -> CheckedValue {
     guard case .path(let base, let steps) = expression.kind else { return unknown(expression) }
     let start = check(base)
@@ -14,6 +15,7 @@ extension CheckerSession {
   }
 
   /// What the indices among the steps are, by the number of the step.
+  @inline(never)
   private mutating func checkIndices(_ steps: [PathStep]) -> [Int: CheckedValue] {
     var indices: [Int: CheckedValue] = [:]
     for (number, step) in steps.enumerated() {
@@ -82,6 +84,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkIndex(_ index: CheckedValue, _ span: SourceSpan?) {
     switch TypeRules.category(index.type, in: graph) {
     case .number, .string, .any: break

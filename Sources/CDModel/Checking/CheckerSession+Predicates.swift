@@ -1,5 +1,6 @@
 extension CheckerSession {
   /// Checks a predicate. The result is nil where it stays as it is.
+  @inline(never)
   mutating func check(_ predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
     case .constant: return nil
@@ -10,6 +11,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkCompound(_ predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
     case .and(let parts):
@@ -20,6 +22,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkAll(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
     var changed: [FetchPredicate]?
     for (number, part) in parts.enumerated() {
@@ -30,6 +33,7 @@ extension CheckerSession {
     return changed
   }
 
+  @inline(never)
   private mutating func checkComparison(_ predicate: FetchPredicate) -> FetchPredicate? {
     guard case .comparison(let comparison) = predicate.kind else { return nil }
     var (left, right) = checkSides(comparison)
@@ -45,6 +49,7 @@ extension CheckerSession {
 
   /// Checks the side that has a type of its own first; it tells the other, where that is a variable or a
   /// constant, what it is.
+  @inline(never)
   private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
     if needsContext(comparison.left), !needsContext(comparison.right) || isString(comparison.right) {
       let right = check(comparison.right)
@@ -59,12 +64,14 @@ extension CheckerSession {
     return (left, right)
   }
 
+  @inline(never)
   private mutating func checkLeft(_ comparison: Comparison, _ right: CheckedValue) -> CheckedValue {
     check(
       comparison.left, expecting: wantedLeft(comparison, right.type),
       allowsNil: comparison.isEquality && right.isOptional)
   }
 
+  @inline(never)
   private mutating func checkRight(_ comparison: Comparison, _ left: CheckedValue) -> CheckedValue {
     check(
       comparison.right, expecting: wantedRight(comparison, left.type),

@@ -5,6 +5,7 @@ extension CheckerSession {
   ///   - expected: What the place of the expression suggests that it is: a variable takes that type, and the
   ///     name of an enumeration's case becomes its raw value. No other expression is held to it.
   ///   - allowsNil: Whether the place would take nil, for a variable.
+  @inline(never)
   mutating func check(
     _ expression: ValueExpression, expecting expected: ExpressionType? = nil, allowsNil: Bool = false
   ) -> CheckedValue {
@@ -24,6 +25,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkBinding(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -34,6 +36,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkLeaf(
     _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
   ) -> CheckedValue {
@@ -57,6 +60,7 @@ extension CheckerSession {
   }
 
   /// Checks parts of an expression that have nothing to tell each other.
+  @inline(never)
   mutating func checkAll(_ parts: [ValueExpression], expecting expected: ExpressionType? = nil)
     -> [CheckedValue]
   {
@@ -66,6 +70,7 @@ extension CheckerSession {
   }
 
   /// The expression with other parts, where one of them changed.
+  @inline(never)
   func rebuilt(
     _ expression: ValueExpression, _ parts: [CheckedValue], type: ExpressionType, isOptional: Bool,
     _ make: ([ValueExpression]) -> ValueExpression.Kind
@@ -81,6 +86,7 @@ extension CheckerSession {
 
   // MARK: Collections
 
+  @inline(never)
   private mutating func checkAggregate(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -90,6 +96,7 @@ extension CheckerSession {
   }
 
   /// Elements, each of which tells those behind it what they are; and, once that is known, variables.
+  @inline(never)
   private mutating func checkElements(_ elements: [ValueExpression], expecting expected: ExpressionType)
     -> [CheckedValue]
   {
@@ -113,6 +120,7 @@ extension CheckerSession {
     }
   }
 
+  @inline(never)
   private mutating func checkSubquery(_ expression: ValueExpression) -> CheckedValue {
     guard case .subquery(let collection, let variable, let condition) = expression.kind else {
       return unknown(expression)
@@ -146,6 +154,7 @@ extension CheckerSession {
 
   // MARK: Choices
 
+  @inline(never)
   private mutating func checkCoalesced(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -176,6 +185,7 @@ extension CheckerSession {
     return rebuilt(expression, parts, type: common ?? .unknown, isOptional: isOptional) { .coalesced($0) }
   }
 
+  @inline(never)
   private mutating func checkTernary(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -218,6 +228,7 @@ extension CheckerSession {
     return TypeRules.commonType(type, other.type, in: graph)
   }
 
+  @inline(never)
   private mutating func checkAssignment(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
   {
@@ -231,6 +242,7 @@ extension CheckerSession {
 
   // MARK: Conversions
 
+  @inline(never)
   private mutating func checkCast(_ expression: ValueExpression) -> CheckedValue {
     guard case .cast(let value, var type, let otherwise) = expression.kind else { return unknown(expression) }
     var isNamed = false
@@ -285,6 +297,7 @@ extension CheckerSession {
   }
 
   /// Holds a value to the type that its place has.
+  @inline(never)
   mutating func expect(_ wanted: ExpressionType, allowsNil: Bool, of value: inout CheckedValue) {
     if value.type == .null, !allowsNil {
       return error(value.expression.span, "nil, where a value of \(wanted) is wanted")

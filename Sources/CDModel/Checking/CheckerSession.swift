@@ -55,6 +55,7 @@ struct CheckerSession {
 
   // MARK: Diagnostics
 
+  @inline(never)
   mutating func error(
     _ span: SourceSpan?, _ message: String, suggestion: @autoclosure () -> String? = nil
   ) {
@@ -87,6 +88,7 @@ struct CheckerSession {
   }
 
   /// A use of a variable where a value of some type is wanted.
+  @inline(never)
   mutating func checkVariable(
     _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
   ) -> CheckedValue {

@@ -124,6 +124,7 @@ extension JSONElement {
     }
   }
 
+  @inline(never)
   fileprivate func converted<T>(
     _ expected: String, _ convert: (String) -> T?
   ) throws(ModelDecodingError) -> T {

@@ -8,24 +8,29 @@ struct JSONElement {
     self.path = path
   }
 
+  @inline(never)
   func error(_ reason: ModelDecodingError.Reason) -> ModelDecodingError {
     ModelDecodingError(reason, path: path.description)
   }
 
+  @inline(never)
   func wrongKind(_ expected: String) -> ModelDecodingError {
     error(.wrongKind(expected: expected, found: value.kindName))
   }
 
+  @inline(never)
   func string() throws(ModelDecodingError) -> String {
     guard case .string(let result) = value else { throw wrongKind("a string") }
     return result
   }
 
+  @inline(never)
   func bool() throws(ModelDecodingError) -> Bool {
     guard case .bool(let result) = value else { throw wrongKind("a Boolean") }
     return result
   }
 
+  @inline(never)
   func int() throws(ModelDecodingError) -> Int {
     guard case .int(let number) = value else { throw wrongKind("an integer") }
     guard let result = Int(exactly: number) else {
@@ -34,11 +39,24 @@ struct JSONElement {
     return result
   }
 
+  /// One of a type's words.
+  @inline(never)
+  func word<Word: RawRepresentable<String> & CaseIterable>() throws(ModelDecodingError) -> Word {
+    let text = try string()
+    guard let word = Word(rawValue: text) else {
+      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+      throw error(.invalidValue(found: text, expected: "one of " + words))
+    }
+    return word
+  }
+
+  @inline(never)
   func object() throws(ModelDecodingError) -> JSONObjectReader {
     guard case .object(let members) = value else { throw wrongKind("an object") }
     return JSONObjectReader(members, path: path)
   }
 
+  @inline(never)
   func list<Element>(
     _ decode: (JSONElement) throws(ModelDecodingError) -> Element
   ) throws(ModelDecodingError) -> [Element] {
@@ -85,6 +103,7 @@ struct JSONObjectReader {
   }
 
   /// The element of a member, or nil where there is none.
+  @inline(never)
   mutating func optional(_ key: String) -> JSONElement? {
     for place in first..<members.count where !isTaken[place] && members[place].key == key {
       isTaken[place] = true
@@ -94,6 +113,7 @@ struct JSONObjectReader {
     return nil
   }
 
+  @inline(never)
   mutating func required(_ key: String) throws(ModelDecodingError) -> JSONElement {
     guard let element = optional(key) else {
       throw ModelDecodingError(.missingMember(key), path: path.description)
@@ -101,20 +121,24 @@ struct JSONObjectReader {
     return element
   }
 
+  @inline(never)
   mutating func string(_ key: String) throws(ModelDecodingError) -> String? {
     try optional(key)?.string()
   }
 
+  @inline(never)
   mutating func int(_ key: String) throws(ModelDecodingError) -> Int? {
     try optional(key)?.int()
   }
 
   /// A Boolean that is false where it is left out.
+  @inline(never)
   mutating func flag(_ key: String) throws(ModelDecodingError) -> Bool {
     try optional(key)?.bool() ?? false
   }
 
   /// A list that is empty where it is left out.
+  @inline(never)
   mutating func list<Element>(
     _ key: String, _ decode: (JSONElement) throws(ModelDecodingError) -> Element
   ) throws(ModelDecodingError) -> [Element] {
@@ -122,6 +146,7 @@ struct JSONObjectReader {
   }
 
   /// Free keys and values; empty where they are left out.
+  @inline(never)
   mutating func dictionary(_ key: String) throws(ModelDecodingError) -> [String: String] {
     guard let element = optional(key) else { return [:] }
     guard case .object(let members) = element.value else { throw element.wrongKind("an object") }
@@ -136,6 +161,7 @@ struct JSONObjectReader {
   }
 
   /// To be called when all known members have been asked for.
+  @inline(never)
   func finish() throws(ModelDecodingError) {
     guard first < members.count else { return }
     throw ModelDecodingError(.unknownMember(members[first].key), path: path.description)

@@ -4,27 +4,33 @@ struct JSONObjectWriter {
 
   var value: JSONValue { .object(members) }
 
+  @inline(never)
   mutating func add(_ key: String, _ value: JSONValue?) {
     if let value { members.append(JSONValue.Member(key, value)) }
   }
 
+  @inline(never)
   mutating func add(_ key: String, _ string: String?) {
     add(key, string.map(JSONValue.string))
   }
 
+  @inline(never)
   mutating func add(_ key: String, _ int: Int?) {
     add(key, int.map { JSONValue.int(Int64($0)) })
   }
 
+  @inline(never)
   mutating func add(_ key: String, flag: Bool) {
     if flag { add(key, JSONValue.bool(true)) }
   }
 
+  @inline(never)
   mutating func add(_ key: String, list: [JSONValue]) {
     if !list.isEmpty { add(key, JSONValue.array(list)) }
   }
 
   /// Keys in the order of their code units: a dictionary has none of its own.
+  @inline(never)
   mutating func add(_ key: String, dictionary: [String: String]) {
     guard !dictionary.isEmpty else { return }
     let sorted = dictionary.sorted { $0.key.precedes($1.key) }

@@ -14,23 +14,13 @@ extension MappingRules {
 extension EntityRule {
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
-    var owned = OwnedObjects.drop
-    if let word = reader.optional("owned") {
-      let text = try word.string()
-      guard let found = OwnedObjects(rawValue: text) else {
-        throw word.error(
-          .invalidValue(
-            found: text, expected: "one of " + OwnedObjects.allCases.map(\.rawValue).joined(separator: ", ")))
-      }
-      owned = found
-    }
     self.init(
       destination: try reader.required("entity").string(),
       source: try reader.string("from"),
       name: try reader.string("name"),
       isCustom: try reader.flag("custom"),
       filter: try reader.optional("where")?.predicate(),
-      owned: owned,
+      owned: try reader.optional("owned")?.word() ?? .drop,
       attributes: try reader.list("attributes", PropertyMapping.init(decoding:)),
       relationships: try reader.list("relationships", PropertyMapping.init(decoding:)),
       drops: try reader.list("drop") { (each) throws(ModelDecodingError) in try each.string() },
@@ -61,13 +51,7 @@ extension DuplicateRule {
     var reader = try element.object()
     let entity = try reader.required("entity").string()
     let properties = try reader.list("unique") { (each) throws(ModelDecodingError) in try each.string() }
-    let word = try reader.required("survivor")
-    let text = try word.string()
-    guard let survivor = Survivor(rawValue: text) else {
-      throw word.error(
-        .invalidValue(
-          found: text, expected: "one of " + Survivor.allCases.map(\.rawValue).joined(separator: ", ")))
-    }
+    let survivor: Survivor = try reader.required("survivor").word()
     self.init(entity: entity, properties: properties, survivor: survivor)
     try reader.finish()
   }

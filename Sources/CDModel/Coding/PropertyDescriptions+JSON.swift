@@ -32,7 +32,7 @@ extension RelationshipDescription {
       isToMany: try reader.flag("toMany"),
       isOptional: try reader.flag("optional"),
       inverse: try reader.string("inverse"),
-      deleteRule: try reader.optional("onDelete").map(DeleteRule.init(decoding:)) ?? .nullify,
+      deleteRule: try reader.optional("onDelete")?.word() ?? .nullify,
       isOrdered: try reader.flag("ordered"),
       minimumCount: try reader.int("minCount"),
       maximumCount: try reader.int("maxCount"),
@@ -42,18 +42,6 @@ extension RelationshipDescription {
       info: try reader.dictionary("info"),
       doc: try reader.string("doc"))
     try reader.finish()
-  }
-}
-
-extension DeleteRule {
-  init(decoding element: JSONElement) throws(ModelDecodingError) {
-    let text = try element.string()
-    guard let rule = DeleteRule(rawValue: text) else {
-      throw element.error(
-        .invalidValue(
-          found: text, expected: "one of " + DeleteRule.allCases.map(\.rawValue).joined(separator: ", ")))
-    }
-    self = rule
   }
 }
 

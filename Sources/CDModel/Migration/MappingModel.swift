@@ -66,7 +66,7 @@ public struct EntityMapping: Hashable, Sendable {
   public var destination: String?
   /// Which objects of the source are taken; nil for all.
   public var filter: FetchPredicate?
-  /// What becomes of the objects that those which a filter leaves behind own.
+  /// What becomes of the objects that belong to objects which the filter leaves behind.
   public var owned: OwnedObjects
   /// The value of each stored attribute that is not derived, inherited ones included; each field of a
   /// composite is one, `attribute.field`. Empty where there is no source, and, of a custom mapping, without
@@ -92,20 +92,6 @@ public struct EntityMapping: Hashable, Sendable {
     self.attributes = attributes
     self.relationships = relationships
     self.drops = drops
-  }
-}
-
-/// A property of the destination and the expression that gives its value, evaluated with the source object.
-public struct PropertyMapping: Hashable, Sendable {
-  /// The property's name; `attribute.field` for a field of a composite.
-  public var name: String
-  /// The value, in terms of the source version. Names of enumeration cases have become raw values.
-  public var value: ValueExpression
-
-  /// A value for a property.
-  public init(name: String, value: ValueExpression) {
-    self.name = name
-    self.value = value
   }
 }
 
@@ -149,7 +135,7 @@ extension MappingRules {
       entities.append(
         EntityRule(
           destination: destination, source: each.source, name: each.name, isCustom: each.kind == .custom,
-          filter: each.filter, attributes: each.attributes,
+          filter: each.filter, owned: each.owned, attributes: each.attributes,
           relationships: each.relationships.compactMap { relationship in
             switch relationship.value {
             case .objects(let value): PropertyMapping(name: relationship.name, value: value)

@@ -26,7 +26,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case policy(entity: Int)
     /// The predicate that chooses among the source's objects.
     case filter(entity: Int)
-    /// What becomes of objects that those own which the predicate leaves behind.
+    /// What becomes of the objects that belong to objects which the predicate leaves behind.
     case owned(entity: Int)
     /// The name that an attribute's rule is for.
     case attributeName(entity: Int, Int)
@@ -38,7 +38,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case relationship(entity: Int, Int)
     /// A property whose loss is meant.
     case entityDrop(entity: Int, Int)
-    /// What has yet to be decided.
+    /// A part of the rule that a person has yet to decide.
     case undecided(entity: Int, Int)
   }
 

@@ -43,7 +43,7 @@ public struct EntityRule: Hashable, Sendable {
   public var isCustom: Bool
   /// Which objects of the source entity are taken; nil for all.
   public var filter: FetchPredicate?
-  /// What becomes of the objects that those which the filter leaves behind own.
+  /// What becomes of the objects that belong to objects which the filter leaves behind.
   public var owned: OwnedObjects
   /// Values of attributes, evaluated with the source object. A field of a composite is `attribute.field`.
   public var attributes: [PropertyMapping]
@@ -73,23 +73,38 @@ public struct EntityRule: Hashable, Sendable {
   }
 }
 
-/// What a step does with the objects that an object owns which a filter leaves behind: those that relationships of the
-/// source lead to whose delete rule is `cascade`.
+/// A property of the destination and the expression that gives its value, evaluated with the source object.
+public struct PropertyMapping: Hashable, Sendable {
+  /// The property's name; `attribute.field` for a field of a composite.
+  public var name: String
+  /// The value, in terms of the source version. Names of enumeration cases have become raw values.
+  public var value: ValueExpression
+
+  /// A value for a property.
+  public init(name: String, value: ValueExpression) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// What becomes of an object whose owner a filter leaves behind.
 ///
-/// Only these are concerned. References to what is left behind are cleared, whatever the rule; where one is mandatory,
-/// the migration ends with an error that names both objects.
+/// An object owns the objects of its relationships whose delete rule, in the source version, is `cascade`. Other objects
+/// only lose their references to what is left behind. Where such a reference is mandatory, the migration ends with an
+/// error that names both objects.
 public enum OwnedObjects: String, Hashable, Sendable, CaseIterable {
-  /// They are left behind too, and what they own with them, as if their owner had been deleted.
+  /// It is left behind too, with what it owns in its turn, as if the owner had been deleted.
   case drop
-  /// They go on without their owner.
+  /// It goes on without its owner.
   case keep
-  /// The migration ends with an error where there is one.
+  /// The migration ends with an error that names the owner.
   case refuse
 }
 
-/// A part of an entity's rule that is not known, with what is known of it: an expression of one of Xcode's mapping
-/// models that could not be taken over. What would be inferred instead may be something else, so that the step is not
-/// proven before a person has said what is right and has removed this.
+/// A part of an entity's rule that a person has yet to decide.
+///
+/// An import writes one for an expression of Xcode's mapping model that it could not take over. Inference might put
+/// something else in its place. So the step is not proven before a person has written the right rule and has deleted this.
 public struct UndecidedPart: Hashable, Sendable {
   /// The name for the choice of objects, which ``EntityRule/filter`` makes.
   public static let filter = "where"
@@ -99,7 +114,7 @@ public struct UndecidedPart: Hashable, Sendable {
   /// What is known of it, for whoever decides.
   public var note: String
 
-  /// A part that is not known.
+  /// A part that is to be decided, and what is known of it.
   public init(_ name: String, note: String) {
     self.name = name
     self.note = note

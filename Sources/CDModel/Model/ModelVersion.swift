@@ -54,41 +54,6 @@ public struct ConfigurationDescription: Hashable, Sendable {
   }
 }
 
-/// An enumeration: a raw type and named cases.
-public struct EnumDescription: Hashable, Sendable {
-  /// One case and the value by which a store keeps it.
-  public struct Case: Hashable, Sendable {
-    /// The name in the model and in Swift.
-    public var name: String
-    /// `.string` or `.int`, after the enumeration's raw type.
-    public var rawValue: AttributeValue
-
-    /// A case as given.
-    public init(name: String, rawValue: AttributeValue) {
-      self.name = name
-      self.rawValue = rawValue
-    }
-  }
-
-  /// The name in the model and in Swift.
-  public var name: String
-  /// `.string`, `.int16`, `.int32` or `.int64`.
-  public var rawType: AttributeType
-  /// The cases in the order of their declaration, which has a meaning: a raw value that no case has reads
-  /// as the attribute's default or else as the first case.
-  public var cases: [Case]
-  /// What the enumeration is, for the readers of the schema and of the generated code.
-  public var doc: String?
-
-  /// An enumeration as given.
-  public init(name: String, rawType: AttributeType, cases: [Case], doc: String? = nil) {
-    self.name = name
-    self.rawType = rawType
-    self.cases = cases
-    self.doc = doc
-  }
-}
-
 /// A composite: a struct of attributes that an entity holds as one property, a column a field.
 public struct CompositeDescription: Hashable, Sendable {
   /// The name in the model and in Swift.

@@ -575,7 +575,7 @@ extension JSONSchema {
             },
             "where": {"description": "Which objects are taken.", "$ref": "#/$defs/expression"},
             "owned": {
-              "description": "What becomes of objects that those which 'where' leaves behind own, by a rule of cascade.",
+              "description": "What becomes of an object whose owner 'where' leaves behind. An owner's relationship has the delete rule 'cascade'.",
               "enum": ["drop", "keep", "refuse"],
               "default": "drop"
             },

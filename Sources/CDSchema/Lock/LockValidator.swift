@@ -76,3 +76,44 @@ struct LockValidator {
     }
   }
 }
+
+extension LockedVersion {
+  /// How an element of a version is not what it was when the version was locked.
+  fileprivate enum Difference: Hashable {
+    case added(VersionElement)
+    case changed(VersionElement)
+    case removed(VersionElement)
+  }
+
+  /// Every element that is not as it was. What belongs to an element that came or went as a whole is not
+  /// listed beside it.
+  fileprivate func differences(from version: ModelVersion) -> [Difference] {
+    let entries = ElementDigests(version).entries
+    let present = Set(entries.map(\.element))
+    var result: [Difference] = []
+    for entry in entries {
+      guard let digits = elements[entry.element] else {
+        if entry.element.owner.map({ elements[$0] != nil }) ?? true { result.append(.added(entry.element)) }
+        continue
+      }
+      if digits != Self.digits(of: entry.digest) { result.append(.changed(entry.element)) }
+    }
+    for element in LockText.sorted(Array(elements.keys)) where !present.contains(element) {
+      if element.owner.map(present.contains) ?? true { result.append(.removed(element)) }
+    }
+    return result
+  }
+}
+
+extension VersionElement {
+  /// The element that this one is a part of; nil for what belongs to the version itself.
+  fileprivate var owner: VersionElement? {
+    switch self {
+    case .bases, .enumeration, .composite, .configuration, .entity: nil
+    case .field(let composite, _): .composite(composite)
+    case .attribute(let entity, _), .relationship(let entity, _), .fetchedProperty(let entity, _),
+      .fetchTemplate(let entity, _), .indexes(let entity), .uniquenessConstraints(let entity):
+      .entity(entity)
+    }
+  }
+}

@@ -144,6 +144,13 @@ struct MappingTranslation {
         !ExpressionChecker(graph: from).check(filter, on: source).hasErrors
       {
         rule.filter = filter
+        // Core Data maps entity by entity: objects whose owner is left behind go on without it. Where the app's own code
+        // makes the owners, it decides.
+        if mapping.policy == nil,
+          from.relationships(of: source).contains(where: { $0.deleteRule == .cascade })
+        {
+          rule.owned = .keep
+        }
       } else {
         leaveOpen(UndecidedPart.filter, mapping, &rule, "the filter '\(text)' cannot be taken over")
       }
@@ -249,7 +256,7 @@ struct MappingTranslation {
   private mutating func leaveOpen(
     _ name: String, _ mapping: MappingArchive.EntityMapping, _ rule: inout EntityRule, _ message: String
   ) {
-    rule.undecided.append(UndecidedPart(name, note: "in Xcode's mapping '\(mapping.name)', \(message)"))
+    rule.undecided.append(UndecidedPart(name, in: mapping.name, message))
     report(mapping, message)
   }
 
@@ -272,5 +279,12 @@ struct MappingTranslation {
         .warning, at: SourceLocation(path: path, line: mapping.line, column: mapping.column),
         "mapping '\(mapping.name)': \(message)"))
     notes.append("Not taken over: of '\(mapping.name)', \(message).")
+  }
+}
+
+extension UndecidedPart {
+  /// A part of one of Xcode's entity mappings that could not be taken over.
+  init(_ name: String, in mapping: String, _ message: String) {
+    self.init(name, note: "in Xcode's mapping '\(mapping)', \(message)")
   }
 }

@@ -42,6 +42,7 @@ extension MappingTranslation {
       guard let filter = rule.filter else { return }
       text = "the filter '\(filter)'"
       rules.entities[part.entity].filter = nil
+      rules.entities[part.entity].owned = .drop
     case .name:
       rules.entities[part.entity].name = nil
       return
@@ -53,8 +54,7 @@ extension MappingTranslation {
     // Of an entity without objects nothing is left to decide.
     if case .entity = part.kind, from.entity(inferredSource(of: rule.destination) ?? "") == nil { return }
     guard !rules.entities[part.entity].undecided.contains(where: { $0.name == name }) else { return }
-    rules.entities[part.entity].undecided.append(
-      UndecidedPart(name, note: "in Xcode's mapping '\(mapping)', \(message)"))
+    rules.entities[part.entity].undecided.append(UndecidedPart(name, in: mapping, message))
   }
 }
 

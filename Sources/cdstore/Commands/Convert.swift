@@ -52,14 +52,13 @@ struct Convert: ParsableCommand {
     let location = type.location(URL(filePath: out))
     if CoreDataStore.isStore(at: URL(filePath: store)) { return try convertCoreDataStore(to: location) }
     guard model == nil, version == nil, !acceptLosses else {
-      throw Problem(
-        "\(store) is no store of Core Data; --model, --version and --accept-losses are for those alone")
+      try CoreDataModel.refuseOther(store, options: "--model, --version and --accept-losses are")
     }
     try PersistentStoreCoordinator.copyPersistentStore(at: URL(filePath: store), to: location)
     try Lines.write("\(out): \(type.rawValue)")
   }
 
-  private func convertCoreDataStore(to location: PersistentStoreCoordinator.StoreLocation) throws {
+  private func convertCoreDataStore(to location: StoreLocation) throws {
     guard let path = model else {
       throw Problem(
         "\(store) is a store of Core Data, which does not carry its model; name it with --model, as a folder "

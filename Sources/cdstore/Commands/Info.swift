@@ -26,14 +26,7 @@ struct Info: ParsableCommand {
 
   func run() throws {
     if CoreDataStore.isStore(at: URL(filePath: store)) { return try describeCoreDataStore() }
-    if model != nil {
-      // A store of cdgen's is told so; of anything else it is said what is wrong with it.
-      guard (try? PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))) != nil else {
-        return try describeCoreDataStore()
-      }
-      throw Problem(
-        "\(store) is a store of cdgen's, which carries its model; --model is for stores of Core Data")
-    }
+    if model != nil { try CoreDataModel.refuseOther(store) }
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
     let type = try StoreType(of: URL(filePath: store))
     var lines = [

@@ -72,7 +72,7 @@ struct Migrate: ParsableCommand {
     let interruption = Interruption()
     let progress = ProgressLine(isQuiet: format == .json)
     var description = try PersistentStoreDescription(
-      PersistentStoreCoordinator.StoreLocation(recognizing: URL(filePath: store)),
+      StoreLocation(recognizing: URL(filePath: store)),
       configuration: configuration)
     description.keepsBackup = keepBackup
     description.migrationObserver = MigrationObserver(

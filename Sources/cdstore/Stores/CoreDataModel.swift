@@ -1,5 +1,6 @@
 import CDCoreDataStore
 import CDModel
+import CDRuntime
 import CDSchema
 import CDXcode
 import Foundation
@@ -29,6 +30,18 @@ enum CoreDataModel {
   static func refuse(_ store: String) throws {
     guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
     throw Problem("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
+  }
+
+  /// Refuses a file that was named with options for a store of Core Data and is none, with what it is or what is wrong
+  /// with it.
+  static func refuseOther(_ store: String, options: String = "--model is") throws -> Never {
+    let url = URL(filePath: store)
+    guard (try? PersistentStoreCoordinator.metadata(forStoreAt: url)) == nil else {
+      throw Problem(
+        "\(store) is a store of cdgen's, which carries its model; \(options) for stores of Core Data")
+    }
+    _ = try CoreDataStore(at: url)
+    throw Problem("\(store) is no store of Core Data")
   }
 
   static func isXcodes(_ path: String) -> Bool {

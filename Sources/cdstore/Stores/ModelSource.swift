@@ -52,11 +52,12 @@ enum ModelSource {
     if CoreDataStore.isStore(at: url) {
       return try openCoreDataStore(url, model: model, version: version, isReadOnly: isReadOnly)
     }
+    if let model, CoreDataModel.isXcodes(model) { try CoreDataModel.refuseOther(store) }
     let carried = try PersistentStoreCoordinator.metadata(forStoreAt: url)
     let model = try model.map { try load($0, version: nil) } ?? carried.managedObjectModel
     return try open(
       PersistentStoreDescription(
-        PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly), model)
+        StoreLocation(recognizing: url), isReadOnly: isReadOnly), model)
   }
 
   /// Opens a store for the objects that it holds: all of the model's, or those of the configuration that fits.

@@ -6,7 +6,7 @@ import Foundation
 enum StoreType: String, CaseIterable, ExpressibleByArgument {
   case sqlite, xml, binary
 
-  func location(_ url: URL) -> PersistentStoreCoordinator.StoreLocation {
+  func location(_ url: URL) -> StoreLocation {
     switch self {
     case .sqlite: .sqlite(url)
     case .xml: .xml(url)
@@ -16,10 +16,10 @@ enum StoreType: String, CaseIterable, ExpressibleByArgument {
 
   /// The kind of a store that is there.
   init(of url: URL) throws {
-    switch try PersistentStoreCoordinator.StoreLocation(recognizing: url) {
+    switch try StoreLocation(recognizing: url) {
     case .xml: self = .xml
     case .binary: self = .binary
-    case .sqlite, .inMemory, .custom: self = .sqlite
+    case .sqlite, .inMemory, .custom, .engine: self = .sqlite
     }
   }
 }

@@ -145,4 +145,16 @@ struct MigrationStepTests {
     #expect(try problems("CAST(size, 'Int64', 0)").first?.contains("may be nil") == true)
     #expect(try problems("CAST(size, 'Int64', 0) ?? 0").isEmpty)
   }
+
+  @Test(arguments: OwnedObjects.allCases)
+  func `Rules made of a mapping model keep what it says of owned objects`(_ owned: OwnedObjects) throws {
+    let mapping = MappingModel(
+      source: 1, destination: 2,
+      entityMappings: [
+        EntityMapping(
+          kind: .transform, name: "Kept", source: "Note", destination: "Note",
+          filter: try FetchPredicate(format: "size > 1"), owned: owned)
+      ])
+    #expect(MappingRules(mapping).entities.map(\.owned) == [owned])
+  }
 }

@@ -265,13 +265,24 @@ import Testing
     try folder.write("no store", to: "text")
     try Data("SQLite format 3\u{0}".utf8 + [UInt8](repeating: 7, count: 30)).write(
       to: folder.url.appending(path: "cut"))
-    func errors(_ name: String) throws -> String {
-      let result = try BuiltTool.cdstore.run("info", name, "--model", "Notes.xcdatamodeld", in: folder.url)
-      #expect(result.status == 1)
-      return result.errors
+    try folder.write("", to: "no words")
+    func expectErrors(_ name: String, _ words: String, location: SourceLocation = #_sourceLocation) throws {
+      for arguments in [["info", name], ["convert", name, "new.sqlite"], ["fetch", name, "Note"]] {
+        let result = try BuiltTool.cdstore.run(arguments + ["--model", "Notes.xcdatamodeld"], in: folder.url)
+        #expect(result.status == 1 && result.output == "", sourceLocation: location)
+        #expect(result.errors.contains(words), "\(arguments)", sourceLocation: location)
+      }
     }
-    #expect(try errors("text").contains("text is no SQLite database"))
-    #expect(try errors("cut").contains("is damaged: it ends before its header does"))
-    #expect(try errors("gone").contains("gone cannot be read: No such file or directory"))
+    try expectErrors("text", "text is no SQLite database")
+    // The path is as it was given.
+    try expectErrors("no words", "no words is no SQLite database")
+    try expectErrors("cut", "is damaged: it ends before its header does")
+    let sound = try BuiltTool.cdstore.run(
+      "convert", "old.sqlite", "own.sqlite", "--model", "Notes.xcdatamodeld", in: folder.url)
+    #expect(sound.status == 0)
+    try expectErrors("own.sqlite", "own.sqlite is a store of cdgen's, which carries its model; --model")
+    let gone = try BuiltTool.cdstore.run(
+      "info", "gone", "--model", "Notes.xcdatamodeld", in: folder.url)
+    #expect(gone.status == 1 && gone.errors.contains("gone cannot be read: No such file or directory"))
   }
 }

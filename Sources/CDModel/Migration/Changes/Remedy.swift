@@ -8,13 +8,15 @@ public enum Remedy: Hashable, Sendable {
   case relationshipRule(entity: String, relationship: String, example: String?)
   /// Another entity takes the objects.
   case from(String)
+  /// Objects are left behind with their owners.
+  case dropOwned(owner: String)
   /// A rule says which of two equal objects stays.
   case duplicateRule(entity: String, properties: [String])
   /// The loss of a property's values is meant.
   case drop(entity: String, property: String)
   /// The loss of an entity's objects is meant.
   case dropEntity(String)
-  /// A person decides, with a rule or because what is inferred will do.
+  /// A person decides: writes a rule, or finds that the inferred one is right.
   case decided(entity: String, name: String)
   /// The attribute gets a default.
   case giveDefault
@@ -34,6 +36,7 @@ public enum Remedy: Hashable, Sendable {
     case .relationshipRule(let entity, let relationship, let example):
       "write a rule '\(relationship): \(example ?? "…")' under the relationships of '\(entity)' in \(mapping)"
     case .from(let entity): "write 'from: \(entity)' for the entity that takes its objects in \(mapping)"
+    case .dropOwned(let owner): "write 'owned: drop' for '\(owner)' in \(mapping)"
     case .duplicateRule(let entity, let properties):
       "write 'onDuplicate: { \(entity): { \(Self.key(properties)): keepFirst } }' in \(mapping)"
     case .drop(let entity, let property):

@@ -35,6 +35,7 @@ extension StepBuilder {
   // MARK: Resolutions
 
   /// What there is for a change of a stored value.
+  @inline(never)
   func resolution(
     _ verdict: ModelChange.Verdict, of place: Int, hasRule: Bool, dropping path: String? = nil
   ) -> ModelChange.Resolution {
@@ -58,6 +59,7 @@ extension StepBuilder {
     return false
   }
 
+  @inline(never)
   private func note(
     _ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict, of place: Int, hasRule: Bool,
     dropping path: String? = nil, candidates: [String] = []

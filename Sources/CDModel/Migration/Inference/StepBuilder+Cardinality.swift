@@ -60,8 +60,8 @@ extension StepBuilder {
       let places = takers[entity] ?? []
       // Objects that are lost altogether are a matter of their entity, unless one of them is needed.
       if places.isEmpty, !new.isMandatoryToOne { continue }
-      // Whoever needs one cannot do with some of them, unless it goes with those that go.
-      let isSure = !new.isMandatoryToOne || !mayBeLeft(entity) || follows(old, to: entity, of: place)
+      // A mandatory reference needs them all, unless its own object stays behind with its owner.
+      let isSure = !new.isMandatoryToOne || !ownership.mayLeave(entity) || follows(old, to: entity, of: place)
       let fits = places.contains {
         destination.isKind(mappings[$0].destinationName, of: new.destination)
           && (mappings[$0].mapping.filter == nil || isSure)

@@ -39,7 +39,7 @@ extension StepBuilder {
   /// not has to go or to change.
   private func keepsAll(of entity: String) -> Bool {
     concrete(entity).allSatisfy { name in
-      ownedEntities[name] == nil
+      ownership.reached[name] == nil
         && (takers[name] ?? []).contains {
           mappings[$0].mapping.filter == nil && mappings[$0].destinationName == name && !isThinnedOut(name)
         }

@@ -47,6 +47,7 @@ extension StepBuilder {
         owned: rule.owned, drops: rule.drops), rule: place)
   }
 
+  @inline(never)
   private func add(_ mapping: EntityMapping, rule: Int?) {
     var work = WorkMapping(mapping: mapping, rule: rule)
     if let from = mapping.source, let to = mapping.destination {
@@ -126,6 +127,7 @@ extension StepBuilder {
   }
 
   /// What there is for the objects of a source entity that no entity of the destination is by name.
+  @inline(never)
   private func resolution(ofLeft entity: String) -> ModelChange.Resolution {
     let places = takers[entity] ?? []
     if !places.isEmpty { return places.allSatisfy { mappings[$0].isCustom } ? .custom : .mapped }

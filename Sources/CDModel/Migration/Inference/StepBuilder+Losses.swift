@@ -56,6 +56,7 @@ extension StepBuilder {
   }
 
   /// Notes a loss: it is meant where one of the mappings of the objects says so.
+  @inline(never)
   private func add(
     _ kind: ModelChange.Kind, _ path: String, _ places: [Int], candidates: [String] = [],
     isMeant: Bool = false

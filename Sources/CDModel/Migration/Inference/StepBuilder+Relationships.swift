@@ -126,7 +126,7 @@ extension StepBuilder {
           source.property(back.name, of: mappings[place].sourceName) == .relationship(back)
         else { return false }
         return concrete(back.destination).allSatisfy { name in
-          ownedEntities[name] == nil
+          ownership.reached[name] == nil
             && (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
         }
       }

@@ -72,7 +72,7 @@ extension StepBuilder {
       destination.entity(name.entity)?.relationships.first { $0.name == name.name }?.isMandatoryToOne ?? false
         ? customs(entities) + [
           .relationshipRule(entity: name.entity, relationship: name.name, example: nil)
-        ]
+        ] + owners(of: name, entities).map { .dropOwned(owner: $0) }
         : customs(entities) + [.drop(entity: name.entity, property: oldName(of: name, entities) ?? name.name)]
     case .relationshipBecameUnordered(let name):
       [.drop(entity: name.entity, property: oldName(of: name, entities) ?? name.name)]
@@ -80,6 +80,23 @@ extension StepBuilder {
       [.duplicateRule(entity: name, properties: properties)]
     default: []
     }
+  }
+
+  /// The entities whose rules keep objects, or refuse to part from them, where a mandatory relationship leads to an owner
+  /// that may be left behind.
+  private func owners(of name: PropertyName, _ entities: [String]) -> [String] {
+    guard let old = oldName(of: name, entities),
+      let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      case .relationship(let relationship)? = source.property(old, of: work.sourceName),
+      source.inverse(of: relationship, in: work.sourceName)?.deleteRule == .cascade
+    else { return [] }
+    let owners = concrete(relationship.destination).filter(ownership.parts)
+    var result: [String] = []
+    for place in owners.flatMap({ takers[$0] ?? [] }) where mappings[place].mapping.owned != .drop {
+      let name = mappings[place].destinationName
+      if !result.contains(name) { result.append(name) }
+    }
+    return result
   }
 
   private func decisions(_ element: VersionElement, _ note: String) -> [Remedy] {

@@ -12,6 +12,7 @@ extension StepBuilder {
     for (place, rule) in rules.duplicates.enumerated() { checkDuplicateRule(rule, place) }
   }
 
+  @inline(never)
   func problem(
     _ severity: MappingProblem.Severity = .error, at place: MappingProblem.Place, span: SourceSpan? = nil,
     _ message: String, suggestion: String? = nil

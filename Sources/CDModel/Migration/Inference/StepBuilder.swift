@@ -29,8 +29,9 @@ final class StepBuilder {
     }
     return heirs
   }()
-  /// The entities of the source of which objects may go with owners that are left behind, with what leads to them.
-  private(set) lazy var ownedEntities = findOwned()
+  /// Which objects of the source stay behind because their owners do.
+  private(set) lazy var ownership = Ownership(
+    in: source, mappings.lazy.filter(\.hasObjects).map(\.mapping))
   /// How many pairs of removed and added elements may still be compared to find renames. Nobody reads thousands of
   /// suggestions.
   private var comparisonsLeft = 1_000_000
@@ -78,10 +79,7 @@ final class StepBuilder {
   }
 
   /// The source entities, the given one or below, that have objects.
-  func concrete(_ entity: String) -> [String] {
-    ([source.entity(entity)].compactMap { $0 } + source.descendants(of: entity))
-      .filter { !$0.isAbstract }.map(\.name)
-  }
+  func concrete(_ entity: String) -> [String] { source.concrete(entity) }
 
   var mappingModel: MappingModel {
     var result = MappingModel(
@@ -97,7 +95,7 @@ final class StepBuilder {
   /// Rows stay as they are where both versions store the same and no rule says otherwise.
   private func finishKind(of place: Int) {
     let work = mappings[place]
-    guard work.mapping.kind == .transform, work.keepsEverything, ownedEntities[work.sourceName] == nil,
+    guard work.mapping.kind == .transform, work.keepsEverything, ownership.reached[work.sourceName] == nil,
       let name = work.mapping.source,
       name == work.mapping.destination
     else { return }
