@@ -79,6 +79,15 @@ class Answers:
         kind, names = change["kind"], change["element"].split("'")
         new = self.versions[step["to"]]
         entity, name = (names[3], names[1]) if len(names) > 4 else (names[1] if len(names) > 1 else "", "")
+        if kind == "undecided":
+            # What is inferred will do; where it does not, that is the next question.
+            found = [rule for rule in self.rules(rules, entity) if (name or "where") in rule.get("undecided", {})]
+            for rule in found:
+                del rule["undecided"][name or "where"]
+                if not rule["undecided"]:
+                    del rule["undecided"]
+                self.note("decided", step, f"{entity}.{name or 'where'}")
+            return bool(found)
         if kind in ("attributeAdded", "attributeBecameMandatory", "attributeTypeChanged", "attributeBecameStored"):
             attribute = next((each for each in new.attributes(entity) if each["name"] == name), None)
             plain = PLAIN.get(attribute["type"]) if attribute and isinstance(attribute["type"], str) else None

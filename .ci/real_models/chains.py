@@ -12,6 +12,7 @@ answers   what was then answered, as an author might by hand, a count each:
             loss    confirmed by 'cdgen diff --accept'
             value   a rule for an attribute; side of a pair: a rule for a relationship; equal ones: 'onDuplicate'
             object to lead to  a second mapping, which makes objects that a new relationship must lead to
+            decided what is inferred in place of a mapping model's expression that cannot be taken over
             no code what is inferred in place of the app's own code, which does not run here
 verified  ok: 'cdstore migrate --verify' has brought the store to the last version and found it whole; with a count of
           objects that have fewer related ones than a newer version wants, which no migration can give them

@@ -1,7 +1,7 @@
 """Part 'hostile': damaged and made-up files, of each of which there must be an error or a result, soon and in little room."""
-import glob, os, random, resource, shutil, signal, subprocess, threading, time
+import glob, os, random, shutil, signal
 from . import bundles
-from .tools import Table
+from .tools import Table, measured
 
 LEGEND = """
 files     what was read: real files with damage, the same on each run, or files that were made up
@@ -23,38 +23,25 @@ class Kind:
         self.slowest = self.memory = 0
 
     def run(self, what, *arguments):
-        errors = os.path.join(self.setting.keep, "errors")
-        start = time.monotonic()
-        with open(errors, "wb") as out:
-            limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 * LIMIT, 4 * LIMIT))
-            process = subprocess.Popen([str(each) for each in arguments], stdout=subprocess.DEVNULL, stderr=out,
-                                       stdin=subprocess.DEVNULL, preexec_fn=limit)
-            timer = threading.Timer(60, process.kill)
-            timer.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            isLate = not timer.is_alive()
-            timer.cancel()
-            process.returncode = os.waitstatus_to_exitcode(status)
+        done = measured(*arguments, memory=4 * LIMIT)
         self.runs += 1
-        self.slowest = max(self.slowest, time.monotonic() - start)
-        self.memory = max(self.memory, usage.ru_maxrss)
-        text = open(errors, errors="replace").read()
-        code = process.returncode
-        if isLate:
+        self.slowest = max(self.slowest, done.seconds)
+        self.memory = max(self.memory, done.memory)
+        if done.code is None:
             self.bad.append(f"HUNG: {what}")
-        elif code < 0:
-            self.bad.append(f"CRASHED by {signal.Signals(-code).name}: {what}: {text[:200]}")
-        elif usage.ru_maxrss * 1024 > LIMIT:
-            self.bad.append(f"LARGE: {what}: {usage.ru_maxrss >> 10} MB")
-        elif code == 0:
+        elif done.crashed:
+            self.bad.append(f"CRASHED by {signal.Signals(-done.code).name}: {what}: {done.errors[:200]}")
+        elif done.memory << 20 > LIMIT:
+            self.bad.append(f"LARGE: {what}: {done.memory} MB")
+        elif done.code == 0:
             self.taken += 1
-        elif "rror" in text:
+        elif "rror" in done.errors:
             self.refused += 1
         else:
-            self.bad.append(f"NO REASON ({code}): {what}: {text[:200]}")
+            self.bad.append(f"NO REASON ({done.code}): {what}: {done.errors[:200]}")
 
     def add(self, table):
-        table.add(self.name, self.runs, self.refused, self.taken, len(self.bad), f"{self.slowest:.1f}", self.memory >> 10)
+        table.add(self.name, self.runs, self.refused, self.taken, len(self.bad), f"{self.slowest:.1f}", self.memory)
         for each in self.bad[:10]:
             table.add("  " + " ".join(each.split()))
         return not self.bad

@@ -17,6 +17,8 @@ open      what 'cdgen lock --all' still asks on a copy, each in a line of its ow
             equal     values must be unique now, of which older objects may have equal ones
             pairs     two relationships become inverses of each other, and both had objects of their own
             one       several related objects, of which one can stay
+            undecided an expression of a mapping model cannot be taken over, and what is inferred may be wrong
+            abstract  an entity has become abstract: Core Data lets go of its objects, or did they become others?
             OTHER     none of these: to be looked at
 export    identical, or what differs after 'cdgen export'
 """

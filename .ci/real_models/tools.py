@@ -1,12 +1,12 @@
 """What all parts use: running a program, and tables."""
-import os, resource, subprocess, time
+import os, resource, subprocess, tempfile, threading, time
 
 
 class Done:
     """What a run of a program gave."""
 
-    def __init__(self, code, output, errors, seconds):
-        self.code, self.output, self.errors, self.seconds = code, output, errors, seconds
+    def __init__(self, code, output, errors, seconds, memory=0):
+        self.code, self.output, self.errors, self.seconds, self.memory = code, output, errors, seconds, memory
 
     @property
     def crashed(self):
@@ -29,6 +29,26 @@ def run(*arguments, seconds=600, memory=None, text=None):
         return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
     except subprocess.TimeoutExpired:
         return Done(None, "", f"no end after {seconds} s", time.monotonic() - start)
+
+
+def measured(*arguments, seconds=60, memory=8 << 30):
+    """The same, with the most memory that it took, in MB."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        process = subprocess.Popen([str(each) for each in arguments], stdout=output, stderr=errors, stdin=subprocess.DEVNULL,
+                                   preexec_fn=limit)
+        timer = threading.Timer(seconds, process.kill)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        isLate = not timer.is_alive()
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for each in (output, errors):
+            each.seek(0)
+            texts.append(each.read().decode(errors="replace"))
+    return Done(None if isLate else process.returncode, *texts, time.monotonic() - start, usage.ru_maxrss >> 10)
 
 
 class Table:

@@ -18,6 +18,7 @@ reasons   what lies between the two, a word for each change of ours that is not 
             renamed?   the same, while something came that it may have become: asked
             value      mandatory, and older objects have no value: both say so
             given      a rule of Xcode's mapping model, or the app's own code, answers
+            undecided  an expression of Xcode's mapping model cannot be taken over, and is asked for
             type       another type, and values may not fit or lose digits: both say so
             widened    another type that holds every value of the old one: more for Core Data, automatic here
             unordered  an order that is no longer kept: lightweight for Core Data, a loss here
@@ -41,7 +42,7 @@ OURS = {
     "relationshipAdded": "value", "relationshipBecameMandatory": "value", "attributeBecameStored": "value",
     "attributeTypeChanged": "type", "codableChanged": "type", "relationshipBecameUnordered": "unordered",
     "inverseChanged": "pairs", "relationshipDestinationChanged": "leads", "relationshipBecameToOne": "leads",
-    "uniqueConstraintAdded": "unique",
+    "uniqueConstraintAdded": "unique", "undecided": "undecided", "ownedObjectsLeft": "drops",
 }
 # Remarks of the table that ask for more, and which of our words say the same.
 MORE = {
@@ -107,10 +108,11 @@ def word(change):
 
 
 def mandatory(change, version):
-    """The relationship of a change, if it is mandatory."""
+    """The relationship of a change, if it is mandatory in Xcode, which is kept aside where it may be empty all the same."""
     names = change["element"].split("'")
     found = version.relationships(names[3]) if len(names) > 4 and names[3] in version.entities else []
-    return next((each for each in found if each["name"] == names[1] and not each.get("optional")), None)
+    flag = lambda each: each.get("info", {}).get("xcode.optional", "YES" if each.get("optional") else "NO")
+    return next((each for each in found if each["name"] == names[1] and flag(each) in ("NO", "(none)")), None)
 
 
 def reasons(step, remarks, version):
