@@ -99,7 +99,9 @@ import Testing
     try expectRefusal(crown, "king") { try other.save() }
   }
 
-  @Test(arguments: [("Team", "players"), ("Club", "members"), ("List", "entries"), ("Crown", "king")])
+  @Test(
+    .needs(.batches),
+    arguments: [("Team", "players"), ("Club", "members"), ("List", "entries"), ("Crown", "king")])
   func aBatchIsRefused(entity: String, key: String) throws {
     _ = try make(entity, key)
     let other = fresh(false)

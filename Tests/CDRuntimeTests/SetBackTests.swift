@@ -181,6 +181,45 @@ import Testing
     #expect(try copy.value(forKey: "name") == .attribute(.string("parent's")))
   }
 
+  @Test(arguments: [true, false]) func aReferenceToAnObjectThatWasNeverSavedIsNilAgain(isSetToNil: Bool)
+    throws
+  {
+    let nodes = try makeNodes()
+    let new = try context.insert(entityNamed: "Node")
+    try nodes[2].setValue(new, forKey: "link")
+    let child = ManagedObjectContext(parent: context)
+    let copy = try child.localInstance(of: nodes[2])
+    #expect(try copy.value(forKey: "link").object?.objectID == new.objectID)
+    context.delete(new)
+    if isSetToNil { try nodes[2].setValue(.object(nil), forKey: "link") }
+    expectNoChanges(nodes)
+    #expect(try nodes[2].value(forKey: "link").object == nil)
+    // Whether or not the child has read it since.
+    try copy.setValue(.object(nil), forKey: "link")
+    #expect(!child.hasChanges)
+    _ = try child.fetch(FetchRequest<ManagedObject>(entityName: "Node"))
+    try copy.setValue(.object(nil), forKey: "link")
+    #expect(!child.hasChanges)
+    try expectNothingWritten(nodes)
+    try nodes[2].setValue(.object(nil), forKey: "link")
+    expectNoChanges(nodes)
+  }
+
+  @Test func whatWasDerivedMeanwhileIsTakenBack() throws {
+    let nodes = try makeNodes()
+    func shouts(_ text: String) throws -> [ManagedObject] {
+      try context.fetch(
+        FetchRequest<ManagedObject>(
+          entityName: "Node", where: try FetchPredicate(format: "shout == %@", arguments: [text])))
+    }
+    try nodes[0].setValue("b", forKey: "name")
+    #expect(try shouts("B") == [nodes[0]])
+    try nodes[0].setValue("a", forKey: "name")
+    try context.save()
+    #expect(try nodes[0].value(forKey: "shout") == .attribute(.string("A")))
+    #expect(try shouts("A") == [nodes[0]])
+  }
+
   @Test func aReferenceThatGoesWithItsObjectIsNoChange() throws {
     let nodes = try makeNodes()
     try nodes[0].setValue(.object(nil), forKey: "link")

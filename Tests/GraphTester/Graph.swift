@@ -227,6 +227,8 @@ extension Graph {
     }
     // One-sided relationships to what is gone are cleared by nobody's rule.
     clearReferences(to: gone, schema)
+    // What was never saved is no row whose end a mandatory one could wait for.
+    clearReferences(to: gone.filter { !base.isLive($0) }, schema, areMandatory: true)
     for relationship in schema.relationshipsByName.values where relationship.inverse == nil {
       switch schema.storages[relationship.name] {
       case .pairs(let table, _)?:
@@ -246,14 +248,17 @@ extension Graph {
     dropDeadOrders(schema)
   }
 
-  /// Clears optional one-sided references to objects that are gone, as a store does too.
+  /// Clears one-sided references to objects that are gone, the optional ones as a store does too.
   ///
   /// - Returns: The objects that had them.
   @discardableResult
-  mutating func clearReferences(to gone: Set<ObjectNumber>, _ schema: Schema) -> Set<ObjectNumber> {
+  mutating func clearReferences(
+    to gone: Set<ObjectNumber>, _ schema: Schema, areMandatory: Bool = false
+  ) -> Set<ObjectNumber> {
     var holders: Set<ObjectNumber> = []
+    if gone.isEmpty { return holders }
     let names = schema.relationshipsByName.values.filter {
-      $0.inverse == nil && !$0.isToMany && $0.isOptional
+      $0.inverse == nil && !$0.isToMany && $0.isOptional != areMandatory
     }.map(\.name)
     for (number, row) in rows {
       for name in names {
@@ -364,6 +369,41 @@ struct Delta: Sendable {
     delta.orders = orders.mapValues { ($0.after, $0.before) }
     delta.denied = denied.mapValues { ($0.after, $0.before) }
     delta.ended = ended.mapValues { ($0.after, $0.before) }
+    return delta
+  }
+
+  /// These changes and later ones as one. What these change and the others change back is no change.
+  func followed(by next: Delta) -> Delta {
+    var delta = Delta()
+    delta.rows = rows.merging(next.rows) { first, second in
+      guard let before = second.before, let after = second.after, var row = first.after else {
+        return (first.before, second.after)
+      }
+      for key in Set(before.values.keys).union(after.values.keys)
+      where before.values[key] != after.values[key] {
+        row.values[key] = after.values[key]
+      }
+      for key in Set(before.references.keys).union(after.references.keys)
+      where before.references[key] != after.references[key] { row.references[key] = after.references[key] }
+      return (first.before, row)
+    }
+    delta.rows = delta.rows.filter { _, change in
+      guard let before = change.before, let after = change.after else {
+        return change.before != nil || change.after != nil
+      }
+      return !before.holdsSame(as: after)
+    }
+    for table in Set(added.keys).union(removed.keys).union(next.added.keys).union(next.removed.keys) {
+      let (new, old) = (added[table] ?? [], removed[table] ?? [])
+      let (newer, older) = (next.added[table] ?? [], next.removed[table] ?? [])
+      let allAdded = new.subtracting(older).union(newer.subtracting(old))
+      let allRemoved = old.subtracting(newer).union(older.subtracting(new))
+      if allAdded.isEmpty && allRemoved.isEmpty { continue }
+      (delta.added[table], delta.removed[table]) = (allAdded, allRemoved)
+    }
+    delta.orders = orders.merging(next.orders) { ($0.before, $1.after) }.filter { $1.before != $1.after }
+    delta.denied = denied.merging(next.denied) { ($0.before, $1.after) }.filter { $1.before != $1.after }
+    delta.ended = ended.merging(next.ended) { ($0.before, $1.after) }.filter { $1.before != $1.after }
     return delta
   }
 

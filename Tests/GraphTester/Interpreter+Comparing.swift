@@ -174,7 +174,12 @@ extension Interpreter {
     try compare("deletedObjects", context.deletedObjects, deleted, [])
     // So it is with objects whose derived attributes read what has changed.
     let hasDerived = schema.attributesByName.values.contains { $0.derivation != nil }
-    let perhaps = hasDerived ? touched.union(reference.base.rows.keys) : touched
+    var perhaps = hasDerived ? touched.union(reference.base.rows.keys) : touched
+    // Nor is it said whether an object is changed that others have related to one that is deleted here.
+    for pair in reference.base.pairs.values.joined() {
+      if deleted.contains(pair.source) { perhaps.insert(pair.target) }
+      if deleted.contains(pair.target) { perhaps.insert(pair.source) }
+    }
     try compare("updatedObjects", context.updatedObjects, updated, perhaps)
   }
 

@@ -53,7 +53,7 @@ final class Interpreter {
     }
   }
 
-  static func location(_ kind: StoreKind, _ url: URL) -> PersistentStoreCoordinator.StoreLocation {
+  static func location(_ kind: StoreKind, _ url: URL) -> StoreLocation {
     switch kind {
     case .sqlite: .sqlite(url)
     case .xml: .xml(url)

@@ -93,7 +93,11 @@ extension World {
     var related: Set<ObjectNumber> = []
     let delta = Delta(from: context.base, to: context.current)
     for (object, change) in delta.rows {
-      guard let before = change.before else { continue }
+      guard let before = change.before else {
+        // An undo has brought it back, and others have written its row anew since.
+        if change.after != nil, store.rows[object] != nil { must.insert(object) }
+        continue
+      }
       if let theirs = store.rows[object] {
         if theirs.version != before.version {
           if isClearedOnly(change, in: context.current) {

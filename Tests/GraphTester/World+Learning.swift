@@ -74,6 +74,12 @@ extension World {
     for (table, pairs) in delta.added where !pairs.isEmpty {
       current.pairs[table, default: []].formUnion(pairs)
     }
+    for (table, pairs) in context.unmade { current.pairs[table]?.subtract(pairs) }
+    for (table, pairs) in context.made {
+      // Others may have deleted one of the two.
+      let kept = pairs.filter { current.isLive($0.source) && current.isLive($0.target) }
+      if !kept.isEmpty { current.pairs[table, default: []].formUnion(kept) }
+    }
     current.pairs = current.pairs.filter { !$0.value.isEmpty }
     for (end, change) in delta.orders {
       current.orders[end] = change.after
@@ -143,6 +149,8 @@ extension World {
     contexts[number]?.open = []
     contexts[number]?.openEnds = []
     contexts[number]?.touched = []
+    contexts[number]?.made = [:]
+    contexts[number]?.unmade = [:]
     contexts[number]?.rewritten = []
     contexts[number]?.assigned = []
     contexts[number]?.contestedOrders = []

@@ -24,7 +24,8 @@ private struct Merge {
   var dropped: Set<ObjectNumber> = []
   var takenBack: Set<ObjectNumber> = []
   var deleted: Set<ObjectNumber> = []
-  /// Objects without changes here whose references without an inverse go with what they lead to.
+  /// Objects without changes here, or whose changes a policy drops: references without an inverse have gone with what they
+  /// led to.
   var cleared: Set<ObjectNumber> = []
   /// Whether a rule refuses to delete what is related to others' objects.
   var isDenied = false
@@ -62,11 +63,14 @@ private struct Merge {
   private mutating func merge(
     _ object: ObjectNumber, _ change: (before: Graph.Row?, after: Graph.Row?)
   ) -> Bool {
-    guard let before = change.before else {
-      next.rows[object] = change.after
-      return true
-    }
     let theirs = world.store.rows[object]
+    guard let before = change.before else {
+      guard theirs != nil else {
+        next.rows[object] = change.after
+        return true
+      }
+      return meet(object, change.after)
+    }
     let isNewer = theirs.map { $0.version != before.version } ?? (change.after != nil)
     if isNewer && policy == .error { return false }
     // A policy looks at values: what others have set back is none of its conflicts.
@@ -77,6 +81,8 @@ private struct Merge {
       if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
       return true
     }
+    // Of an object that was set back and changed again, nothing says whether it has followed others meanwhile.
+    if theirs != nil, context.open.contains(object), policy != .mergeByPropertyObjectTrump { return false }
     guard isContested else {
       next.rows[object] = after
       return true
@@ -90,6 +96,18 @@ private struct Merge {
     case .overwrite: next.rows[object] = after
     case .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump:
       next.rows[object] = merged(before, after, theirs)
+    }
+    return true
+  }
+
+  /// A row that an undo has brought back here, and that others have written anew since. Both have made all of its values.
+  private mutating func meet(_ object: ObjectNumber, _ after: Graph.Row?) -> Bool {
+    contested.insert(object)
+    switch policy {
+    case .error: return false
+    case .rollback: dropped.insert(object)
+    case .mergeByPropertyStoreTrump: break
+    case .mergeByPropertyObjectTrump, .overwrite: next.rows[object] = after
     }
     return true
   }
@@ -173,8 +191,11 @@ private struct Merge {
     // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does
     // not know.
     guard !hasDuplicates() else { return nil }
-    for object in deleted.sorted() {
-      for (relationship, other) in referrers(of: object) {
+    let related = deleted.sorted().map { ($0, referrers(of: $0)) }
+    // A rule goes on to what the context has left in the relationships of others' objects, and has brought there.
+    applyPairs()
+    for (_, referrers) in related {
+      for (relationship, other) in referrers where next.isLive(other) {
         switch relationship.rule {
         case .cascade:
           next.delete([other], schema, base: world.store)
@@ -187,7 +208,6 @@ private struct Merge {
       }
     }
     for object in deleted { next.rows[object] = nil }
-    applyPairs()
     guard clearReferences() else { return nil }
     next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
     next.dropDeadFacts(schema)
@@ -245,7 +265,9 @@ private struct Merge {
           schema.inverse(of: relationship)?.rule != .noAction
         else { return false }
         next.rows[object]?.references[key] = nil
-        if relationship.inverse == nil, delta.rows[object] == nil { cleared.insert(object) }
+        if relationship.inverse == nil, delta.rows[object] == nil || dropped.contains(object) {
+          cleared.insert(object)
+        }
       }
     }
     return true

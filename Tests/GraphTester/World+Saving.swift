@@ -103,6 +103,7 @@ extension World {
         }
       }
       for (table, pairs) in delta.removed { contexts[number]?.given[table]?.subtract(pairs) }
+      for (table, pairs) in context.made { contexts[number]?.given[table]?.subtract(pairs) }
       store = next
       contexts[number]?.base = next
       contexts[number]?.current = next

@@ -9,11 +9,7 @@ extension World {
     undo.level -= 1
     if undo.level == 0, !undo.open.isEmpty {
       // Whether changes that come to nothing are a group, nothing says.
-      if var graph = contexts[number]?.current {
-        let after = graph
-        for delta in undo.open.reversed() { delta.inverse.apply(to: &graph) }
-        if Delta(from: graph, to: after).isEmpty { contexts[number]?.isUndoOpen = true }
-      }
+      if undo.open.allSatisfy(\.isEmpty) { contexts[number]?.isUndoOpen = true }
       undo.undoable.append(undo.open)
       undo.open = []
     }
@@ -61,11 +57,13 @@ extension World {
         contexts[number]?.open.insert(object)
         return false
       }
-      // What others have added stays, though the context had added it too.
+      // What others have added stays, though the context had added it too and not saved that.
       for (table, pairs) in delta.removed where isUndo {
         let kept = pairs.intersection(below.pairs[table] ?? []).intersection(context.given[table] ?? [])
         delta.removed[table] = pairs.subtracting(kept)
+        contexts[number]?.made[table]?.subtract(kept)
       }
+      leaveOut(of: &delta, graph, below)
       done.append(delta.applied(to: graph))
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
@@ -84,6 +82,30 @@ extension World {
     contexts[number]?.current = graph
     readCleanRows(number)
     return done
+  }
+
+  /// Leaves out pairs with an object that others have deleted, or whose deletion has been saved, and references to it:
+  /// relationships lead to it no longer, and there is nothing to put back. A mandatory reference is put back in any case.
+  private func leaveOut(of delta: inout Delta, _ graph: Graph, _ below: Graph) {
+    let own = Set(delta.rows.keys)
+    func isKnown(_ object: ObjectNumber) -> Bool {
+      graph.isLive(object) || below.isLive(object) || own.contains(object)
+    }
+    func known(_ pairs: Set<Graph.Pair>) -> Set<Graph.Pair> {
+      pairs.filter { isKnown($0.source) && isKnown($0.target) }
+    }
+    delta.added = delta.added.mapValues(known)
+    delta.removed = delta.removed.mapValues(known)
+    for (object, change) in delta.rows {
+      guard change.before != nil, let row = change.after else { continue }
+      for (key, target) in row.references where !isKnown(target) && change.before?.references[key] != target {
+        if schema.relationship(key)?.isOptional == true { delta.rows[object]?.after?.references[key] = nil }
+      }
+    }
+    delta.denied = delta.denied.filter { isKnown($0.key) }
+    delta.orders = delta.orders.filter { _, change in
+      (change.before ?? []).filter(isKnown) != (change.after ?? []).filter(isKnown)
+    }
   }
 
   /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is

@@ -45,6 +45,10 @@ struct World: Sendable {
     var assigned: Set<ObjectNumber> = []
     /// Pairs that others have made since the context last removed them.
     var given: [String: Set<Graph.Pair>] = [:]
+    /// Pairs that the context has made or removed since its last save: they stay its changes, also where others have done
+    /// the same and take that back.
+    var made: [String: Set<Graph.Pair>] = [:]
+    var unmade: [String: Set<Graph.Pair>] = [:]
     /// Relationships whose order others have changed beside the context.
     var contestedOrders: Set<Graph.End> = []
     /// How many saves there had been when the context last read.
@@ -137,6 +141,8 @@ struct World: Sendable {
       for (object, change) in delta.rows {
         if inherited.objects.contains(object) { contexts[number]?.open.insert(object) }
         // So is from whom a one-to-one relationship takes its partner.
+        let targets = [change.before, change.after].compactMap { $0?.references.values }.joined()
+        contexts[number]?.open.formUnion(inherited.objects.intersection(targets))
         for (key, target) in change.after?.references ?? [:] where change.before?.references[key] != target {
           guard let inverse = schema.relationship(key).flatMap(schema.inverse), !inverse.isToMany,
             inherited.ends.contains(Graph.End(object: target, relationship: inverse.name))
@@ -154,9 +160,16 @@ struct World: Sendable {
   /// Remembers the objects that a change is about.
   mutating func touch(_ delta: Delta, in number: ContextNumber) {
     var touched: Set<ObjectNumber> = []
+    // The store clears references to deleted objects, and changes no object by that. To set one that reads as nil already is
+    // a change.
+    func isCleared(_ change: (before: Graph.Row?, after: Graph.Row?)) -> Bool {
+      guard let graph = contexts[number]?.current, isClearedOnly(change, in: graph) else { return false }
+      return change.before?.references.contains { key, target in
+        change.after?.references[key] == nil && delta.deleted.contains(target)
+      } ?? false
+    }
     for (object, change) in delta.rows {
-      // The store clears references to deleted objects, and changes no object by that.
-      if let graph = contexts[number]?.current, isClearedOnly(change, in: graph) { continue }
+      if isCleared(change) { continue }
       touched.insert(object)
       touched.formUnion((change.before?.references ?? [:]).values)
       touched.formUnion((change.after?.references ?? [:]).values)
@@ -170,16 +183,34 @@ struct World: Sendable {
     }
     contexts[number]?.touched.formUnion(touched)
     contexts[number]?.rewritten.formUnion(delta.rows.keys)
-    let graph = contexts[number]?.current ?? Graph()
-    let assigned = delta.rows.filter { !isClearedOnly($0.value, in: graph) }.keys
+    let assigned = delta.rows.filter { !isCleared($0.value) }.keys
     contexts[number]?.assigned.formUnion(assigned)
+    notePairs(of: delta, in: number)
+  }
+
+  /// Remembers which pairs a context has made and removed. What it has made and removed again is no change.
+  private mutating func notePairs(of delta: Delta, in number: ContextNumber) {
+    guard let base = contexts[number]?.base else { return }
+    for (table, pairs) in delta.added {
+      contexts[number]?.unmade[table]?.subtract(pairs)
+      contexts[number]?.made[table, default: []].formUnion(pairs.subtracting(base.pairs[table] ?? []))
+    }
+    for (table, pairs) in delta.removed {
+      contexts[number]?.made[table]?.subtract(pairs)
+      contexts[number]?.unmade[table, default: []].formUnion(pairs.intersection(base.pairs[table] ?? []))
+    }
   }
 
   mutating func note(_ before: Graph, _ after: Graph, in number: ContextNumber) {
     // What comes back has its relationships again, also those that a rule of `noAction` keeps until the save.
     let delta = Delta(from: before.withoutDeadPairs(schema), to: after.withoutDeadPairs(schema))
-    guard !delta.isEmpty, var undo = contexts[number]?.undo else { return }
-    if undo.level > 0 { undo.open.append(delta) } else { undo.undoable.append([delta]) }
+    guard !delta.isEmpty || !delta.denied.isEmpty, var undo = contexts[number]?.undo else { return }
+    // What has come to nothing by a group's end is no part of it.
+    if undo.level > 0 {
+      undo.open = [undo.open.first?.followed(by: delta) ?? delta]
+    } else {
+      undo.undoable.append([delta])
+    }
     undo.redoable = []
     contexts[number]?.undo = undo
   }

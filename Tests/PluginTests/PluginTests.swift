@@ -17,6 +17,7 @@ import Testing
     try aMistakeIsShownAtItsPlace(package)
     try twoModelsOfOneNameAreRefused(package)
     try aReleasedVersionIsGuarded(package)
+    try anAppMayDoWithoutTheGenerator(package)
   }
 
   /// A program that prints what the build knows of its models.
@@ -245,5 +246,30 @@ import Testing
       unanswered.output.contains("Book.shelf: attribute 'shelf' of 'Book' is new."), "\(unanswered.output)")
     try package.replace(question, with: "shelf = \"A\"", in: file)
     #expect(try package.buildAndRun().output == "Book [\"title\", \"pages\", \"shelf\"]\n")
+  }
+
+  private func anAppMayDoWithoutTheGenerator(_ package: FixturePackage) throws {
+    try package.replace("tools-version: 6.0", with: "tools-version: 6.1", in: "Package.swift")
+    try package.replace("\")],\n  targets", with: "\", traits: [])],\n  targets", in: "Package.swift")
+    let refused = try package.build()
+    #expect(refused.status != 0)
+    #expect(
+      Set(refused.messages) == [
+        """
+        error: target 'App' uses CDGenPlugin, and the dependency on cdgen leaves its trait 'Generator' out: remove \
+        'traits: []' from that dependency
+        """
+      ], "\(refused.output)")
+
+    let plugins = ",\n      plugins: [.plugin(name: \"CDGenPlugin\", package: \"cdgen\")]"
+    try package.replace(plugins, with: "", in: "Package.swift")
+    for path in ["Library.cdmodel", "Shop.cdmodel", "LibraryMigrations.swift"] {
+      try package.remove("Sources/App/" + path)
+    }
+    try package.write(
+      "import CDRuntime\nprint(FetchRequest<ManagedObject>(entityName: \"Item\").entityName)\n",
+      to: "Sources/App/main.swift")
+    let run = try package.buildAndRun()
+    #expect(run.output == "Item\n")
   }
 }

@@ -56,7 +56,7 @@ struct StoreHolder {
     case "open-and-close": _ = try open(isReadOnly: false)
     case "read-and-close": _ = try open(isReadOnly: true)
     case "metadata": return try PersistentStoreCoordinator.metadata(forStoreAt: url).storeID.uuidString
-    case "recognize": _ = try PersistentStoreCoordinator.StoreLocation(recognizing: url)
+    case "recognize": _ = try StoreLocation(recognizing: url)
     case "is-core-data": return "\(CoreDataStore.isStore(at: url))"
     case "verify":
       return "\(try container?.persistentStoreCoordinator.verify().count ?? 0) findings"
@@ -85,7 +85,7 @@ struct StoreHolder {
 
   private func description(isReadOnly: Bool) throws -> PersistentStoreDescription {
     var description = PersistentStoreDescription(
-      try PersistentStoreCoordinator.StoreLocation(recognizing: url), isReadOnly: isReadOnly)
+      try StoreLocation(recognizing: url), isReadOnly: isReadOnly)
     description.migratesStoreAutomatically = false
     return description
   }

@@ -4,14 +4,14 @@
 /// A class, for rows of millions ask it, and a struct of so many parts would be copied each time.
 final class BatchProperty {
   enum Kind {
-    case attribute(AttributeDescription, CellType)
+    case attribute(AttributeDescription, StorageType)
     case composite(AttributeDescription, [FieldPlan])
     case reference(RelationshipPlan)
   }
 
   /// The name, `composite.field` for a field.
   let name: String
-  let slot: SlotPlan
+  let slot: PropertyPlan
   let kind: Kind
   /// The names of the columns.
   let columns: [String]
@@ -20,7 +20,7 @@ final class BatchProperty {
   let isMandatory: Bool
   /// The type of the values that can be written as they are; nil where there is more to check than whether a number is
   /// one.
-  let plainCell: CellType?
+  let plainCell: StorageType?
 
   /// - Throws: ``PropertyError`` for what a batch does not write.
   init(_ keys: [String], of entity: EntityPlan, in model: ModelPlan) throws {

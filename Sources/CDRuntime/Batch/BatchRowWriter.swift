@@ -8,7 +8,7 @@
 @usableFromInline final class BatchRowWriter {
   let properties: [BatchProperty]
   /// What can be written as it is, by the places of the properties.
-  private let plain: [CellType?]
+  private let plain: [StorageType?]
   private let targets: [Target?]
   private let entity: EntityPlan
   private let model: ModelPlan
@@ -42,7 +42,7 @@
     targets = properties.map { property in
       guard case .reference(let relationship) = property.kind else { return nil }
       let destination = model.entities[relationship.destination]
-      guard let storeID = destination.home.flatMap({ storeIDs[$0] }) else { return nil }
+      guard let storeID = destination.storeIndex.flatMap({ storeIDs[$0] }) else { return nil }
       return Target(storeID: storeID, entityName: destination.name)
     }
     self.entity = entity
@@ -65,7 +65,7 @@
     let property = properties[place]
     place += 1
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = model.entities[relationship.destination].home
+      let home = model.entities[relationship.destination].storeIndex
       guard home.flatMap({ storeIDs[$0] }) == id.storeID else {
         note(.foreignObject, property.name)
         return writer.value(.null)

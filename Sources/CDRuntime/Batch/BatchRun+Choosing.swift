@@ -7,14 +7,14 @@ struct RowChoice {
   var readRoots: Set<Int> = []
 
   static func list(_ keys: [ObjectKey]) -> RowChoice {
-    RowChoice(sql: "t0._pk IN \(SQLite.boundKeys)", bindings: [BatchRun.list(keys)])
+    RowChoice(sql: "t0._pk IN \(SQLite.boundKeys)", bindings: [SQLite.list(keys)])
   }
 
   static func range(_ keys: Range<ObjectKey>, and others: [ObjectKey]) -> RowChoice {
     let range = "(t0._pk >= \(keys.lowerBound) AND t0._pk < \(keys.upperBound))"
     if others.isEmpty { return RowChoice(sql: range, bindings: []) }
     return RowChoice(
-      sql: "(\(range) OR t0._pk IN \(SQLite.boundKeys))", bindings: [BatchRun.list(others)])
+      sql: "(\(range) OR t0._pk IN \(SQLite.boundKeys))", bindings: [SQLite.list(others)])
   }
 }
 
@@ -23,9 +23,10 @@ extension BatchRun {
   /// The condition of a request where SQL has an exact form of it that cannot fail, and it has no window.
   func condition(_ run: FetchRun) throws -> RowChoice? {
     guard run.limit == nil, run.offset == 0 else { return nil }
-    let condition = try run.storeCondition()
+    let query = try session.compile(run.query)
+    let condition = query.condition
     guard condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
-    let text = run.restriction(condition)
+    let text = query.restriction()
     return RowChoice(
       sql: text.isEmpty ? "1" : String(text.dropFirst(" WHERE ".count)), bindings: condition?.bindings ?? [],
       readRoots: condition?.readRoots ?? [])
@@ -49,17 +50,18 @@ extension BatchRun {
       return try self.keys(
         start
           + "t0._pk IN (SELECT \(name) FROM \(SQLite.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
-        [Self.list(keys)], of: destination)
+        [SQLite.list(keys)], of: destination)
     case .inverseReference, .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship) else { return [] }
       return try self.keys(
-        start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [Self.list(keys)], of: destination)
+        start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
+        of: destination)
     case .join(let place, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
           + "t0._pk IN (SELECT \(other) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(own) IN \(SQLite.boundKeys))",
-        [Self.list(keys)], of: destination)
+        [SQLite.list(keys)], of: destination)
     }
   }
 
@@ -71,7 +73,7 @@ extension BatchRun {
     switch relationship.storage {
     case .reference(let column):
       return try self.keys(
-        start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [Self.list(keys)],
+        start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: owner)
     case .inverseReference, .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship) else { return [] }
@@ -79,13 +81,13 @@ extension BatchRun {
       return try self.keys(
         start
           + "t0._pk IN (SELECT \(SQLite.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
-        [Self.list(keys)], of: owner)
+        [SQLite.list(keys)], of: owner)
     case .join(let place, let isSource):
       let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
       return try self.keys(
         start
           + "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(other) IN \(SQLite.boundKeys))",
-        [Self.list(keys)], of: owner)
+        [SQLite.list(keys)], of: owner)
     }
   }
 }

@@ -4,7 +4,7 @@ extension BatchRun {
   /// - Returns: How many objects the request was for.
   func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
     let run = try fetchRun(request)
-    let kinds = entity.kinds.map { model.entities[$0] }
+    let kinds = entity.subtree.map { model.entities[$0] }
     if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let condition = try self.condition(run) {
       // Foreign keys clear references, of rows of any table, while the statement runs.
       let rows = condition.readRoots.isEmpty ? condition : .list(try run.keys().map(\.key))
@@ -129,7 +129,7 @@ extension BatchRun {
       noteUpdated(
         try self.keys(
           "UPDATE \(SQLite.quoted(owner.table)) SET \(assignments.joined(separator: ", ")) "
-            + "WHERE _pk IN \(SQLite.boundKeys) RETURNING \(Self.keyColumns(of: owner))", [Self.list(keys)],
+            + "WHERE _pk IN \(SQLite.boundKeys) RETURNING \(Self.keyColumns(of: owner))", [SQLite.list(keys)],
           of: owner))
     }
   }

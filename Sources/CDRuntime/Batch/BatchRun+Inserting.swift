@@ -85,7 +85,7 @@ extension BatchRun {
       // Such a row may be of a subentity.
       replaced = try self.keys(
         "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
-        [Self.list(replaced.map(\.key))], of: entity)
+        [SQLite.list(replaced.map(\.key))], of: entity)
       noteUpdated(replaced)
     }
     for property in properties {
@@ -135,7 +135,7 @@ extension BatchRun {
 
   /// The first key that no object has had or will have.
   func firstKey() throws -> ObjectKey {
-    guard let store = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     let statement = try connection.statement(
       "SELECT coalesce((SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1), 1), "
         + "(SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(entity.table)))")
@@ -151,7 +151,7 @@ extension BatchRun {
   }
 
   private func reserve(upTo key: ObjectKey) throws {
-    guard let store = stores.home(of: entity) else { return }
+    guard let store = stores.store(of: entity) else { return }
     try execute(
       "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
         + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = ?2",
@@ -212,7 +212,7 @@ extension BatchRun {
   }
 
   /// The columns of a slot with what they have by default.
-  private func defaults(_ slot: SlotPlan) -> [(column: String, value: DefaultValue)] {
+  private func defaults(_ slot: PropertyPlan) -> [(column: String, value: DefaultValue)] {
     guard let value = slot.attribute?.defaultValue else { return [] }
     let names = slot.columns.map { entity.columns[$0].name }
     guard case .composite(_, let fields) = slot.kind else { return names.map { ($0, value) } }

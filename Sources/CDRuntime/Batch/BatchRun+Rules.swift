@@ -22,7 +22,7 @@ extension BatchRun {
     let (reference, place) = (SQLite.quoted(column.name), SQLite.quoted(position))
     if !moved.isEmpty {
       try execute(
-        "UPDATE \(table) SET \(place) = NULL WHERE _pk IN \(SQLite.boundKeys)", [Self.list(moved)])
+        "UPDATE \(table) SET \(place) = NULL WHERE _pk IN \(SQLite.boundKeys)", [SQLite.list(moved)])
     }
     try execute(
       "UPDATE \(table) SET \(place) = _n.last + _n.place * \(Positions.gap) FROM ("
@@ -78,7 +78,7 @@ extension BatchRun {
         + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT _count BETWEEN ? AND ? LIMIT \(BatchRowWriter.mostMistakes)"
     )
     defer { statement.reset() }
-    statement.bind([Self.list(keys), .int(Int64(least)), .int(Int64(most))])
+    statement.bind([SQLite.list(keys), .int(Int64(least)), .int(Int64(most))])
     var mistakes: [BatchMistake] = []
     while try statement.step() {
       mistakes.append(
@@ -95,8 +95,8 @@ extension BatchRun {
   }
 
   /// Lists the files that rows refer to, for a later collection.
-  func listFiles(_ slots: [SlotPlan], of entity: EntityPlan, _ rows: RowChoice) throws {
-    guard let store = stores.home(of: entity), store.files != nil else { return }
+  func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ rows: RowChoice) throws {
+    guard let store = stores.store(of: entity), store.files != nil else { return }
     for slot in slots where slot.attribute?.storesExternally == true {
       for column in slot.columns.map({ SQLite.quoted(entity.columns[$0].name) }) {
         try execute(

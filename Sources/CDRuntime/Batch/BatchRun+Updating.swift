@@ -80,7 +80,7 @@ extension BatchRun {
     var found: [BatchMistake] = []
     let name = entity.name
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = stores.home(of: model.entities[relationship.destination])
+      let home = stores.store(of: model.entities[relationship.destination])
       if home?.storeID != id.storeID {
         found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
       }
@@ -108,7 +108,7 @@ extension BatchRun {
         entity: entity.name, key: property.name, reason: "only single attributes are calculated")
     }
     var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: now, key: context.keyLookup)
+      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup)
     switch try compiler.operand(checked.expression) {
     case .constant(let value):
       guard let value = Self.attributeValue(value) else {
@@ -230,7 +230,7 @@ extension BatchRun {
   }
 }
 
-extension CellType {
+extension StorageType {
   /// Whether every value that SQL calculates is one of the column's.
   fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
     switch (self, kind) {

@@ -10,9 +10,12 @@ import CSQLite
 final class BatchRun {
   let context: ManagedObjectContext
   let connection: SQLiteConnection
+  /// What reads in the batch's transaction.
+  let session: SQLiteSession
   let entity: EntityPlan
   /// The stores that the connection has open.
-  let stores: StoreSet
+  let stores: SQLiteStoreSet
+  private let database: SQLiteDatabase
   /// What was changed, by the place of the entity.
   private var inserted: [Int: KeyRanges] = [:]
   private var updated: [Int: KeyRanges] = [:]
@@ -24,23 +27,28 @@ final class BatchRun {
   /// A context that reads what the transaction has written so far, for what SQL does not answer. Its unsaved changes
   /// are none.
   private(set) lazy var reading = ManagedObjectContext(
-    context.persistentStoreCoordinator, readingBy: connection)
+    context.persistentStoreCoordinator, readingBy: session)
 
-  init(_ context: ManagedObjectContext, _ connection: SQLiteConnection, _ entity: EntityPlan) {
+  init(
+    _ context: ManagedObjectContext, _ database: SQLiteDatabase, _ connection: SQLiteConnection,
+    _ entity: EntityPlan
+  ) {
+    self.database = database
     self.context = context
     self.connection = connection
     self.entity = entity
-    stores = context.database.stores
+    stores = database.attached
+    session = SQLiteSession(connection, stores: stores, model: context.model, sql: database.sql)
   }
 
   /// Runs a batch: all of it or, where it throws, nothing.
   ///
   /// - Parameter body: Gives how many objects the request was for.
   func run(_ body: () throws -> Int) throws -> BatchResult {
-    guard let home = stores.home(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    guard let home = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(home)
     do {
-      return try context.database.write(connection) {
+      return try database.write(connection) {
         let count = try body()
         let changes = allChanges()
         return (BatchResult(count: count, changes: changes), try writeHistory(of: changes))
@@ -123,7 +131,7 @@ final class BatchRun {
       let writer = RowWriter()
       writer.start(statement.handle)
       writer.date(now)
-      writer.string(context.database.origin)
+      writer.string(database.origin)
       writer.optionalString(context.transactionAuthor)
       writer.string(text)
       try statement.run()
@@ -196,14 +204,4 @@ final class BatchRun {
     statement.bind(bindings)
     try statement.run()
   }
-
-  /// Keys as the parameter of `IN (SELECT value FROM json_each(?))`.
-  static func list(_ keys: some Sequence<ObjectKey>) -> AttributeValue {
-    .string("[" + keys.map(String.init).joined(separator: ",") + "]")
-  }
-}
-
-extension SQLite {
-  /// What stands behind IN for keys that are bound as one list.
-  static let boundKeys = "(SELECT value FROM json_each(?))"
 }

@@ -23,7 +23,7 @@ extension BatchRun {
     let lists = uniqueLists
     guard !lists.isEmpty else { return false }
     // The values may be those of a row that is of another entity.
-    if lists.contains(where: { $0.owner.kinds.count > entity.kinds.count }) { return true }
+    if lists.contains(where: { $0.owner.subtree.count > entity.subtree.count }) { return true }
     return properties.contains { property in
       guard case .reference(let relationship) = property.kind else { return hasFiles(property) }
       guard !model.hasDerivedSlots, let inverse = inverse(of: relationship) else {
@@ -34,7 +34,7 @@ extension BatchRun {
   }
 
   private func hasFiles(_ property: BatchProperty) -> Bool {
-    property.slot.attribute?.storesExternally == true && stores.home(of: entity)?.files != nil
+    property.slot.attribute?.storesExternally == true && stores.store(of: entity)?.files != nil
   }
 
   /// Adds what rows have that are about to be given values of some properties.
@@ -68,7 +68,7 @@ extension BatchRun {
       "SELECT _pk, \(name) FROM \(SQLite.quoted(entity.table)) "
         + "WHERE typeof(\(name)) = 'text' AND _pk IN \(SQLite.boundKeys)")
     defer { statement.reset() }
-    statement.bind([Self.list(keys)])
+    statement.bind([SQLite.list(keys)])
     while try statement.step() {
       former.files[column, default: [:]][statement.int64(0)] = statement.string(1)
     }
@@ -82,7 +82,7 @@ extension BatchRun {
       "SELECT _pk, \(SQLite.quoted(column)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)"
     )
     defer { statement.reset() }
-    statement.bind([Self.list(keys)])
+    statement.bind([SQLite.list(keys)])
     var result: [ObjectKey: ObjectKey] = [:]
     while try statement.step() { result[statement.int64(0)] = statement.int64(1) }
     return result
@@ -99,7 +99,7 @@ extension BatchRun {
     for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
       try checkCounts(of: counted.inverse, of: counted.owners.sorted())
     }
-    guard !former.files.isEmpty, let store = stores.home(of: entity) else { return }
+    guard !former.files.isEmpty, let store = stores.store(of: entity) else { return }
     for (column, files) in former.files {
       let name = SQLite.quoted(column)
       // A file that is still referred to must not be listed.

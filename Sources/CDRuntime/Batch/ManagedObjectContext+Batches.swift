@@ -45,15 +45,16 @@ extension ManagedObjectContext {
 
   private func runBatch(_ plan: EntityPlan, _ body: (BatchRun) throws -> Int) throws -> BatchResult {
     endReading()
+    let database = try SQLiteDatabase.of(engine, for: "batches")
     let result = try database.writer.use { connection in
-      let run = BatchRun(self, connection, plan)
+      let run = BatchRun(self, database, connection, plan)
       return try run.run { try body(run) }
     }
     // The sequence may have read in this context, from a state without the batch.
     endReading()
     database.watch.announce()
     // What this context has in memory follows at once.
-    if connection != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
+    if session != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
     return result
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 enum AttributeRules {
   /// The rule that a value breaks; nil for none.
   static func mistake(
-    _ value: AttributeValue, _ attribute: AttributeDescription, _ cell: CellType, _ graph: EntityGraph
+    _ value: AttributeValue, _ attribute: AttributeDescription, _ cell: StorageType, _ graph: EntityGraph
   ) -> ValidationError.Reason? {
     if value == .null { return attribute.isOptional || attribute.isTransient ? nil : .missingValue }
     switch value {

@@ -97,12 +97,7 @@ final class IdentityMap {
   /// - Returns: Those that somebody else holds.
   func disown() -> OrphanTable? {
     var table = orphans
-    orphans = nil
-    let (old, oldCapacity) = (entries, capacity)
-    capacity = Self.smallest
-    mask = capacity - 1
-    (count, passed, isScattered) = (0, 0, false)
-    entries = Self.allocate(capacity)
+    let (old, oldCapacity) = takeEntries()
     for place in 0..<oldCapacity {
       guard let object = old[place].object else { continue }
       if !Self.isOnlyReference(&old[place].object) {
@@ -289,14 +284,21 @@ final class IdentityMap {
   }
 
   func removeAll() {
-    orphans = nil
-    let (old, oldCapacity) = (entries, capacity)
-    capacity = Self.smallest
-    mask = capacity - 1
-    count = 0
-    passed = 0
-    isScattered = false
-    entries = Self.allocate(capacity)
+    let (old, oldCapacity) = takeEntries()
     Self.release(old, oldCapacity)
+  }
+
+  /// Makes the map an empty one. The map is in order before any object goes: the end of one may use it.
+  ///
+  /// - Returns: The entries until now, which the caller releases.
+  private func takeEntries() -> (UnsafeMutablePointer<Entry>, Int) {
+    defer {
+      orphans = nil
+      capacity = Self.smallest
+      mask = capacity - 1
+      (count, passed, isScattered) = (0, 0, false)
+      entries = Self.allocate(capacity)
+    }
+    return (entries, capacity)
   }
 }

@@ -93,7 +93,7 @@ extension ManagedObjectContext {
   func oneSidedOwners(
     of relationship: RelationshipPlan, to objects: Set<ManagedObject>
   ) -> Set<ManagedObject> {
-    guard let owner = model.entity(relationship.owner), stores.home(of: owner) != nil else { return [] }
+    guard let owner = model.entity(relationship.owner), stores.store(of: owner) != nil else { return [] }
     let slot = relationship.slot
     let keys = Set(objects.map(\.key))
     var result = Set(
@@ -111,10 +111,9 @@ extension ManagedObjectContext {
       return result
     }
     do {
-      let select = model.selects[owner.index]
-      let condition = ownerCondition(relationship, owner) + (select.condition.map { " AND " + $0 } ?? "")
-      let list = BatchRun.list(known.map(\.key).sorted())
-      result.formUnion(try self.objects(selecting: select, of: owner, " WHERE " + condition, [list]))
+      let rows = try reader().rows(
+        of: owner, whose: relationship, leadsToAny: known.map(\.key).sorted())
+      result.formUnion(try self.objects(from: rows, of: owner))
     } catch {
       observe(
         ObservedError(
@@ -123,20 +122,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The condition on `t0` that a row's one-sided relationship leads to one of the keys that are bound.
-  private func ownerCondition(_ relationship: RelationshipPlan, _ owner: EntityPlan) -> String {
-    switch relationship.storage {
-    case .reference(let column):
-      return "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)"
-    case .join(let place, let isSource):
-      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
-      return "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) "
-        + "WHERE \(other) IN \(SQLite.boundKeys))"
-    case .inverseReference, .referencesOfOthers: return "0"
-    }
-  }
-
-  private func derive(_ object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator) throws {
+  private func derive(_ object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator) throws {
     guard let value = try derivedValue(of: object, slot, evaluator) else { return }
     object.willSet(slot.number)
     object.setStoredValues([slot.number: value])
@@ -158,7 +144,7 @@ extension ManagedObjectContext {
 
   /// What a derived attribute is to have; nil where it has it already.
   func derivedValue(
-    of object: ManagedObject, _ slot: SlotPlan, _ evaluator: PredicateEvaluator
+    of object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue? {
     guard case .attribute(let attribute, let cell) = slot.kind, let derivation = attribute.derivation
     else { return nil }

@@ -5,14 +5,11 @@ extension ManagedObjectContext {
   /// Objects with changes keep their values until they have none any more: their save finds out.
   ///
   /// Called when a snapshot begins, and before a fetch where none is held.
-  func catchUp(_ connection: SQLiteConnection) throws {
+  func catchUp(_ session: any StoreSession) throws {
     // Nobody else writes to a store that is being made.
-    if making != nil { return }
+    if importTarget != nil { return }
     for store in stores.all {
-      let newest = try connection.statement(
-        "SELECT max(\"id\") FROM \(stores.schema(of: store)).\"_cdgen_history\"")
-      let last = try newest.step() ? newest.int64(0) : 0
-      newest.reset()
+      let last = try session.newestSave(of: store)
       guard let seen = seenSaves[store.place] else {
         seenSaves[store.place] = last
         continue
@@ -20,7 +17,7 @@ extension ManagedObjectContext {
       guard last > seen else { continue }
       seenSaves[store.place] = last
       do {
-        try apply(saves: seen, of: store, connection)
+        try apply(saves: seen, of: store, session)
       } catch {
         // What was not told is told the next time.
         seenSaves[store.place] = seen
@@ -29,34 +26,27 @@ extension ManagedObjectContext {
     }
   }
 
-  private func apply(saves seen: Int64, of store: SQLiteStore, _ connection: SQLiteConnection) throws {
-    let statement = try connection.statement(
-      "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" > ?1 ORDER BY \"id\""
-    )
-    defer { statement.reset() }
-    statement.bind(seen, at: 1)
+  private func apply(saves seen: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
     // Those of objects that are read again though their rows have not been written.
     var holders: Set<Int> = []
     var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
-    while try statement.step() {
-      if statement.int64(0) != expected {
+    try session.forEachSave(of: store, after: seen) { id, text in
+      if id != expected {
         // Somebody has purged what this context has not seen: anything may be another one now.
-        let known = registeredObjects.filter { $0.scope.plan.home == store.place }
+        let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.place }
         for object in known { noteUpdate(of: object) }
         let stale = known.filter { !$0.isPending }
         changes = changes?.followed(by: ObjectChanges(refreshed: ManagedObjectIDs(stale.map(\.objectID))))
-        roots.formUnion(model.entities.filter { $0.home == store.place }.map(\.root))
+        roots.formUnion(model.entities.filter { $0.storeIndex == store.place }.map(\.root))
         lost = roots
       }
-      expected = statement.int64(0) + 1
-      if ownSaves[store.place]?.remove(statement.int64(0)) != nil { continue }
+      expected = id + 1
+      if ownSaves[store.place]?.remove(id) != nil { return }
       // A text that this release cannot read changes nothing: the optimistic lock is what protects data.
-      guard let text = statement.string(1), let json = try? JSONValue(parsing: text),
-        case .object(let members) = json
-      else { continue }
+      guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
       for member in members {
         guard let plan = model.entity(member.key) else { continue }
         roots.insert(plan.root)
@@ -72,14 +62,13 @@ extension ManagedObjectContext {
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Who is told may fetch, and come here again.
-    statement.reset()
     if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots.union(holders)) }
     if let changes { changeObservers?.tell(changes) }
     tellObserversUnlessReading()
   }
 
   /// What somebody else has changed of an entity.
-  private static func changes(_ member: JSONValue.Member, of store: SQLiteStore) -> ObjectChanges {
+  private static func changes(_ member: JSONValue.Member, of store: any AttachedStore) -> ObjectChanges {
     func ids(_ kind: String) -> ManagedObjectIDs {
       ManagedObjectIDs(
         groups: [
@@ -102,6 +91,7 @@ extension ManagedObjectContext {
       object.becomeStale()
     } else if !object.flags.contains(.inserted) {
       object.flags.insert(.outdated)
+      noteContestedReferences(of: object)
     }
   }
 
@@ -113,6 +103,23 @@ extension ManagedObjectContext {
       lose(object)
     } else if !object.flags.contains(.inserted) {
       object.flags.insert(.vanished)
+      noteContestedReferences(of: object)
+    }
+  }
+
+  /// Notes to whom an object with changes refers in one-to-one relationships that it has not changed, where others have
+  /// changed or deleted its row.
+  func noteContestedReferences(of object: ManagedObject) {
+    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
+    for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
+      guard case .reference = relationship.storage, !relationship.isSymmetric,
+        object.extras?.changed.contains(relationship.slot) != true
+      else { continue }
+      let key = object.referenceKey(relationship.slot)
+      if key == 0 { continue }
+      let partner = OneToOnePartner(root: object.scope.plan.root, slot: relationship.slot, key: key)
+      if contestedHolders[partner]?.contains(object.key) == true { continue }
+      contestedHolders[partner, default: []].append(object.key)
     }
   }
 
@@ -150,11 +157,13 @@ extension ManagedObjectContext {
   /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was
   /// read meanwhile was read beside these changes.
   func readContestedRelationships() {
+    if pending.isEmpty { contestedHolders.removeAll() }
     if contestedRoots.isEmpty { return }
     let roots = contestedRoots
     contestedRoots.removeAll()
     forgetRelationships(to: roots, lost: roots)
     dropCaches()
+    if !children.isEmpty { tellChildren(of: roots) }
   }
 
   /// Lets go of an object whose row is gone.
@@ -186,9 +195,14 @@ extension ManagedObjectContext {
     var roots: Set<Int> = []
     for (entity, slot) in references {
       for object in maps[entity.root]?.objects ?? [] {
-        guard object.scope.plan === entity, object.flags.isDisjoint(with: [.fault, .gone, .inaccessible]),
-          isAmong(object.referenceKey(slot))
+        guard object.scope.plan === entity, object.flags.isDisjoint(with: [.fault, .gone, .inaccessible])
         else { continue }
+        if case .int(let former)? = object.extras?.old.first(where: { $0.slot == slot })?.value,
+          isAmong(former)
+        {
+          forgetFormerReference(of: object, slot)
+        }
+        guard isAmong(object.referenceKey(slot)) else { continue }
         roots.insert(entity.root)
         if object.isPending { forgetReference(of: object, slot) } else { object.becomeStale() }
       }
@@ -198,20 +212,28 @@ extension ManagedObjectContext {
 
   /// Clears an unsaved object's reference where the store has cleared it, too. What the object was given since stays.
   private func forgetReference(of object: ManagedObject, _ slot: Int) {
-    guard !object.flags.contains(.inserted), object.extras?.changed.contains(slot) != true else { return }
-    guard case .reference(let column)? = object.scope.plan.relationships[slot]?.storage, parent == nil else {
-      return
-    }
-    let plan = object.scope.plan
-    let name = SQLite.quoted(plan.columns[column].name)
-    // Should it fail the reference stays, and the save finds out.
-    guard
-      let rows = try? reader().rows(
-        "SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE _pk = \(object.key) AND \(name) IS NULL"),
-      !rows.isEmpty
-    else { return }
+    guard object.extras?.changed.contains(slot) != true, hasLostReference(object, slot) else { return }
     noteChange(of: object) { $0.number == slot }
     object._setReference(slot, 0)
+  }
+
+  /// Clears the reference that an object had before its change, where the store has cleared it: to be given the same object
+  /// again is a change.
+  private func forgetFormerReference(of object: ManagedObject, _ slot: Int) {
+    guard let place = object.extras?.old.firstIndex(where: { $0.slot == slot }),
+      hasLostReference(object, slot)
+    else { return }
+    object.extras?.old[place].value = .null
+  }
+
+  /// Whether a reference is nil in an object's row. Should the store not be readable it is taken to be there, and the save
+  /// finds out.
+  private func hasLostReference(_ object: ManagedObject, _ slot: Int) -> Bool {
+    guard !object.flags.contains(.inserted), parent == nil,
+      case .reference(let column)? = object.scope.plan.relationships[slot]?.storage
+    else { return false }
+    let plan = object.scope.plan
+    return (try? reader().isNil(plan.columns[column], of: plan, object.key)) == true
   }
 
   /// Calls a closure with the objects of some keys that are in memory.
@@ -249,7 +271,7 @@ extension ManagedObjectContext {
   }
 
   /// Notes a save of the context's own, whose changes its objects have.
-  func noteOwnSave(_ id: Int64, in store: SQLiteStore) {
+  func noteOwnSave(_ id: Int64, in store: any AttachedStore) {
     if seenSaves[store.place] == nil {
       // Nothing has been read before: the objects in memory are those of this save.
       seenSaves[store.place] = id

@@ -67,14 +67,14 @@ extension ManagedObjectContext {
   private func prepareChanges(_ hooks: inout SaveHooks) throws {
     guard model.hasLifecycle else {
       // A migration derives when all objects are there.
-      if making == nil { try deriveAttributes() }
+      if importTarget == nil { try deriveAttributes() }
       forgetSetBackValues()
       return try validate([:])
     }
     for _ in 0..<Self.mostRounds {
       try prepareForSave(&hooks.prepared)
       if !hasChanges { return }
-      if making == nil { try deriveAttributes() }
+      if importTarget == nil { try deriveAttributes() }
       let mark = changeCount
       askForRefusals(&hooks)
       if changeCount != mark { continue }

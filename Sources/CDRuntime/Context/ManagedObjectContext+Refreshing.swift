@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - object: An object of the context. One of another, or a new one, is left alone.
-  ///   - mergeChanges: Whether the object's changes are kept and only its other values read again; without, they
-  ///     are lost, on the other sides of its relationships too. Objects that were related by a change of their own
-  ///     stay so, and an object that was deleted stays deleted: a rollback brings it back.
+  ///   - mergeChanges: True keeps the object's changes and reads its other values again. A value that was set back to what
+  ///     the store had is no change. False discards the changes, on the other sides of relationships too. Objects that were related by a
+  ///     change of their own stay so, and an object that was deleted stays deleted: a rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     refresh(object, mergeChanges: mergeChanges, keepsReferencesToDeleted: false)
   }
@@ -18,7 +18,13 @@ extension ManagedObjectContext {
   }
 
   private func refresh(_ object: ManagedObject, mergeChanges: Bool, keepsReferencesToDeleted: Bool) {
-    guard object.scope.context === self, object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
+    guard object.scope.context === self else { return }
+    if object.flags.contains(.inserted) {
+      becomeUpdate(object)
+    } else if mergeChanges {
+      forgetEqualChanges(of: object)
+    }
+    guard object.flags.isDisjoint(with: [.inserted, .gone]) else { return }
     changeCount &+= 1
     endReading()
     object.willChange { _ in true }
@@ -49,6 +55,31 @@ extension ManagedObjectContext {
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }
 
+  /// Lets an object whose row was to be written anew change the row that others have written meanwhile: all its values are
+  /// changes, and so are its pairs. Does nothing to other new objects.
+  private func becomeUpdate(_ object: ManagedObject) {
+    guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .gone]),
+      (try? hasRow(object)) == true
+    else { return }
+    object.flags.subtract([.inserted, .draft, .tracked, .revived])
+    object.flags.insert(.updated)
+    let extras = object.requireExtras()
+    for slot in object.scope.plan.storedSlots where !extras.changed.contains(slot) {
+      extras.changed.insert(slot)
+      extras.old.append((slot, object.storedValue(slot)))
+    }
+    for (slot, state) in extras.toMany where state.isChanged {
+      extras.changed.insert(slot)
+      state.unload()
+    }
+    for slot in extras.partners.keys { extras.changed.insert(slot) }
+  }
+
+  /// Whether the store has an object's row.
+  func hasRow(_ object: ManagedObject) throws -> Bool {
+    try reader().hasRow(object.key, of: object.scope.plan)
+  }
+
   /// Makes all objects without changes read their rows again when they are next used.
   public func refreshAllObjects() {
     endReading()
@@ -61,9 +92,7 @@ extension ManagedObjectContext {
     forgetValues(of: object, extras)
     if keepsReferencesToDeleted { return }
     for slot in lost {
-      object.willSet(slot)
-      object._setReference(slot, 0)
-      object.didChange(slot)
+      object.writeReference(0, slot)
     }
   }
 
@@ -86,9 +115,10 @@ extension ManagedObjectContext {
       case .join:
         guard let state = extras.toManyState(relationship.slot), state.isChanged else { continue }
         // Once it is loaded the state has what makes the difference. Others may have made the same pairs since.
-        if state.isOutdated { (state.keys, state.cache) = (nil, nil) }
+        if state.isOutdated { state.unload() }
         _ = objects(of: object, relationship)
         guard state.keys != nil else { continue }
+        for key in state.shared { forgetChange(of: key, in: object, relationship) }
         for key in state.added.keys {
           // The rule of a deleted one is about what is left in its relationships.
           if let member = holder(key, relationship) { remove(member, from: object, relationship) }
@@ -103,6 +133,16 @@ extension ManagedObjectContext {
     return lost
   }
 
+  /// Forgets, on both sides, that a pair was made or removed here: others have done the same.
+  private func forgetChange(
+    of key: ObjectKey, in object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    object.toManyState(relationship.slot).forgetChange(of: key)
+    guard let inverse = relationship.inverseSlot else { return }
+    let member = registered(key, root: model.entities[relationship.destination].root)
+    member?.extras?.toManyState(inverse)?.forgetChange(of: object.key)
+  }
+
   /// Lets relationships be read again. What has been changed is kept.
   func forgetRelationships(
     _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
@@ -112,10 +152,9 @@ extension ManagedObjectContext {
       if !state.isChanged {
         state.forget()
       } else if !relationship.isOrdered {
-        state.keys = nil
-        state.cache = nil
+        state.unload()
       } else {
-        state.isOutdated = true
+        state.becomeOutdated()
       }
     }
     // No row leads to a new object: its partners are changes, which are not noted one by one.

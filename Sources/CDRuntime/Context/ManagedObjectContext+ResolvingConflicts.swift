@@ -105,7 +105,11 @@ extension ManagedObjectContext {
     }
     let resolution = try self.resolution(of: conflict)
     if isDeleting {
-      if resolution == .storeWins || resolution == .rollback { takeBackDeletion(of: object) }
+      if resolution == .storeWins || resolution == .rollback {
+        takeBackDeletion(of: object)
+      } else {
+        leaveReferents(of: object, store, snapshot)
+      }
       return
     }
     switch resolution {
@@ -133,16 +137,17 @@ extension ManagedObjectContext {
     settlePartners(of: object)
   }
 
-  /// Takes an object out of the relationships that others have put it into and that it does not keep: their rules are to
-  /// be checked.
+  /// Takes an object out of the relationships that others have put it into and that it does not keep, also because it is
+  /// deleted: their rules are to be checked.
   private func leaveReferents(
     of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
   ) {
     for case let relationship? in object.scope.plan.relationships where !relationship.isSymmetric {
       guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
         store[relationship.slot] != snapshot[relationship.slot],
-        object.referenceKey(relationship.slot) != key,
-        let inverse = inverse(of: relationship), let former = self.object(key, relationship)
+        let inverse = inverse(of: relationship),
+        object.isDeleted ? inverse.hasMinimum : object.referenceKey(relationship.slot) != key,
+        let former = self.object(key, relationship)
       else { continue }
       take(object, outOf: inverse, of: former)
     }
@@ -191,10 +196,7 @@ extension ManagedObjectContext {
       guard try parent.liveObject(object.key, object.scope.plan) != nil else { return }
       throw SaveError.conflict([SaveConflict(reason: .changed, objectID: object.objectID)])
     }
-    let statement = try reader().statement(object.scope.plan.sql.selectByKey)
-    defer { statement.reset() }
-    statement.bind(object.key, at: 1)
-    if try statement.step() {
+    if try hasRow(object) {
       throw SaveError.conflict([SaveConflict(reason: .changed, objectID: object.objectID)])
     }
   }
@@ -226,7 +228,8 @@ extension ManagedObjectContext {
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in
-      guard value == object.storedValue(slot) else { return false }
+      guard value == object.settledValue(slot) else { return false }
+      if value == .null, value != object.storedValue(slot) { object._setReference(slot, 0) }
       extras.changed.remove(slot)
       return true
     }
@@ -261,7 +264,7 @@ extension ManagedObjectContext {
         if let state = other.extras?.toManyState(relationship.slot) {
           state.cache = nil
           state.keys?.remove(object.key)
-          state.added.remove(object.key)
+          state.forgetChange(of: object.key)
         }
         if other.extras?.partners[relationship.slot] == object.key {
           other.extras?.partners[relationship.slot] = 0
@@ -322,10 +325,7 @@ extension ManagedObjectContext {
   private func isGone(_ key: ObjectKey, _ plan: EntityPlan) throws -> Bool {
     if registered(key, root: plan.root)?.isInserted == true { return false }
     if let parent { return try parent.liveObject(key, plan) == nil }
-    let statement = try reader().statement("SELECT 1 FROM \(SQLite.quoted(plan.table)) WHERE \"_pk\" = ?1")
-    defer { statement.reset() }
-    statement.bind(key, at: 1)
-    return try !statement.step()
+    return try !reader().hasRow(key, of: plan)
   }
 
   /// The members of the relationships with rows of their own that have been loaded.
@@ -346,7 +346,7 @@ extension ManagedObjectContext {
       let state = object.toManyState(slot)
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       let kept = keys.filter { (try? isGone($0, relationship)) != true }
-      (state.keys, state.added, state.cache) = (KeyList(kept), KeyList(kept), nil)
+      state.become(new: kept)
       // The side that writes the pairs is the other one. Of a symmetric relationship each side writes its own.
       guard case .join(_, let isSource) = relationship.storage, let inverse = relationship.inverseSlot,
         !isSource || relationship.isSymmetric
@@ -405,9 +405,8 @@ extension ManagedObjectContext {
         let root = model.entities[relationship.destination].root
         keys = keys.filter { registered($0, root: root)?.referenceKey(inverse) == object.key }
       }
-      (state.keys, state.added, state.removed) = (KeyList(keys), KeyList(keys), KeyList())
+      state.become(new: keys)
       state.positions.removeAll()
-      state.cache = nil
       state.isOrderChanged = true
     }
     for case let relationship? in object.scope.plan.relationships {
@@ -422,84 +421,6 @@ extension ManagedObjectContext {
         if partner?.referenceKey(inverse) != object.key { extras.partners[relationship.slot] = 0 }
       }
     }
-  }
-
-  /// Takes the deletion of an object back, with what its rules did to others: references and pairs that they cleared.
-  func takeBackDeletion(of object: ManagedObject) {
-    object.flags.remove(.deleted)
-    for case let relationship? in object.scope.plan.relationships {
-      guard let inverse = inverse(of: relationship) else { continue }
-      let root = model.entities[relationship.destination].root
-      switch relationship.storage {
-      case .reference where relationship.isSymmetric: break
-      case .reference:
-        guard let other = registered(object.referenceKey(relationship.slot), root: root) else { continue }
-        other.willChange(inverse.slot)
-        if inverse.isToMany {
-          takeBackRemoval(of: object.key, from: other, inverse)
-        } else {
-          other.requireExtras().partners[inverse.slot] = object.key
-        }
-        other.noteTouch(inverse.slot)
-      case .join:
-        // Those that had pairs with it: the object itself has read its relationships anew by now.
-        for other in pending where other.scope.plan.root == root && other !== object {
-          guard let state = other.extras?.toManyState(inverse.slot), state.removed.contains(object.key) else {
-            continue
-          }
-          if other.flags.contains(.deleted) {
-            // The rule of its own deletion is about the object again.
-            state.removed.remove(object.key)
-            continue
-          }
-          other.willChange(inverse.slot)
-          takeBackRemoval(of: object.key, from: other, inverse)
-          other.noteTouch(inverse.slot)
-        }
-      case .inverseReference, .referencesOfOthers: break
-      }
-      guard !inverse.isToMany else { continue }
-      for other in pending where other.scope.plan.root == root && !other.flags.contains(.deleted) {
-        guard let old = other.extras?.old.first(where: { $0.slot == inverse.slot })?.value,
-          old == .int(object.key), other.referenceKey(inverse.slot) == 0
-        else { continue }
-        setReference(of: other, inverse, to: object)
-        forgetEqualChanges(of: other)
-        // The store has it where it was.
-        let state = object.extras?.toManyState(relationship.slot)
-        state?.added.remove(other.key)
-        state?.removed.remove(other.key)
-      }
-      if case .referencesOfOthers = relationship.storage,
-        let state = object.extras?.toManyState(relationship.slot), state.added.isEmpty, state.removed.isEmpty
-      {
-        state.forget()
-      }
-    }
-    dropCaches()
-    noteLoose(to: [object.scope.plan.root])
-    dropContestedChanges(of: object)
-  }
-
-  /// Puts an object back into a to-many relationship out of which its deletion has taken it, at the place that it has
-  /// in the store.
-  private func takeBackRemoval(
-    of key: ObjectKey, from holder: ManagedObject, _ relationship: RelationshipPlan
-  ) {
-    let state = holder.toManyState(relationship.slot)
-    state.cache = nil
-    let wasRemoved = state.removed.remove(key)
-    if !state.isChanged { return state.forget() }
-    guard let members = state.keys?.keys, !members.contains(key) else { return }
-    // Others have brought it here since this was read.
-    guard wasRemoved else { return state.add(key) }
-    var place = members.count
-    if relationship.isOrdered, (try? readPositions(holder, relationship, state)) != nil {
-      let stored = state.positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
-      let before = stored.prefix { $0 != key }.last(where: Set(members).contains)
-      place = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
-    }
-    state.keys?.insert(key, at: place)
   }
 
   // MARK: Partners

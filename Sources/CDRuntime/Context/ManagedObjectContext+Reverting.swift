@@ -80,6 +80,7 @@ extension ManagedObjectContext {
     insertionErrors.removeAll()
     lostChanges.removeAll()
     cachingStates.removeAll()
+    contestedHolders.removeAll()
     for object in objects {
       object.flags.subtract([
         .listed, .inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .outdated, .vanished,

@@ -1,40 +1,35 @@
-import CSQLite
-
 // Objects from rows.
 extension ManagedObjectContext {
-  /// The objects of the rows that a text chooses.
+  /// The objects of the rows that a query chooses.
   ///
   /// Where the objects of a sample of the last rows are still in memory, the keys and versions of the rows are
   /// read first: what is in memory and current needs no more of its row. Where that guess turns out wrong,
   /// everything is read.
   func objects(
-    selecting select: EntitySelect, of plan: EntityPlan, _ rest: String, _ bindings: [AttributeValue]
+    of query: any StoreAnswer, _ window: StoreWindow = StoreWindow(), isSorted: Bool = true
   ) throws -> [ManagedObject] {
-    let connection = try reader()
-    let statement = try connection.statement(select.sql + rest)
-    if let map = maps[plan.root], statement.sample.count > 4,
-      statement.sample.allSatisfy({ map[$0] != nil })
-    {
-      let keys = try connection.statement(select.keysSQL + rest)
-      keys.bind(bindings)
-      if let objects = try registeredObjects(from: keys, of: plan, map) { return objects }
+    let plan = query.query.entity
+    let rows = try query.rows(window, isSorted: isSorted)
+    let sample = rows.sample
+    if let map = maps[plan.root], sample.count > 4, sample.allSatisfy({ map[$0] != nil }) {
+      let versions = try query.versions(window, isSorted: isSorted)
+      if let objects = try registeredObjects(from: versions, of: plan, map) { return objects }
     }
-    statement.bind(bindings)
-    let objects = try objects(from: statement, select, of: plan)
+    let objects = try objects(from: rows, of: plan)
     let step = max(1, objects.count / 8)
-    statement.sample = stride(from: 0, to: objects.count, by: step).map { objects[$0].key }
+    rows.sample = stride(from: 0, to: objects.count, by: step).map { objects[$0].key }
     return objects
   }
 
-  /// The objects of rows of which a statement gives the keys and versions; nil where too many of them have to be
+  /// The objects of rows of which only the keys and versions have been asked for; nil where too many of them have to be
   /// read.
   private func registeredObjects(
-    from keys: SQLiteStatement, of plan: EntityPlan, _ map: IdentityMap
+    from rows: RowCursor, of plan: EntityPlan, _ map: IdentityMap
   ) throws -> [ManagedObject]? {
-    // While the statement runs, all reads see one state.
+    // While the rows are read, all reads see one state.
     runningReads += 1
     defer {
-      keys.reset()
+      rows.close()
       runningReads -= 1
       awakeFetched()
       tellObserversUnlessReading()
@@ -42,10 +37,10 @@ extension ManagedObjectContext {
     sweepIfDue(map)
     var objects: [ManagedObject] = []
     var missing = 0
-    while try keys.step() {
-      let key = keys.int64(0)
+    while try rows.next() {
+      let key = rows.key
       if let object = map[key], object.scope.plan.isKind(of: plan),
-        object.isPending || object.version == keys.int64(1), !object.flags.contains(.fault)
+        object.isPending || object.version == rows.version, !object.flags.contains(.fault)
       {
         objects.append(object)
         continue
@@ -58,66 +53,64 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The objects of a statement's rows: new ones are made, registered ones are kept. One that has changes
-  /// keeps its values; one that has none gets those of the row if the row is newer.
-  func objects(from statement: SQLiteStatement, _ select: EntitySelect, of plan: EntityPlan) throws
-    -> [ManagedObject]
-  {
+  /// The objects of rows: new ones are made, registered ones are kept. One that has changes keeps its values; one that
+  /// has none gets those of the row if the row is newer.
+  func objects(from rows: RowCursor, of plan: EntityPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     defer {
-      statement.reset()
+      rows.close()
       if !fetched.isEmpty { awakeFetched() }
       tellObserversUnlessReading()
     }
-    // Here and not on the way: what the statement gives is held anyhow until its end.
+    // Here and not on the way: what the rows give is held anyhow until their end.
     guard let map = maps[plan.root] else { return [] }
     sweepIfDue(map)
     defer { map.expectHeld(objects.count) }
-    let handle = statement.handle
-    guard let entityColumn = select.entityColumn else {
-      let kind = rowKind(of: plan, handle)
-      while try statement.step() {
-        if let object = object(of: kind, handle, map) { objects.append(object) }
+    guard rows.isMixed else {
+      guard let kind = rowKind(of: plan, rows) else { return [] }
+      while try rows.next() {
+        if let object = object(of: kind, rows, map) { objects.append(object) }
       }
       return objects
     }
     var current: (name: String, kind: RowKind)?
-    while try statement.step() {
-      let name = statement.string(entityColumn) ?? ""
+    while try rows.next() {
+      let name = rows.entityName
       if current?.name != name {
         // A row of an entity that this model has not is nobody's to read.
-        guard let entity = model.entity(name), let columns = select.maps[entity.index] else { continue }
-        current = (name, rowKind(of: entity, handle, columns))
+        guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { continue }
+        current = (name, kind)
       }
-      if let current, let object = object(of: current.kind, handle, map) { objects.append(object) }
+      if let current, let object = object(of: current.kind, rows, map) { objects.append(object) }
     }
     return objects
   }
 
-  /// What the rows of one entity in a statement become objects by.
+  /// What the rows of one entity become objects by.
   struct RowKind {
     let scope: ObjectScope
     let row: RowReader
     let makeObject: (ObjectSeed) -> ManagedObject
   }
 
-  /// - Parameter columns: Where the statement has the entity's columns, when it selects those of several.
-  func rowKind(of plan: EntityPlan, _ statement: OpaquePointer, _ columns: [Int32]? = nil) -> RowKind {
-    RowKind(
-      scope: scopes[plan.index], row: RowReader(statement: statement, map: columns, report: rowReport),
-      makeObject: plan.factory ?? { ManagedObject(_seed: $0) })
+  /// - Returns: Nil if the rows are none of such an entity.
+  func rowKind(of plan: EntityPlan, _ rows: RowCursor) -> RowKind? {
+    guard let row = rows.reader(of: plan, rowReport) else { return nil }
+    return RowKind(
+      scope: scopes[plan.index], row: row,
+      makeObject: classes.factory(of: plan) ?? { ManagedObject(_seed: $0) })
   }
 
   /// The object of a row; nil where the row's key is none that an object can have.
   @inline(__always)
-  func object(of kind: RowKind, _ statement: OpaquePointer, _ map: IdentityMap) -> ManagedObject? {
+  func object(of kind: RowKind, _ rows: RowCursor, _ map: IdentityMap) -> ManagedObject? {
     let scope = kind.scope
-    let key = sqlite3_column_int64(statement, 0)
+    let key = rows.key
     guard key > 0 else {
       reportUnusableKey(key, scope.plan)
       return nil
     }
-    let version = sqlite3_column_int64(statement, 1)
+    let version = rows.version
     // A new object is read before the map is asked, which takes a while to answer. Where there is one after all, the
     // new one has been nobody's; one that is told of its values would have been seen.
     if map.missedLast, !scope.plan.hasLifecycle {
@@ -202,7 +195,7 @@ extension ManagedObjectContext {
   func fire(_ object: ManagedObject) {
     let plan = object.scope.plan
     guard plan.index >= 0 else { return }
-    // The statement is done with when the object is told of its values.
+    // The row is done with when the object is told of its values.
     defer { if !fetched.isEmpty { awakeFetched() } }
     if parent != nil {
       if let original = original(of: object) { return take(from: original, into: object) }
@@ -212,15 +205,11 @@ extension ManagedObjectContext {
       return
     }
     do {
-      let connection = try reader()
-      let statement = try connection.faultStatement(plan.index) {
-        plan.sql.selectByKey
-      }
-      defer { statement.reset() }
-      statement.bind(object.key, at: 1)
-      if try statement.step() {
-        object.version = statement.int64(1)
-        decode(object, RowReader(statement: statement.handle, map: nil, report: rowReport))
+      let rows = try reader().row(object.key, of: plan)
+      defer { rows.close() }
+      if try rows.next(), let row = rows.reader(of: plan, rowReport) {
+        object.version = rows.version
+        decode(object, row)
       } else {
         fillEmpty(object)
         // The history may have told already.
@@ -237,7 +226,7 @@ extension ManagedObjectContext {
   /// Gives an object without a generated class, which never had values, the types' empty ones.
   private func fillEmpty(_ object: ManagedObject) {
     let plan = object.scope.plan
-    guard plan.factory == nil, object.requireExtras().values.isEmpty else { return }
+    guard !plan.isTyped, object.requireExtras().values.isEmpty else { return }
     object.requireExtras().values = plan.slots.map { slot in
       if case .attribute(let attribute, let cell) = slot.kind, !attribute.isOptional { return cell.empty }
       return .null
@@ -286,19 +275,15 @@ extension ManagedObjectContext {
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = maps[plan.root] else { return nil }
     if let parent { return try parent.liveObject(key, plan).map { copies(of: [$0]) }?.first }
-    let select = model.selects[plan.index]
-    let statement = try reader().rowStatement(plan.index) {
-      select.sql + " WHERE t0._pk = ?1" + (select.condition.map { " AND " + $0 } ?? "")
-    }
-    statement.bind(key, at: 1)
-    guard select.entityColumn == nil else { return try objects(from: statement, select, of: plan).first }
+    let rows = try reader().row(key, ofKind: plan)
+    guard !rows.isMixed else { return try objects(from: rows, of: plan).first }
     defer {
-      statement.reset()
+      rows.close()
       if !fetched.isEmpty { awakeFetched() }
     }
-    guard try statement.step() else { return nil }
+    guard try rows.next(), let kind = rowKind(of: plan, rows) else { return nil }
     sweepIfDue(map)
-    return object(of: rowKind(of: plan, statement.handle), statement.handle, map)
+    return object(of: kind, rows, map)
   }
 
   // MARK: Objects by identifier

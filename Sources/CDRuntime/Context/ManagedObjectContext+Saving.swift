@@ -54,10 +54,10 @@ extension ManagedObjectContext {
     // A hook may have taken all changes back.
     guard hasChanges else { return forgetPending() }
     if let parent { return try save(to: parent, &hooks) }
-    if let making {
+    if let importTarget {
       let plan = SavePlan(pending)
       endSnapshot()
-      try making.write(plan, of: self)
+      try importTarget.write(plan, of: self)
       return finish(plan)
     }
     let plan = mergePolicy.isError ? try write() : try unnoted { try writeResolvingConflicts(&hooks) }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
   func tellOfSave(_ objects: [any ManagedObjectLifecycle]) {
     isWriting = false
     for object in objects { object.didSave() }
-    if parent == nil { database.watch.announce() }
+    if parent == nil { engine.watch.announce() }
   }
 
   /// Writes what is pending.
@@ -86,8 +86,8 @@ extension ManagedObjectContext {
     endSnapshot()
     var partial: PartialSave?
     let mark = changeCount
-    try database.writer.use { connection in
-      var run = try SaveRun(context: self, connection: connection, plan: plan, changeCount: mark)
+    try engine.write { session in
+      var run = try SaveRun(context: self, session: session, plan: plan, changeCount: mark)
       do {
         partial = try run.write()
       } catch {
@@ -109,7 +109,8 @@ extension ManagedObjectContext {
   /// Ends a save that has reached some of several stores: what is in these is saved, and the rest is not.
   private func finish(_ plan: SavePlan, _ partial: PartialSave) throws {
     let places = Set(partial.written.map(\.place))
-    let own = SavePlan(pending.filter { $0.scope.plan.home.map(places.contains) ?? false })
+    var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(places.contains) ?? false })
+    own.versionStamp = plan.versionStamp
     let saved = savedObjects(own)
     let changes = changeObservers == nil ? nil : self.changes(of: own)
     finish(own, in: places)
@@ -127,23 +128,23 @@ extension ManagedObjectContext {
       forgetDeleted(object)
       end(object)
     }
-    for object in plan.inserted { object.version = object.nextVersion }
+    for object in plan.inserted { object.version = object.nextVersion(plan.versionStamp) }
     for object in plan.updated { object.version += 1 }
     var rest: [ManagedObject] = []
     for object in pending where !object.flags.contains(.gone) {
-      if let places, object.scope.plan.home.map(places.contains) != true {
+      if let places, object.scope.plan.storeIndex.map(places.contains) != true {
         rest.append(object)
         continue
       }
       if object.flags.isSuperset(of: [.inserted, .deleted]) {
         forgetDeleted(object)
-        forgetPartners(of: object)
         end(object)
       }
       forgetSaved(object)
       takeOver(object)
     }
     pending = rest
+    currentUndoManager?.noteSave()
     readContestedRelationships()
   }
 
@@ -169,18 +170,6 @@ extension ManagedObjectContext {
     extras.partners.removeAll()
   }
 
-  /// Lets the partners of an object that has never been saved forget it: the store does not know it.
-  private func forgetPartners(of object: ManagedObject) {
-    for case let relationship? in object.scope.plan.relationships {
-      guard case .reference = relationship.storage, let slot = relationship.inverseSlot,
-        case let root = model.entities[relationship.destination].root,
-        let partner = registered(object.referenceKey(relationship.slot), root: root),
-        partner.extras?.partners[slot] == object.key
-      else { continue }
-      partner.extras?.partners[slot] = nil
-    }
-  }
-
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
   func forgetDeleted(_ object: ManagedObject) {
     leavePartners(of: object)
@@ -200,7 +189,11 @@ extension ManagedObjectContext {
   }
 
   private func forgetPending() {
+    // References to objects that were never saved, too.
+    forgetSetBackValues()
+    let isAny = !pending.isEmpty
     for object in pending {
+      forgetDerivedChanges(of: object)
       forgetSaved(object)
       if object.flags.contains(.deleted) {
         forgetDeleted(object)
@@ -210,6 +203,8 @@ extension ManagedObjectContext {
     }
     pending.removeAll()
     readContestedRelationships()
+    // They follow the parent again, and the children's objects follow them.
+    if isAny, parent != nil { tellChildren() }
   }
 }
 
@@ -223,6 +218,8 @@ struct SavePlan {
   var deleted: [ManagedObject] = []
   /// Objects with changed to-many relationships.
   var related: [ManagedObject] = []
+  /// What the versions of rows that are written anew begin with.
+  var versionStamp = UInt32.random(in: 65_536 ... .max - 65_536)
 
   init(_ pending: [ManagedObject]) {
     for object in pending {
@@ -246,11 +243,11 @@ struct SavePlan {
   /// Those of the stores whose rows are written.
   ///
   /// - Throws: ``StoreError/noStore(entity:)`` for an object of one that was removed while the save was prepared.
-  func stores(among stores: StoreSet) throws -> [SQLiteStore] {
+  func stores(among stores: StoreSet) throws -> [any AttachedStore] {
     if stores.all.count == 1, stores.removals == 0 { return stores.all }
     var places: Set<Int> = []
     for object in inserted + updated + deleted + related {
-      guard let home = stores.home(of: object.scope.plan) else {
+      guard let home = stores.store(of: object.scope.plan) else {
         throw StoreError.noStore(entity: object.scope.plan.name)
       }
       places.insert(home.place)

@@ -16,12 +16,14 @@ extension ManagedObjectContext {
         isNew = !state.added.contains(member.key)
       }
       if isNew {
+        if state.isOutdated { settleOutdated(member, in: state, of: object, relationship) }
         willRelate(object, relationship, member)
         state.add(member.key)
         object.noteTouch(relationship.slot)
         if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
           let other = member.toManyState(inverse.slot)
           if other.keys == nil || other.keys?.contains(object.key) == false {
+            if other.isOutdated { settleOutdated(object, in: other, of: member, inverse) }
             member.willChange(inverse.slot)
             other.add(object.key)
             member.noteTouch(inverse.slot)
@@ -48,14 +50,14 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .join:
       let state = object.toManyState(relationship.slot)
-      settle(member.key, in: state, of: object, relationship)
+      settle(member, in: state, of: object, relationship)
       if state.keys != nil, state.keys?.contains(member.key) == false { return }
       willRelate(object, relationship, member)
       state.remove(member.key)
       object.noteTouch(relationship.slot)
       if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
         let other = member.toManyState(inverse.slot)
-        settle(object.key, in: other, of: member, inverse)
+        settle(object, in: other, of: member, inverse)
         member.willChange(inverse.slot)
         other.remove(object.key)
         member.noteTouch(inverse.slot)
@@ -67,12 +69,25 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Finds out whether a pair that has been added here, and is about to be removed, is in the store too. If it is not, the
-  /// two changes come to none, and the save takes nothing away that others have added since.
+  /// Finds out whether others have made the change of a pair too that is about to be taken back. If they have not, the two
+  /// changes come to none, and the save takes nothing away that others have added since.
   @inline(__always) private func settle(
-    _ key: ObjectKey, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+    _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
   ) {
-    if state.keys == nil, state.added.contains(key) { load(object, relationship, state) }
+    if state.keys == nil {
+      if state.added.contains(member.key) { load(object, relationship, state) }
+    } else if state.isOutdated {
+      settleOutdated(member, in: state, of: object, relationship)
+    }
+  }
+
+  /// The same for an ordered relationship, which is not read again before the save.
+  private func settleOutdated(
+    _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    let isAdded = state.added.contains(member.key)
+    guard isAdded || state.removed.contains(member.key) else { return }
+    if hasPairRow(object, relationship, member) == isAdded { state.share(member.key) }
   }
 
   /// Called before a pair comes or goes.

@@ -115,18 +115,9 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject] {
     if let parent { return relatedCopies(object, relationship, state, parent) }
     let plan = model.entities[relationship.destination]
-    let select = model.selects[plan.index]
-    let connection = try reader()
-    try making?.index(relationship)
-    let sql = relatedSQL(relationship)
-    let statement = try connection.statement(
-      .init(purpose: .related, place: -1 - object.scope.plan.index, detail: .init(relationship.slot))
-    ) {
-      select.sql + sql.join + " WHERE \(sql.owner) = ?1" + (select.condition.map { " AND " + $0 } ?? "")
-        + " ORDER BY \(sql.order)"
-    }
-    statement.bind(object.key, at: 1)
-    let rows = try objects(from: statement, select, of: plan)
+    let session = try reader()
+    try importTarget?.index(relationship)
+    let rows = try objects(from: session.rows(of: relationship, of: object.key, object.scope.plan), of: plan)
     if relationship.isOrdered { try readPositions(object, relationship, state) }
     return rows
   }
@@ -139,37 +130,8 @@ extension ManagedObjectContext {
       _ = relatedCopies(object, relationship, state, parent)
       return
     }
-    let sql = relatedSQL(relationship)
-    guard let position = sql.position else { return }
-    let table = SQLite.quoted(model.entities[relationship.destination].table)
-    let positions = try reader().statement(
-      "SELECT t0._pk, \(position) FROM \(table) AS t0\(sql.join) "
-        + "WHERE \(sql.owner) = ?1 AND \(position) IS NOT NULL")
-    defer { positions.reset() }
-    positions.bind(object.key, at: 1)
-    state.positions.removeAll()
-    while try positions.step() { state.positions[positions.int64(0)] = positions.int64(1) }
-  }
-
-  /// Where the rows of a to-many relationship are; `owner` is the column with the key of the object that has it.
-  func relatedSQL(
-    _ relationship: RelationshipPlan
-  ) -> (join: String, owner: String, order: String, position: String?) {
-    switch relationship.storage {
-    case .join(let place, let isSource):
-      let join = model.joins[place]
-      let own = isSource ? "_source" : "_target"
-      let other = isSource ? "_target" : "_source"
-      let position =
-        relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
-      return (
-        " JOIN \(SQLite.quoted(join.table)) AS j ON j.\(other) = t0._pk", "j.\(own)",
-        (position.map { $0 + ", " } ?? "") + "t0._pk", position
-      )
-    case .referencesOfOthers, .reference, .inverseReference:
-      let column = model.referenceColumn(behind: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
-      let position = model.positionColumn(of: relationship).map { "t0." + SQLite.quoted($0) }
-      return ("", "t0.\(column)", (position.map { $0 + ", " } ?? "") + "t0._pk", position)
+    if let positions = try reader().positions(of: relationship, of: object.key) {
+      state.positions = positions
     }
   }
 }

@@ -12,12 +12,8 @@ extension ManagedObjectContext {
     let newKey = new?.key ?? 0
     guard oldKey != newKey else { return }
     guard let inverse = inverse(of: relationship) else {
-      // A reference to what was never saved and is deleted is nil already. The save clears it.
-      let root = model.entities[relationship.destination].root
-      if newKey == 0, registered(oldKey, root: root)?.flags.isSuperset(of: [.inserted, .deleted]) == true {
-        return
-      }
-      write(newKey, to: object, slot)
+      if newKey == 0, isVoid(oldKey, relationship) { return }
+      object.writeReference(newKey, slot)
       return
     }
     if currentUndoManager != nil {
@@ -25,7 +21,7 @@ extension ManagedObjectContext {
       if let new { noteUndo(new, inverse.slot) }
     }
     if inverse.isToMany {
-      write(newKey, to: object, slot)
+      object.writeReference(newKey, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
       if let new {
         new.willChange(inverse.slot)
@@ -36,8 +32,8 @@ extension ManagedObjectContext {
       setSymmetric(object, relationship, oldKey: oldKey, new: new)
     } else {
       let formers = new.map { referrers(of: $0, inverse) } ?? []
-      for former in formers where former !== object { write(0, to: former, slot) }
-      write(newKey, to: object, slot)
+      for former in formers where former !== object { former.writeReference(0, slot) }
+      object.writeReference(newKey, slot)
       if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
       if let new {
         new.willChange(inverse.slot)
@@ -45,6 +41,15 @@ extension ManagedObjectContext {
         new.noteTouch(inverse.slot)
       }
     }
+  }
+
+  /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in a
+  /// parent. It is nil already: nobody looks for such references when the object is deleted, and the save clears them.
+  func isVoid(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+    guard key != 0, relationship.inverse == nil else { return false }
+    let known = registered(key, root: model.entities[relationship.destination].root)
+    if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
+    return parent?.isVoid(key, relationship) == true
   }
 
   /// Takes an object whose reference leads elsewhere out of the other side's relationship.
@@ -67,18 +72,18 @@ extension ManagedObjectContext {
     if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship),
       referenceKey(of: old, slot) == object.key
     {
-      write(0, to: old, slot)
+      old.writeReference(0, slot)
     }
     if let new, new !== object {
       let formerKey = referenceKey(of: new, slot)
       if formerKey != 0, formerKey != object.key, formerKey != new.key,
         let former = holder(formerKey, relationship)
       {
-        write(0, to: former, slot)
+        former.writeReference(0, slot)
       }
-      write(object.key, to: new, slot)
+      new.writeReference(object.key, slot)
     }
-    write(new?.key ?? 0, to: object, slot)
+    object.writeReference(new?.key ?? 0, slot)
   }
 
   /// The object that a reference leads to, also where the context has deleted it: its rules are still to be checked. One
@@ -95,12 +100,6 @@ extension ManagedObjectContext {
   private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {
     object._willRead()
     return object.referenceKey(slot)
-  }
-
-  private func write(_ key: ObjectKey, to object: ManagedObject, _ slot: Int) {
-    object.willSet(slot)
-    object._setReference(slot, key)
-    object.didChange(slot)
   }
 
   /// The object on the other side of a one-to-one relationship whose reference stands there.
@@ -126,7 +125,8 @@ extension ManagedObjectContext {
     return readReferrers(of: object, relationship) ?? []
   }
 
-  /// The same by the store's rows; nil where it cannot be read, and where there can be none.
+  /// The same by the store's rows and by objects with changes that have not followed theirs; nil where the store cannot be
+  /// read, and where there can be none.
   private func readReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject]? {
@@ -135,12 +135,27 @@ extension ManagedObjectContext {
     else { return nil }
     do {
       // The row's object may have been changed since, or deleted.
-      return try holders(of: object, relationship, column).filter {
+      let found = try holders(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
+      return contestedHolders.isEmpty
+        ? found : found + contestedHolders(of: object, relationship, beside: found)
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return nil
+    }
+  }
+
+  /// The objects that refer to one as their rows did before others changed these.
+  private func contestedHolders(
+    of object: ManagedObject, _ relationship: RelationshipPlan, beside known: [ManagedObject]
+  ) -> [ManagedObject] {
+    let partner = OneToOnePartner(relationship, object.key, model)
+    guard let keys = contestedHolders[partner] else { return [] }
+    return keys.compactMap { registered($0, root: partner.root) }.filter { holder in
+      holder.isPending && !holder.flags.isDisjoint(with: [.outdated, .vanished])
+        && holder.flags.isDisjoint(with: [.gone, .inaccessible])
+        && holder.referenceKey(partner.slot) == object.key && !known.contains { $0 === holder }
     }
   }
 
@@ -150,13 +165,8 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject] {
     if let parent { return partnerCopy(of: object, relationship, parent) }
     let plan = model.entities[relationship.destination]
-    let select = model.selects[plan.index]
-    try making?.index(relationship)
-    let statement = try reader().statement(
-      select.sql + " WHERE t0.\(SQLite.quoted(column.name)) = ?1"
-        + (select.condition.map { " AND " + $0 } ?? ""))
-    statement.bind(object.key, at: 1)
-    return try objects(from: statement, select, of: plan)
+    try importTarget?.index(relationship)
+    return try objects(from: reader().rows(ofKind: plan, referringBy: column, to: object.key), of: plan)
   }
 
   func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {

@@ -140,7 +140,7 @@ extension ManagedObjectContext {
       }
       switch slot.kind {
       case .attribute(let attribute, let cell):
-        if making != nil, attribute.derivation != nil { continue }
+        if importTarget != nil, attribute.derivation != nil { continue }
         let value = object.storedValue(slot.number)
         if settlesZeros, value.isMinusZero { object.setStoredValues([slot.number: value.withPlainZero]) }
         if let reason = AttributeRules.mistake(value, attribute, cell, model.graph) {
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
         }
       case .relationship(let relationship):
         // A migration's relationships are there when its last object is.
-        if making != nil { continue }
+        if importTarget != nil { continue }
         if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
       }
     }
@@ -199,9 +199,7 @@ extension ManagedObjectContext {
         guard key != 0,
           let other = registered(key, root: model.entities[relationship.destination].root), other.isDeleted
         else { continue }
-        object.willSet(slot)
-        object._setReference(slot, 0)
-        object.didChange(slot)
+        object.writeReference(0, slot)
         isCleared = true
       }
       dropPairsWithDeleted(of: object)

@@ -129,8 +129,8 @@ public final class ManagedObjectContext {
   /// Grows with changes of objects, though not with each: a new object's are counted while it is `tracked`.
   var changeCount = 0
   let model: ModelPlan
-  let database: SQLiteDatabase
-  /// The stores that the context's connection has open.
+  let engine: any StoreEngine
+  /// The stores that the context's session has open.
   var stores: StoreSet
   /// By the place of the entity.
   var scopes: [ObjectScope] = []
@@ -149,8 +149,9 @@ public final class ManagedObjectContext {
   let rowReport: RowReport
   var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
-  var connection: SQLiteConnection?
-  /// Whether the connection is somebody else's.
+  /// What the context reads by, once it has.
+  var session: (any StoreSession)?
+  /// Whether the session is somebody else's.
   private var isGuest = false
   private var observers = ErrorObservers()
   /// What was left of the context that this one stands in for; nil for one that the app has made.
@@ -160,6 +161,9 @@ public final class ManagedObjectContext {
   /// The tables of objects with changes whose rows others have changed too: relationships to them are read again once
   /// these changes have been saved or taken back.
   var contestedRoots: Set<Int> = []
+  /// Objects with changes whose rows others have changed too, by those to whom they still refer in one-to-one relationships:
+  /// the store's rows may not tell of these references any more.
+  var contestedHolders: [OneToOnePartner: [ObjectKey]] = [:]
   /// What observers of objects have to be told, at the end of the state that is read from.
   var notices: [Notice] = []
   /// The same of others than objects.
@@ -193,35 +197,41 @@ public final class ManagedObjectContext {
   /// The scope of the last new object: the next one is mostly of the same entity.
   var insertionScope: ObjectScope?
   /// The store that a migration is making, where the context works on one.
-  let making: DestinationStore?
+  let importTarget: (any ImportTarget)?
+  // These stand last: getters of objects read the properties above, which are to share cache lines.
+  let classes: ClassBindings
 
   init(
-    _ coordinator: PersistentStoreCoordinator, making: DestinationStore? = nil,
+    _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
     parent: ManagedObjectContext? = nil
   ) {
-    self.making = making
+    self.importTarget = importTarget
     self.parent = parent
     seenDeletions = parent?.deletionCount ?? 0
-    connection = making?.connection
+    session = importTarget?.session
     persistentStoreCoordinator = coordinator
     model = coordinator.plan
-    database = coordinator.database
-    stores = coordinator.database.stores
+    classes = coordinator.classes
+    engine = coordinator.engine
+    stores = coordinator.engine.stores
     maps = coordinator.plan.entities.map { $0.index == $0.root ? IdentityMap() : nil }
     keys = coordinator.plan.entities.map { _ in 0..<0 }
     keyBlocks = coordinator.plan.entities.map { _ in 1 }
-    rowReport = RowReport(files: coordinator.database.files)
+    rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
     // A store in memory has no snapshots: a reader that stays would keep the writer out.
-    reading.isEnabled = !stores.isInMemory && making == nil && parent == nil
-    reading.didBegin = { [unowned self] connection in try catchUp(connection) }
+    reading.isEnabled = !stores.isInMemory && importTarget == nil && parent == nil
+    reading.didBegin = { [unowned self] session in
+      try session.checkVersions()
+      try catchUp(session)
+    }
   }
 
-  /// A context that reads by a connection of somebody else's, in whatever transaction that is.
-  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy connection: SQLiteConnection) {
+  /// A context that reads by a session of somebody else's, in whatever transaction that is.
+  convenience init(_ coordinator: PersistentStoreCoordinator, readingBy session: any StoreSession) {
     self.init(coordinator)
-    self.connection = connection
+    self.session = session
     isGuest = true
     reading.isEnabled = false
   }
@@ -239,10 +249,8 @@ public final class ManagedObjectContext {
     for (place, table) in remains.tables.enumerated() { maps[place]?.orphans = table }
     pending = remains.livePending
     remains.state?.restore(self)
-    if let parent {
-      parent.children.removeAll { $0.context == nil }
-      parent.children.append(ChildReference(context: self))
-    }
+    for object in pending { noteContestedReferences(of: object) }
+    if let parent { join(parent) }
   }
 
   /// What a context that stands in for another one takes over from it beside the objects.
@@ -297,14 +305,14 @@ public final class ManagedObjectContext {
 
   deinit {
     for scope in scopes { scope.live = nil }
-    // Statements go before their connection does.
+    // What was asked by the session goes before it does.
     lastMatch = nil
     valueMatches.removeAll()
-    for (root, range) in keys.enumerated() { database.giveBackKeys(range, of: root) }
-    if making == nil, !isGuest, let connection { database.giveBack(connection, of: stores) }
+    for (root, range) in keys.enumerated() { engine.giveBackKeys(range, of: root) }
+    if importTarget == nil, !isGuest, let session { engine.giveBack(session) }
     // What refers to other objects goes first, so that no cycle outlives the context.
     for state in cachingStates { state.cache = nil }
-    if making == nil, !isGuest { leaveRemains() }
+    if importTarget == nil, !isGuest { leaveRemains() }
   }
 
   // MARK: Errors that could not be thrown
@@ -323,22 +331,23 @@ public final class ManagedObjectContext {
 
   // MARK: Reading
 
-  /// The connection that the context reads by, opened when it is first needed.
-  func reader() throws -> SQLiteConnection {
+  /// What the context reads by, opened when it is first needed.
+  func reader() throws -> any StoreSession {
     noticeRemovals()
     if let parent { return try parent.reader() }
-    if !reading.isEnabled, making == nil, !isGuest { try database.checkIsReadable() }
-    if let connection {
-      try reading.willRead(connection)
-      return connection
+    if !reading.isEnabled, importTarget == nil, !isGuest { try engine.checkIsReadable() }
+    if let session {
+      try reading.willRead(session)
+      if !reading.isOpen { try session.checkVersions() }
+      return session
     }
-    let (connection, stores) = try database.takeReader()
-    if stores.removals != self.stores.removals { leave(for: stores) }
-    self.connection = connection
-    try reading.willRead(connection)
+    let session = try engine.takeSession()
+    if session.stores.removals != stores.removals { leave(for: session.stores) }
+    self.session = session
+    try reading.willRead(session)
     // From here on the context knows what it has seen.
-    if !reading.isOpen { try catchUp(connection) }
-    return connection
+    if !reading.isOpen { try catchUp(session) }
+    return session
   }
 
   /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
@@ -351,7 +360,7 @@ public final class ManagedObjectContext {
   /// The same, where nobody may be told yet of what was learnt by reading.
   func endSnapshot() {
     if let parent { return parent.endSnapshot() }
-    if let connection { reading.end(connection) }
+    if let session { reading.end(session) }
   }
 
   // MARK: New objects
@@ -365,7 +374,7 @@ public final class ManagedObjectContext {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
     guard !plan.description.isAbstract else { throw FetchError.abstractEntity(name) }
     noticeRemovals()
-    guard stores.home(of: plan) != nil else { throw StoreError.noStore(entity: name) }
+    guard stores.store(of: plan) != nil else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
     // It has been observed, and is thrown here instead of at the save.
     if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
@@ -373,7 +382,7 @@ public final class ManagedObjectContext {
   }
 
   func makeObject(_ seed: ObjectSeed) -> ManagedObject {
-    seed.state.scope.plan.factory?(seed) ?? ManagedObject(_seed: seed)
+    classes.factory(of: seed.state.scope.plan)?(seed) ?? ManagedObject(_seed: seed)
   }
 
   func scopeForInsertion(of name: String) -> ObjectScope? {
@@ -395,8 +404,8 @@ public final class ManagedObjectContext {
 
   /// A key for a new object; 0 where none can be reserved, which the next save throws.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
-    if let making {
-      let key = making.nextKey(for: plan)
+    if let importTarget {
+      let key = importTarget.nextKey(for: plan)
       if key == 0 { insertionErrors.append(StoreError.noStore(entity: plan.name)) }
       return key
     }
@@ -406,7 +415,7 @@ public final class ManagedObjectContext {
     }
     do {
       let block = keyBlocks[plan.root]
-      let range = try database.reserveKeys(of: model.entities[plan.root], count: block)
+      let range = try engine.reserveKeys(of: model.entities[plan.root], count: block)
       keyBlocks[plan.root] = min(4096, block * 2)
       keys[plan.root] = range.lowerBound + 1..<range.upperBound
       return range.lowerBound
@@ -422,7 +431,7 @@ public final class ManagedObjectContext {
       object.flags.become(.inaccessible)
       return
     }
-    making?.prepare(object)
+    importTarget?.prepare(object)
     addToMap(object)
     object.flags.insert(.listed)
     pending.append(object)
@@ -446,7 +455,7 @@ public final class ManagedObjectContext {
       return lookupScope
     }
     guard let plan = model.entity(id.entityName), scopes[plan.index].storeID == id.storeID,
-      stores.home(of: plan) != nil
+      stores.store(of: plan) != nil
     else { return nil }
     lookupScope = scopes[plan.index]
     return lookupScope

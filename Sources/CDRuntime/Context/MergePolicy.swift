@@ -19,6 +19,9 @@
 /// A policy looks at values. A row that others have written, and that has the values that the context had read, is no
 /// conflict for it; ``error`` throws for that one, too.
 ///
+/// An object that an undo has brought back, and whose row others have written anew since, is one whose row has changed. All
+/// of its values are changes of the context and of the others: ``mergeByPropertyStoreTrump`` leaves theirs.
+///
 /// Where the context has deleted a row that others have changed, the policies of the store (``rollback`` too) take
 /// the deletion of that object back, and those of the object carry it out. What others have deleted and the context
 /// deletes too is no conflict.

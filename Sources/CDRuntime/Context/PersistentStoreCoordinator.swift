@@ -48,93 +48,26 @@
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
-  /// Where a coordinator's objects are.
-  ///
-  /// <doc:StoreTypes> says when to take which.
-  public enum StoreLocation: Sendable {
-    /// A SQLite file, which is made where there is none.
-    case sqlite(URL)
-    /// An XML file, which is made where there is none. It is read whole, and each save writes it whole.
-    case xml(URL)
-    /// A binary file, compact and with checksums, which is made where there is none. It is read whole, and each save
-    /// writes it whole.
-    case binary(URL)
-    /// A file of an app's own format, which is made where there is none. It is read whole, and each save writes it
-    /// whole.
-    case custom(URL, any StoreFormat)
-    /// Memory, for as long as the coordinator lives.
-    case inMemory
-  }
-
-  let database: SQLiteDatabase
+  /// What has the stores open.
+  let engine: any StoreEngine
   let plan: ModelPlan
+  /// The generated classes; none where all objects are plain ones.
+  let classes: ClassBindings
 
   /// The model.
   public var managedObjectModel: ManagedObjectModel { plan.model }
 
   /// The UUIDs of the stores, which they keep for good.
-  public var storeIDs: [UUID] { database.stores.all.map(\.storeID) }
+  public var storeIDs: [UUID] { engine.stores.all.map(\.storeID) }
 
   /// The migrations that opening the stores took, of each store one at most; none where all were current.
-  public var migrations: [MigrationResult] { database.stores.all.compactMap(\.migration) }
+  public var migrations: [MigrationResult] { engine.stores.all.compactMap(\.migration) }
 
-  /// Opens a store for a model of generated code.
-  ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
-  public convenience init(for model: any GeneratedModel.Type, at location: StoreLocation) throws {
-    try self.init(for: model, stores: [PersistentStoreDescription(location)])
-  }
-
-  /// Opens several stores, each for a configuration of a generated code's model.
-  ///
-  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
-  public convenience init(
-    for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
-  ) throws {
-    try self.init(for: [model], stores: stores)
-  }
-
-  /// Opens stores for several models of generated code: see `ManagedObjectModel.init(merging:)`.
-  ///
-  /// ```swift
-  /// let coordinator = try PersistentStoreCoordinator(
-  ///   for: [LibraryModel.self, ToDoModel.self],
-  ///   stores: [
-  ///     PersistentStoreDescription(.sqlite(url), configuration: "Catalogue"),
-  ///     PersistentStoreDescription(.inMemory),
-  ///   ])
-  /// ```
-  ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
-  public convenience init(
-    for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
-  ) throws {
-    try self.init(for: models.map { ModelWithMigrations($0) }, stores: stores)
-  }
-
-  /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.
-  ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
-  public convenience init(model: ManagedObjectModel, at location: StoreLocation) throws {
-    try self.init(model: model, stores: [PersistentStoreDescription(location)])
-  }
-
-  /// Opens several stores, each for a configuration of a model without generated classes.
-  ///
-  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
-  public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
-    try self.init(plan: ModelPlan(model, stores: stores), stores: stores)
-  }
-
-  init(plan: ModelPlan, stores: [PersistentStoreDescription]) throws {
+  /// A coordinator of stores that are open.
+  init(plan: ModelPlan, classes: ClassBindings = .none, engine: any StoreEngine) {
     self.plan = plan
-    database = try SQLiteDatabase(stores, model: plan)
-  }
-
-  /// A coordinator for a store that is being made: nobody but the context that makes it reads or writes it.
-  init(plan: ModelPlan, making store: SQLiteStore) throws {
-    self.plan = plan
-    database = try SQLiteDatabase(making: store, model: plan)
+    self.classes = classes
+    self.engine = engine
   }
 
   /// Lets go of one of the stores, while the others go on. Its file is left as it is;
@@ -157,12 +90,6 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Throws: ``StoreError`` where the other stores cannot be opened anew; nothing has changed then.
   public func removePersistentStore(withID id: UUID) throws {
-    _ = try database.remove(id)
-  }
-
-  /// The identifier of a URI that an identifier of one of the stores gave, before a migration too; nil for any
-  /// other. An entity that was renamed since is followed by its `renamedFrom`.
-  public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-    ManagedObjectID(uri: uri).flatMap(currentID)
+    _ = try engine.remove(id)
   }
 }

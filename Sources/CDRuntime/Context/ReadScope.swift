@@ -4,7 +4,7 @@ final class ReadScope {
   /// Called when a snapshot begins, to arrange for its end; nil where none is to be held.
   var willBegin: (() -> Void)?
   /// Called when a snapshot has begun, before anything else is read from it.
-  var didBegin: ((SQLiteConnection) throws -> Void)?
+  var didBegin: ((any StoreSession) throws -> Void)?
   /// How many `perform` blocks are running, one within the other.
   var depth = 0
   /// Whether the store has snapshots.
@@ -14,29 +14,32 @@ final class ReadScope {
   /// newest state, but what others have saved is told at the end, as with a snapshot: those who read are followed then.
   private(set) var isInTurn = false
 
-  @inline(__always) func willRead(_ connection: SQLiteConnection) throws {
-    if !isOpen, depth > 0 || willBegin != nil { try beginTurn(connection) }
+  @inline(__always) func willRead(_ session: any StoreSession) throws {
+    if !isOpen, depth > 0 || willBegin != nil { try beginTurn(session) }
   }
 
-  private func beginTurn(_ connection: SQLiteConnection) throws {
-    if isEnabled { return try begin(connection) }
+  private func beginTurn(_ session: any StoreSession) throws {
+    if isEnabled { return try begin(session) }
     if isInTurn { return }
     isInTurn = true
     willBegin?()
   }
 
-  private func begin(_ connection: SQLiteConnection) throws {
-    try connection.execute("BEGIN DEFERRED")
+  private func begin(_ session: any StoreSession) throws {
+    try session.beginSnapshot()
     isOpen = true
     willBegin?()
-    try didBegin?(connection)
+    do { try didBegin?(session) } catch {
+      // The next read begins again, and finds the same.
+      end(session)
+      throw error
+    }
   }
 
-  func end(_ connection: SQLiteConnection) {
+  func end(_ session: any StoreSession) {
     isInTurn = false
     guard isOpen else { return }
     isOpen = false
-    // Nothing was written, so there is nothing to lose should it fail.
-    try? connection.execute("COMMIT")
+    session.endSnapshot()
   }
 }

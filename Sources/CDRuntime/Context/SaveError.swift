@@ -167,7 +167,7 @@ extension SaveError: CustomStringConvertible {
     case .danglingReferences(let objects):
       "these objects refer to rows that are gone: \(objects.map(\.description).joined(separator: ", "))"
     case .partlySaved(let written, let reason):
-      "saved in \(written.map { $0.path() }.joined(separator: ", ")), and not in the other stores; save again. "
+      "saved in \(written.map { $0.path(percentEncoded: false) }.joined(separator: ", ")), and not in the other stores; save again. "
         + "The reason: \(reason)"
     }
   }

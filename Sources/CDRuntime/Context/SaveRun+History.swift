@@ -1,5 +1,3 @@
-import CSQLite
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -14,25 +12,52 @@ extension SaveRun {
     let mark = id.map { HistoryText.Mark(save: $0, stores: touched.map(\.storeID)) }
     saveID = id
     for store in touched {
-      let statement = try connection.statement(
-        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
-          + "VALUES (?, ?, ?, ?)")
-      writer.start(statement.handle)
-      writer.date(Date())
-      writer.string(context.database.origin)
-      writer.optionalString(context.transactionAuthor)
-      writer.string(HistoryText.changes(plan, ofStore: store.place, mark))
-      try statement.run()
-      saves.append((store, sqlite3_last_insert_rowid(connection.handle)))
+      let changes = HistoryText.changes(plan, ofStore: store.place, mark)
+      let number = try session.addSave(
+        to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
+      saves.append((store, number))
     }
   }
 
   /// Whether the row of this save is in a store's history, after a commit that failed.
-  func isWritten(_ id: Int64, in store: SQLiteStore) -> Bool {
+  func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
     guard let saveID else { return false }
-    let row = try? connection.scalar(
-      "SELECT \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" = \(id) "
-        + "AND \"origin\" = \(SQLite.literal(context.database.origin))")
-    return (row ?? nil)?.contains(saveID.uuidString) == true
+    let text = try? session.save(id, of: context.engine.origin, in: store)
+    return (text ?? nil)?.contains(saveID.uuidString) == true
+  }
+}
+
+extension HistoryText {
+  /// The text for the objects of a save that are in one store.
+  static func changes(_ plan: SavePlan, ofStore place: Int, _ mark: Mark? = nil) -> String {
+    var entities: [String: [JSONValue.Member]] = [:]
+    for (kind, objects) in [
+      ("deleted", plan.deleted), ("inserted", plan.inserted),
+      // A change of pairs changes what both sides read.
+      (
+        "updated",
+        plan.updated + plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
+      ),
+    ] {
+      var keys: [(entity: String, keys: [ObjectKey])] = []
+      var places: [Int: Int] = [:]
+      var last = (entity: -1, place: 0)
+      for object in objects where object.scope.plan.storeIndex == place {
+        let entity = object.scope.plan.index
+        if entity != last.entity {
+          last = (entity, places[entity] ?? keys.count)
+          if last.place == keys.count { keys.append((object.scope.plan.name, [])) }
+          places[entity] = last.place
+        }
+        keys[last.place].keys.append(object.key)
+      }
+      for (entity, keys) in keys {
+        entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
+      }
+    }
+    return JSONValue.object(
+      (mark.map { [JSONValue.Member(Mark.key, $0.json)] } ?? [])
+        + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
+    ).canonicalText
   }
 }

@@ -12,7 +12,7 @@ extension SaveRun {
         case .reference where !relationship.isSymmetric: []
         case .reference, .inverseReference, .referencesOfOthers:
           relationship.inverse == nil || relationship.description.deleteRule == .noAction
-            ? [] : try related(to: object, relationship)
+            ? [] : try session.reader.relatedKeys(of: relationship, of: object.key)
         }
       }
     }
@@ -26,7 +26,7 @@ extension SaveRun {
       guard relationship.hasRuledPairs else { return [] }
       let root = model.entities[relationship.destination].root
       var removed = object.extras?.toManyState(relationship.slot)?.removed
-      return try related(to: object, relationship).filter { key in
+      return try session.reader.relatedKeys(of: relationship, of: object.key).filter { key in
         context.registered(key, root: root)?.isDeleted != true && removed?.contains(key) != true
       }
     }
@@ -50,29 +50,4 @@ extension SaveRun {
     return names.isEmpty
       ? nil : SaveConflict(reason: .related, objectID: object.objectID, keys: names, otherID: other)
   }
-
-  /// The keys of the rows that are related to an object, as the tables have them in the middle of the save.
-  private func related(to object: ManagedObject, _ relationship: RelationshipPlan) throws -> [ObjectKey] {
-    let sql = context.relatedSQL(relationship)
-    let table = SQLite.quoted(model.entities[relationship.destination].table)
-    let statement = try connection.statement(
-      "SELECT t0._pk FROM \(table) AS t0\(sql.join) WHERE \(sql.owner) = ?1")
-    defer { statement.reset() }
-    statement.bind(object.key, at: 1)
-    var keys: [ObjectKey] = []
-    while try statement.step() { keys.append(statement.int64(0)) }
-    return keys
-  }
-}
-
-extension RelationshipPlan {
-  /// Whether the relationship has pairs that keep a deletion from being saved, or objects that it takes along.
-  fileprivate var hasRuledPairs: Bool {
-    guard case .join = storage else { return false }
-    return description.deleteRule == .cascade || description.deleteRule == .deny
-  }
-}
-
-extension EntityPlan {
-  fileprivate var hasRuledPairs: Bool { relationships.contains { $0?.hasRuledPairs == true } }
 }

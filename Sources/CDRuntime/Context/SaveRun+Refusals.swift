@@ -1,5 +1,3 @@
-import CSQLite
-
 /// A row that stands in the way of others, because of a `unique:` list.
 struct UniqueObstacle {
   let entity: String
@@ -21,10 +19,11 @@ private struct UniqueValues: Hashable {
 // Rows that unique indexes refuse.
 extension SaveRun {
   /// Notes that a unique index refuses the row of an object, with all rows that have its values.
-  mutating func noteRefusal(of object: ManagedObject, _ error: StoreError) throws {
+  ///
+  /// - Parameter properties: Those of the index, as far as the store names them.
+  mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
     let plan = object.scope.plan
     refused.append(object)
-    let properties = error.refusedProperties(of: plan)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
       let other = try holder(of: properties, model.entities[plan.root], as: object).map {
         ManagedObjectID(storeID: object.scope.storeID, entityName: $0.entity, key: $0.key)
@@ -102,24 +101,12 @@ extension SaveRun {
       ?? ManagedObjectID(storeID: object.scope.storeID, entityName: row.entity, key: row.key)
   }
 
-  /// An object's values of a `unique:` list, as SQLite compares them; nil where one of them is nil.
+  /// An object's values of a `unique:` list, as the store compares them; nil where one of them is nil.
   private func texts(of properties: [String], _ object: ManagedObject) throws -> [String]? {
     let plan = object.scope.plan
     let columns = properties.flatMap(plan.columnNumbers)
-    let slots = Set(columns.map { plan.columns[$0].slot }).sorted()
-    let written = slots.flatMap { plan.slots[$0].columns }
-    guard !columns.isEmpty else { return nil }
-    let terms = columns.map { column in
-      let value = "?\((written.firstIndex(of: column) ?? 0) + 1)"
-      return "CASE WHEN typeof(\(value)) IN ('text', 'blob') THEN hex(\(value)) ELSE quote(\(value)) END"
-    }
-    let statement = try connection.statement("SELECT \(terms.joined(separator: ", "))")
-    defer { statement.reset() }
-    writer.start(statement.handle)
-    encode(object, slots)
-    guard try statement.step() else { return nil }
-    let texts = columns.indices.map { statement.string(Int32($0)) ?? "NULL" }
-    return texts.contains("NULL") ? nil : texts
+    if columns.isEmpty { return nil }
+    return try session.comparedValues(of: columns, plan) { encode(object, $0, $1) }
   }
 
   /// The rows that have an object's values of one of its `unique:` lists.
@@ -143,53 +130,10 @@ extension SaveRun {
   private func holder(
     of properties: [String], _ owner: EntityPlan, as object: ManagedObject
   ) throws -> (key: ObjectKey, entity: String)? {
-    let plan = object.scope.plan
-    let columns = properties.flatMap(plan.columnNumbers)
-    var slots: [Int] = []
-    for column in columns where !slots.contains(plan.columns[column].slot) {
-      slots.append(plan.columns[column].slot)
-    }
-    guard !columns.isEmpty else { return nil }
-    // All columns of a slot are written together; those of the list are compared.
-    let written = slots.flatMap { plan.slots[$0].columns }
-    let values = written.indices.map { "?\($0 + 1) AS c\($0)" }.joined(separator: ", ")
-    let conditions = columns.map { column in
-      "t.\(SQLite.quoted(plan.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
-    }
-    let kinds = owner.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
-    let entity = plan.hasEntityColumn ? "t._entity" : SQLite.literal(plan.name)
-    let statement = try connection.statement(
-      "WITH v AS (SELECT \(values)) SELECT t._pk, \(entity) FROM \(SQLite.quoted(plan.table)) AS t, v WHERE "
-        + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
-        + (plan.hasEntityColumn ? " AND t._entity IN (\(kinds))" : "") + " LIMIT 1")
-    defer { statement.reset() }
-    writer.start(statement.handle, at: 1)
-    encode(object, slots)
-    statement.bind(object.key, at: writer.nextParameter)
-    guard try statement.step() else { return nil }
-    return (statement.int64(0), statement.string(1) ?? plan.name)
-  }
-}
-
-extension StoreError {
-  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
-  func refusedProperties(of plan: EntityPlan) -> [String] {
-    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
-      return []
-    }
-    let rest = message[message.index(after: colon)...]
-    if rest.hasPrefix(" index '") {
-      let name = rest.dropFirst(" index '".count).dropLast()
-      return name.split(separator: ".").dropFirst(2).map(String.init)
-    }
-    let table = plan.table + "."
-    return rest.split(separator: ",").map { part in
-      let column = part.drop { $0 == " " }
-      let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
-      // A column shared with a sibling's name has the entity's before it.
-      guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
-      let slot = plan.slots[found.slot]
-      return slot.columns.count == 1 ? slot.name : name
+    let columns = properties.flatMap(object.scope.plan.columnNumbers)
+    if columns.isEmpty { return nil }
+    return try session.holder(of: columns, object.scope.plan, owner, beside: object.key) {
+      encode(object, $0, $1)
     }
   }
 }

@@ -1,115 +1,77 @@
-import CSQLite
-
 // Single rows: deleted, updated, inserted.
 extension SaveRun {
   mutating func delete(_ object: ManagedObject) throws {
     try external?.replace(object, slots: object.scope.plan.externalSlots)
     try noteUnknownPairs(of: object)
-    let statement = try deleteStatement(object.scope.plan)
-    statement.bind(object.key, at: 1)
-    statement.bind(object.version, at: 2)
-    try statement.run()
-    try noteConflict(object)
-  }
-
-  private mutating func deleteStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
-    if let lastDelete, lastDelete.root == entity.root { return lastDelete.statement }
-    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
-      entity.sql.delete
+    if case .missing = try session.delete(object.scope.plan, object.key, version: object.version) {
+      try noteConflict(object)
     }
-    lastDelete = (entity.root, statement)
-    return statement
   }
 
   private mutating func noteConflict(_ object: ManagedObject) throws {
-    guard sqlite3_changes(connection.handle) == 0 else { return }
-    let plan = object.scope.plan
-    let statement = try connection.statement(plan.sql.selectByKey)
-    defer { statement.reset() }
-    statement.bind(object.key, at: 1)
-    guard try statement.step() else {
-      // What was to be deleted is: that is no conflict.
-      if object.flags.contains(.deleted) { return }
+    if let store = try storedValues(of: object) {
+      conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+    } else if !object.flags.contains(.deleted) {
       conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
-      return
     }
-    let report = RowReport(files: context.database.files)
-    let row = RowReader(statement: statement.handle, map: nil, report: report)
+    // Else what was to be deleted is: that is no conflict.
+  }
+
+  /// Notes the conflict of an object whose row was to be written anew and that others have written anew before.
+  ///
+  /// - Returns: Whether there is such a row.
+  mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
+    guard object.version != 0, let store = try storedValues(of: object) else { return false }
+    conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+    return true
+  }
+
+  /// The values of an object's row; nil where there is none.
+  private func storedValues(of object: ManagedObject) throws -> [Int: AttributeValue]? {
+    let plan = object.scope.plan
+    let rows = try session.reader.row(object.key, of: plan)
+    defer { rows.close() }
+    guard try rows.next(), let row = rows.reader(of: plan, RowReport(files: context.engine.files)) else {
+      return nil
+    }
     var store: [Int: AttributeValue] = [:]
     for slot in plan.storedSlots { store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot]) }
-    conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+    return store
   }
 
-  mutating func update(_ object: ManagedObject) throws {
-    guard let extras = object.extras else { return }
-    let (statement, slots) = try updateStatement(object.scope.plan, changed: extras.changed)
-    if let external {
-      try external.replace(object, slots: object.scope.plan.externalSlots.filter(slots.contains))
+  /// - Returns: The properties of a unique index that refuses the row; nil for none.
+  mutating func update(_ object: ManagedObject) throws -> [String]? {
+    guard let extras = object.extras else { return nil }
+    let entity = object.scope.plan
+    let outcome = try session.update(entity, extras.changed, object.key, version: object.version) {
+      if let external { try external.replace(object, slots: entity.externalSlots.filter($0.contains)) }
+      encode(object, $0, $1)
     }
-    writer.start(statement.handle)
-    encode(object, slots)
-    try checkWriter(object, statement, slots)
-    statement.bind(object.key, at: writer.nextParameter)
-    statement.bind(object.version, at: writer.nextParameter + 1)
-    try statement.run()
-    try noteConflict(object)
-  }
-
-  /// The statement that writes the changed slots that have columns, and these slots.
-  private mutating func updateStatement(
-    _ entity: EntityPlan, changed: SlotSet
-  ) throws -> (SQLiteStatement, [Int]) {
-    if let lastUpdate, lastUpdate.entity == entity.index, lastUpdate.slots == changed {
-      return (lastUpdate.statement, lastUpdate.list)
+    switch outcome {
+    case .done: return nil
+    case .notUnique(let properties): return properties
+    case .missing: try noteConflict(object)
+    case .unwritable: try throwFailure(of: object, entity.storedSlots.filter(extras.changed.contains))
     }
-    let slots = entity.storedSlots.filter(changed.contains)
-    var set = SlotSet()
-    for slot in slots { set.insert(slot) }
-    let statement = try connection.statement(.init(purpose: .update, place: entity.index, detail: set)) {
-      let columns = slots.flatMap { entity.slots[$0].columns }
-      let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
-      return "UPDATE \(SQLite.quoted(entity.table)) SET "
-        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
-        + " WHERE _pk = ? AND _version = ?"
-    }
-    lastUpdate = (entity.index, changed, statement, slots)
-    return (statement, slots)
+    return nil
   }
 
   mutating func insert(_ object: ManagedObject) throws {
     let entity = object.scope.plan
-    let statement = try insertStatement(entity)
-    statement.bind(object.key, at: 1)
-    writer.start(statement.handle, at: 2)
-    encode(object, entity.storedSlots)
-    try checkWriter(object, statement, entity.storedSlots)
-    do {
-      try statement.run()
-    } catch let error as StoreError where error.isUniquenessViolation {
-      return try noteRefusal(of: object, error)
+    switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {
+    case .done, .missing:
+      // Others may still have read the row that there was: a row that is written anew goes on counting its versions.
+      if object.version != 0 {
+        try session.setVersion(object.nextVersion(plan.versionStamp), of: entity, object.key)
+      }
+    case .notUnique(let properties):
+      if try noteConflictOfNewRow(object) { return }
+      try noteRefusal(of: object, properties)
+    case .unwritable: try throwFailure(of: object, entity.storedSlots)
     }
-    if object.version != 0 { try writeVersion(of: object) }
   }
 
-  /// Lets a row that is written anew go on counting its versions: others may still have read the row that there was.
-  private func writeVersion(of object: ManagedObject) throws {
-    let statement = try connection.statement(
-      "UPDATE \(SQLite.quoted(object.scope.plan.table)) SET \"_version\" = ?2 WHERE \"_pk\" = ?1")
-    statement.bind(object.key, at: 1)
-    statement.bind(object.nextVersion, at: 2)
-    try statement.run()
-  }
-
-  private mutating func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
-    if let lastInsert, lastInsert.entity == entity.index { return lastInsert.statement }
-    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
-      entity.sql.insert
-    }
-    lastInsert = (entity.index, statement)
-    return statement
-  }
-
-  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int]) {
+  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int], _ writer: RowWriter) {
     if let external, !object.scope.plan.externalSlots.isEmpty {
       for slot in slots {
         if let name = external.name(object, slot) {
@@ -118,25 +80,21 @@ extension SaveRun {
           object._encode(slot, writer)
         }
       }
-    } else if object.scope.plan.factory == nil {
+    } else if !object.scope.plan.isTyped {
       object.encodeValues(slots, writer)
     } else {
       for slot in slots { object._encode(slot, writer) }
     }
   }
 
-  private func checkWriter(_ object: ManagedObject, _ statement: SQLiteStatement, _ slots: [Int]) throws {
-    guard writer.failure != nil else { return }
-    var errors: [ValidationError] = []
-    // Once more, one by one, to name them: the parameters do not matter any more.
-    for slot in slots {
-      writer.start(statement.handle)
-      encode(object, [slot])
-      guard let failure = writer.failure else { continue }
-      errors.append(
+  /// Throws what is wrong with values that could not be written.
+  private func throwFailure(of object: ManagedObject, _ slots: [Int]) throws {
+    let errors = slots.compactMap { slot in
+      session.failure { encode(object, [slot], $0) }.map { failure in
         ValidationError(
           reason: failure is RowWriter.TooLarge ? .tooLarge : .notEncodable, entity: object.scope.plan.name,
-          property: object.scope.plan.slots[slot].name, objectID: object.objectID))
+          property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+      }
     }
     throw SaveError.validation(errors)
   }

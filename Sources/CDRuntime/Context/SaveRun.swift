@@ -1,5 +1,3 @@
-import CSQLite
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -8,7 +6,7 @@ import CSQLite
 
 /// A save to several stores that has not reached all of them.
 struct PartialSave {
-  let written: [SQLiteStore]
+  let written: [any AttachedStore]
   let reason: StoreError
 }
 
@@ -19,13 +17,12 @@ struct PartialSave {
 /// in a circle their unique columns get passing values.
 struct SaveRun {
   let context: ManagedObjectContext
-  let connection: SQLiteConnection
+  let session: any StoreWriteSession
   let plan: SavePlan
   /// The context's count of changes when the plan was made.
   let changeCount: Int
-  let writer = RowWriter()
   /// The history's rows of this save.
-  var saves: [(store: SQLiteStore, id: Int64)] = []
+  var saves: [(store: any AttachedStore, id: Int64)] = []
   /// What the rows of a save to several stores have in common.
   var saveID: UUID?
   var conflicts: [SaveConflict] = []
@@ -37,27 +34,23 @@ struct SaveRun {
   var equals: [UniquenessConflict] = []
   /// The positions that have been written, for their relationships to know once they are there to stay.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
-  /// The statement of the last row of each kind: the next one mostly needs it again.
-  var lastInsert: (entity: Int, statement: SQLiteStatement)?
-  var lastUpdate: (entity: Int, slots: SlotSet, statement: SQLiteStatement, list: [Int])?
-  var lastDelete: (root: Int, statement: SQLiteStatement)?
-  /// The stores that the connection has open.
+  /// The stores that the session has open.
   let stores: StoreSet
   /// Those whose rows are written.
-  let touched: [SQLiteStore]
+  let touched: [any AttachedStore]
   /// The large values; nil where the model or the store has none.
   let external: ExternalValues?
   var model: ModelPlan { context.model }
 
   /// - Throws: ``StoreError`` where a large value cannot be written.
   init(
-    context: ManagedObjectContext, connection: SQLiteConnection, plan: SavePlan, changeCount: Int
+    context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, changeCount: Int
   ) throws {
     self.context = context
-    self.connection = connection
+    self.session = session
     self.plan = plan
     self.changeCount = changeCount
-    stores = context.database.stores
+    stores = session.reader.stores
     touched = try plan.stores(among: stores)
     for store in touched {
       try store.checkIdentity()
@@ -66,7 +59,7 @@ struct SaveRun {
     external =
       context.model.hasExternalSlots
       ? try ExternalValues(
-        of: plan, stores: stores, connection: connection, making: context.making?.files) : nil
+        of: plan, session: session, importTarget: context.importTarget) : nil
   }
 
   /// Writes everything.
@@ -74,7 +67,7 @@ struct SaveRun {
   /// - Returns: What has been written where the files of several stores have not all been; nil for everything.
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
   mutating func write() throws -> PartialSave? {
-    try context.database.begin(connection)
+    try session.begin()
     do {
       for object in plan.deleted { try delete(object) }
       try update()
@@ -85,7 +78,7 @@ struct SaveRun {
       for object in plan.related { try writePairs(of: object) }
       // After all pairs, for the other side may write them.
       for object in plan.related { try writePositions(of: object) }
-      if context.making == nil { try writeHistory() }
+      if context.importTarget == nil { try writeHistory() }
       try external?.keep()
       if let partial = try commit() {
         external?.discard(exceptIn: Set(partial.written.map(\.place)))
@@ -96,7 +89,7 @@ struct SaveRun {
       }
       return nil
     } catch {
-      if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
+      session.rollback()
       external?.discard()
       throw error
     }
@@ -104,18 +97,18 @@ struct SaveRun {
 
   private mutating func commit() throws -> PartialSave? {
     do {
-      try context.database.commit(connection, changed: touched) {
+      try session.commit(changed: touched) {
         // Values are encoded, and formats write, by code of the app's.
         guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
       return nil
-    } catch let error as StoreError where error.isReferenceViolation {
+    } catch is ReferenceViolation {
       conflicts = try conflictsOfReferrers()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       throw SaveError.danglingReferences(try danglingObjects())
     } catch let error as StoreError where touched.count > 1 {
       // SQLite commits one file after another, and cannot take back what one has where the next one fails.
-      if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
+      session.rollback()
       saves = saves.filter { isWritten($0.id, in: $0.store) }
       if saves.isEmpty { throw error }
       return PartialSave(written: saves.map(\.store), reason: error)
@@ -125,35 +118,29 @@ struct SaveRun {
   /// The objects whose rows, or whose pairs, lead to rows that are not there: a hundred at the most.
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
-    func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: SQLiteStore) {
+    func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: any AttachedStore) {
       let id =
         context.registered(key, root: entity.root)?.objectID
         ?? ManagedObjectID(storeID: store.storeID, entityName: entity.name, key: key)
       if result.count < 100, !result.contains(id) { result.append(id) }
     }
     for store in touched {
-      for row in try connection.rows("PRAGMA \(stores.schema(of: store)).foreign_key_check").prefix(100) {
-        guard let table = row[0] else { continue }
-        if let key = row[1].flatMap({ Int64($0) }) {
-          let root = model.entities.first { $0.root == $0.index && $0.table == table }
-          if let root { add(key, root, store) }
-        }
-      }
+      for row in try session.danglingRows(in: store) { add(row.key, row.root, store) }
     }
     // Rows of pairs have no number of their own by which SQLite could name them.
-    var lost: [(object: ManagedObject, store: SQLiteStore)] = []
+    var lost: [(object: ManagedObject, store: any AttachedStore)] = []
     for object in plan.related {
-      guard let store = stores.home(of: object.scope.plan) else { continue }
+      guard let store = stores.store(of: object.scope.plan) else { continue }
       for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
         guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage
         else {
           continue
         }
-        let table = SQLite.quoted(model.entities[relationship.destination].table)
-        for key in state.added.keys where try !hasRow(key, in: table) {
+        let destination = model.entities[relationship.destination]
+        for key in state.added.keys where try !session.reader.hasRow(key, of: destination) {
           add(object.key, object.scope.plan, store)
         }
-        if try !hasRow(object.key, in: SQLite.quoted(object.scope.plan.table)) {
+        if try !session.reader.hasRow(object.key, of: object.scope.plan) {
           lost.append((object, store))
         }
       }
@@ -161,12 +148,5 @@ struct SaveRun {
     // Where all others have let go of it, it is the object without a row itself that has the pairs.
     if result.isEmpty { for (object, store) in lost { add(object.key, object.scope.plan, store) } }
     return result
-  }
-
-  private func hasRow(_ key: ObjectKey, in table: String) throws -> Bool {
-    let statement = try connection.statement("SELECT 1 FROM \(table) WHERE _pk = ?1")
-    defer { statement.reset() }
-    statement.bind(key, at: 1)
-    return try statement.step()
   }
 }

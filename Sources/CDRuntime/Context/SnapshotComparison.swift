@@ -46,7 +46,7 @@ struct SnapshotComparison {
   ) -> Bool {
     let slots = object.scope.plan.slots
     return extras.old.contains { slot, value in
-      (countsDerived || slots[slot].attribute?.derivation == nil) && object.storedValue(slot) != value
+      (countsDerived || slots[slot].attribute?.derivation == nil) && object.settledValue(slot) != value
     }
   }
 
@@ -59,7 +59,8 @@ struct SnapshotComparison {
     return relationship.isOrdered && state.isOrderChanged && !state.hasStoredOrder
   }
 
-  /// Whether pairs have come or gone, as far as one of the two sides knows what the store has.
+  /// Whether pairs have come or gone, as far as one of the two sides knows what the store has. Those that others have made
+  /// too count: the save has to make sure of them.
   private func hasChangedPairs(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> Bool {

@@ -16,7 +16,7 @@ extension PersistentContainer {
   ) throws {
     self.init(
       try PersistentStoreCoordinator(
-        for: model, migrations: migrations, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
+        for: model, migrations: migrations, at: StoreLocation(recognizing: url)))
   }
 
   /// Opens the store of a model with custom steps where the platform keeps an app's data: see ``init(for:app:)``.

@@ -70,14 +70,14 @@ public final class PersistentContainer: Sendable {
   public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
     self.init(
       try PersistentStoreCoordinator(
-        for: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
+        for: model, at: StoreLocation(recognizing: url)))
   }
 
   /// Opens the store of a model without generated classes.
   public convenience init(model: ManagedObjectModel, at url: URL) throws {
     self.init(
       try PersistentStoreCoordinator(
-        model: model, at: PersistentStoreCoordinator.StoreLocation(recognizing: url)))
+        model: model, at: StoreLocation(recognizing: url)))
   }
 
   /// Opens several stores, each for a configuration of the model.
@@ -141,7 +141,7 @@ public final class PersistentContainer: Sendable {
       // Runs in the next turn.
       Task { @MainActor in self?.context.endReading() }
     }
-    coordinator.database.tellOfRemovals(self) { [weak self] in
+    coordinator.engine.tellOfRemovals(self) { [weak self] in
       Task { @MainActor in self?.context.noticeRemovalsNow() }
     }
     context.scheduleEndOfEvent = { [weak self] in
@@ -178,6 +178,6 @@ public final class PersistentContainer: Sendable {
 
   deinit {
     merging?.cancel()
-    coordinator.database.stopTellingOfRemovals(ObjectIdentifier(self))
+    coordinator.engine.stopTellingOfRemovals(ObjectIdentifier(self))
   }
 }

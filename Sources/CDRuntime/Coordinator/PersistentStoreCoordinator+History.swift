@@ -12,7 +12,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError`` where a store cannot be read.
   public func currentHistoryToken() throws -> HistoryToken {
-    try HistoryReader(self).read { try $0.currentToken() }
+    try HistoryReader(SQLiteDatabase.of(engine, for: "history")).read { try $0.currentToken() }
   }
 
   /// The saves and batches since a point of the history, the oldest first; of several stores, those of each together.
@@ -25,7 +25,9 @@ extension PersistentStoreCoordinator {
   public func history(
     after token: HistoryToken? = nil, author: String? = nil, limit: Int? = nil
   ) throws -> [HistoryTransaction] {
-    try HistoryReader(self).read { try $0.transactions(after: token, author: author, limit: limit) }
+    try HistoryReader(SQLiteDatabase.of(engine, for: "history")).read {
+      try $0.transactions(after: token, author: author, limit: limit)
+    }
   }
 
   /// Forgets what the stores' histories tell of the time before a date. The newest entry stays: it is how contexts know
@@ -47,8 +49,9 @@ extension PersistentStoreCoordinator {
   }
 
   private func purge(_ condition: String, _ isMeant: (SQLiteStore) -> Bool) throws {
+    let database = try SQLiteDatabase.of(engine, for: "history")
     try database.writer.use { connection in
-      let stores = database.stores
+      let stores = database.attached
       for store in stores.all where !store.isReadOnly && isMeant(store) {
         try store.checkIdentity()
         let table = "\(stores.schema(of: store)).\"_cdgen_history\""
@@ -82,7 +85,8 @@ extension PersistentStoreCoordinator {
   ) throws -> AsyncThrowingStream<HistoryTransaction, any Error> {
     // Now, and not when somebody first asks: nothing is missed in between.
     let start = try token ?? currentHistoryToken()
-    let watcher = database.watcher(for: self)
+    let database = try SQLiteDatabase.of(engine, for: "history")
+    let watcher = database.watcher()
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()
     let id = UUID.random()
     database.watch.listeners.add(1, ordering: .sequentiallyConsistent)

@@ -57,7 +57,12 @@ extension PersistentStoreCoordinator {
       store.migrationPolicies = store.migrationPolicies.merging(policies)
       return store
     }
-    try self.init(plan: ModelPlan(merged, classes: classes, stores: stores), stores: stores)
+    var bindings = ClassBindings.none
+    let plan = try ModelPlan(merged, configurations: stores.map(\.configuration)) { graph in
+      bindings = try ClassBindings(classes, of: graph)
+      return bindings.traits
+    }
+    self.init(plan: plan, classes: bindings, engine: try StoreOpener(plan, stores).open())
   }
 }
 

@@ -100,7 +100,7 @@ private struct StoredRows {
   init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues) throws {
     self.url = url
     self.largeValues = largeValues
-    if let format = try PersistentStoreCoordinator.StoreLocation(recognizing: url, formats: formats).format {
+    if let format = try StoreLocation(recognizing: url, formats: formats).format {
       connection = try SQLiteConnection.inMemory(":memory:", of: url)
       try StoreFile(url, format, isReadOnly: true).read(
         into: StoreBuilder(connection, url: url, largeValues: largeValues))

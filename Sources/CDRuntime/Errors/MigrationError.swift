@@ -12,7 +12,7 @@
 /// do {
 ///   _ = try PersistentContainer(for: ToDoModel.self, at: url)
 /// } catch let error as MigrationError where error.reason == .inUse {
-///   print("close the other program that uses \(error.url.path()), and start again")
+///   print("close the other program that uses \(error.url.path(percentEncoded: false)), and start again")
 /// } catch let error as MigrationError {
 ///   print(error, error.step.map { "on the way from \($0)" } ?? "")
 /// }
@@ -111,7 +111,7 @@ public struct MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   public var description: String {
-    var place = "the store \(url.path()) cannot be migrated"
+    var place = "the store \(url.path(percentEncoded: false)) cannot be migrated"
     if let step { place += " from \(step)" }
     if let entity { place += ", entity '\(entity)'" }
     if let objectKey { place += ", row \(objectKey)" }

@@ -60,6 +60,8 @@ public enum StoreError: Error, Hashable, Sendable {
   case foreignJournal(URL)
   /// The counter of an entity's keys stands at a key that an object has, or where no keys follow.
   case damagedKeys(URL, entity: String)
+  /// The engine that has the store open has no such feature.
+  case notSupported(String)
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
   /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the five that follow, it
@@ -85,60 +87,61 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notADatabase(let url):
-      "\(url.path()) is no SQLite database; it was left as it is. Choose another file for the store"
+      "\(url.path(percentEncoded: false)) is no SQLite database; it was left as it is. Choose another file for the store"
     case .foreignDatabase(let url):
-      "\(url.path()) is a SQLite database, but no store of cdgen; it was left as it is. "
+      "\(url.path(percentEncoded: false)) is a SQLite database, but no store of cdgen; it was left as it is. "
         + "Choose another file for the store"
     case .unreadable(let url, let error):
-      "the store \(url.path()) cannot be read, and was left as it is: \(error)"
+      "the store \(url.path(percentEncoded: false)) cannot be read, and was left as it is: \(error)"
     case .formatFailed(let url, let format, let reason):
-      "the store \(url.path()) could not be read or written by its format '\(format)': \(reason)"
+      "the store \(url.path(percentEncoded: false)) could not be read or written by its format '\(format)': \(reason)"
     case .newerFormat(let url, let found, let supported):
-      "the store \(url.path()) has format \(found), and this release reads up to \(supported); "
+      "the store \(url.path(percentEncoded: false)) has format \(found), and this release reads up to \(supported); "
         + "update cdgen"
     case .damagedMetadata(let url, let key):
-      "the store \(url.path()) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
+      "the store \(url.path(percentEncoded: false)) has no readable '\(key)' in _cdgen_metadata; restore it from a backup"
     case .otherModel(let url, let found, let expected):
-      "the store \(url.path()) says that it belongs to model \(found), and it is opened with model \(expected); "
+      "the store \(url.path(percentEncoded: false)) says that it belongs to model \(found), and it is opened with model \(expected); "
         + (found.name == expected.name
           ? "two models of one name differ by their 'id' in model.yaml: if it is one model, give it the store's again; "
             + "if not, choose another file for the store"
           : "open it with the model that made it")
     case .needsMigration(let url, let model, let from, let to):
-      "the store \(url.path()) was written with version \(from) of model '\(model)' and has to be migrated "
+      "the store \(url.path(percentEncoded: false)) was written with version \(from) of model '\(model)' and has to be migrated "
         + "to version \(to)"
     case .otherConfiguration(let url, let holds, let configuration, let asked):
-      "the store \(url.path()) holds \(Self.entities(holds)), and was to be opened for \(Self.entities(asked)); "
+      "the store \(url.path(percentEncoded: false)) holds \(Self.entities(holds)), and was to be opened for \(Self.entities(asked)); "
         + (configuration.map { "open it with the configuration '\($0)'" }
           ?? "open it with a configuration that lists what it holds")
         + ", and give the others a file of their own"
     case .cannotCreate(let url, let reason):
-      "no store can be made at \(url.path()): \(reason)"
+      "no store can be made at \(url.path(percentEncoded: false)): \(reason)"
     case .externalData(let url, let reason):
-      "the file \(url.path()), which holds the value of an external attribute: \(reason)"
+      "the file \(url.path(percentEncoded: false)), which holds the value of an external attribute: \(reason)"
     case .readOnly(let url):
-      "the store \(url.path()) was opened to be read alone; open it without `isReadOnly` to change it"
+      "the store \(url.path(percentEncoded: false)) was opened to be read alone; open it without `isReadOnly` to change it"
     case .replaced(let url):
-      "the file \(url.path()) has been removed or replaced since it was opened; nothing was written. "
+      "the file \(url.path(percentEncoded: false)) has been removed or replaced since it was opened; nothing was written. "
         + "Make a new coordinator"
     case .inUse(let url):
-      "the store \(url.path()) is in use; let go of its containers, contexts and objects, and close other programs"
+      "the store \(url.path(percentEncoded: false)) is in use; let go of its containers, contexts and objects, and close other programs"
     case .cannotRemove(let url, let reason):
-      "the store \(url.path()) cannot be removed: \(reason)"
+      "the store \(url.path(percentEncoded: false)) cannot be removed: \(reason)"
     case .openedTwice(let url):
-      "the file \(url.path()) is another store of the coordinator already; give each store a file of its own"
+      "the file \(url.path(percentEncoded: false)) is another store of the coordinator already; give each store a file of its own"
     case .severalNames(let url, let count):
-      "the file \(url.path()) has \(count) names (hard links), and programs that open it by different names would "
+      "the file \(url.path(percentEncoded: false)) has \(count) names (hard links), and programs that open it by different names would "
         + "damage it; it was left as it is. Remove the other names, or replace them by copies"
     case .foreignSchema(let url, let objects):
-      "the store \(url.path()) was changed by another program and is not opened, for it holds "
+      "the store \(url.path(percentEncoded: false)) was changed by another program and is not opened, for it holds "
         + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", and more" : "")
         + "; drop that with the program that made it, or restore the store from a backup"
     case .foreignJournal(let url):
-      "the journal \(url.path())-journal is of another program: to roll it back would remove the file that it names. "
+      "the journal \(url.path(percentEncoded: false))-journal is of another program: to roll it back would remove the file that it names. "
         + "Nothing was opened. Open the file with the program that made it, or restore it from a backup"
+    case .notSupported(let feature): "the engine of the store has no \(feature); use a store of SQLite"
     case .damagedKeys(let url, let entity):
-      "the store \(url.path()) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
+      "the store \(url.path(percentEncoded: false)) has a damaged counter for the keys of '\(entity)'; set it in _cdgen_keys to a number "
         + "above the largest _pk of that table, or restore the store from a backup"
     case .noStore(let entity):
       "no store of the coordinator holds '\(entity)'; open one whose configuration lists it"
@@ -167,6 +170,34 @@ extension StoreError: CustomStringConvertible {
 
   private static func names(_ urls: [URL]) -> String {
     urls.count == 1
-      ? "the store \(urls[0].path())" : "one of the stores \(urls.map { $0.path() }.joined(separator: ", "))"
+      ? "the store \(urls[0].path(percentEncoded: false))"
+      : "one of the stores \(urls.map { $0.path(percentEncoded: false) }.joined(separator: ", "))"
   }
+}
+
+/// By what a store knows its model: two models may have one name.
+///
+/// ```swift
+/// do {
+///   _ = try PersistentContainer(for: ToDoModel.self, at: url)
+/// } catch StoreError.otherModel(_, let found, let expected) {
+///   print("the store is of \(found), the app of \(expected)")
+/// }
+/// ```
+public struct ModelIdentity: Hashable, Sendable, CustomStringConvertible {
+  /// The model's name, which may change.
+  public let name: String
+  /// The model's `id`, which never does.
+  public let id: UUID
+
+  /// The identity of a model.
+  public init(name: String, id: UUID) {
+    self.name = name
+    self.id = id
+  }
+
+  init(_ model: ManagedObjectModel) { self.init(name: model.name, id: model.id) }
+
+  /// `'Notes' (8A5D8C0E-5B5E-4B0E-9C60-3B1B6C1E7A01)`
+  public var description: String { "'\(name)' (\(id.uuidString))" }
 }

@@ -51,6 +51,7 @@ public struct StoreFormatError: Error, Hashable, Sendable {
   public var offset: Int?
 
   /// An error, with the place where it was noticed as far as that is known.
+  @inline(never)
   public init(_ reason: Reason, line: Int? = nil, column: Int? = nil, offset: Int? = nil) {
     self.reason = reason
     self.line = line

@@ -30,16 +30,11 @@ enum Equality {
     case (.collection(let left), .collection(let right)):
       return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
     case (.dictionary(let left), .dictionary(let right)): return areEqual(left, right, options)
-    case (.subject(let left), .subject(let right)):
-      if let left = left as? ManagedObject, let right = right as? ManagedObject {
-        return left.isSame(as: right)
-      }
-      return areSame(left.evaluationIdentity, right.evaluationIdentity)
+    case (.subject(let left), .subject(let right)): return left.isSameObject(as: right)
     case (.subject(let subject), .reference(let reference)),
       (.reference(let reference), .subject(let subject)):
-      if let object = subject as? ManagedObject { return object.isMeant(by: reference) }
-      return areSame(subject.evaluationIdentity, reference)
-    case (.reference(let left), .reference(let right)): return areSame(left, right)
+      return subject.isSameObject(as: reference)
+    case (.reference(let left), .reference(let right)): return left.isSame(as: right)
     default:
       guard let left = Number(left), let right = Number(right) else { return false }
       return Number.order(left, right) == 0
@@ -51,11 +46,5 @@ enum Equality {
   ) -> Bool {
     left.count == right.count
       && left.allSatisfy { key, value in right[key].map { areEqual(value, $0, options) } ?? false }
-  }
-
-  /// Whether two identities mean one object; false where one of them is none.
-  private static func areSame(_ left: ObjectReference?, _ right: ObjectReference?) -> Bool {
-    guard let left, let right else { return false }
-    return CodeUnits.areEqual(left.uri, right.uri)
   }
 }

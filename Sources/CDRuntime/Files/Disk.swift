@@ -98,6 +98,20 @@ enum Disk {
       path: file.lastPathComponent, directoryHint: .notDirectory)
   }
 
+  /// The bytes of a file; nil where there is none.
+  static func size(_ path: String) -> Int64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// The bytes that are free on the disk of a file or a folder.
+  static func freeSpace(_ path: String) -> Int64? {
+    var volume = statvfs()
+    guard statvfs(path, &volume) == 0 else { return nil }
+    let free = UInt64(volume.f_bavail).multipliedReportingOverflow(by: UInt64(volume.f_frsize))
+    return free.overflow ? .max : Int64(clamping: free.partialValue)
+  }
+
   /// What a symbolic link says; nil for what is none.
   static func linkTarget(_ path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)

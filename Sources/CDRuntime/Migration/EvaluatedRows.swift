@@ -19,34 +19,38 @@ struct EvaluatedRows {
   private static let gap: Int64 = 1 << 32
 
   func makeAll() throws {
-    for taker in plan.takers where taker.chosen != nil || !taker.evaluations.isEmpty {
-      session.entity = taker.destination.name
-      try make(taker)
+    for sourceMapping in plan.sourceMappings
+    where sourceMapping.chosen != nil || !sourceMapping.evaluations.isEmpty {
+      session.entity = sourceMapping.destination.name
+      try make(sourceMapping)
     }
     session.entity = nil
   }
 
-  private func make(_ taker: StepPlan.Taker) throws {
-    let columns = taker.evaluations.indices.map { ", c\($0)" }.joined()
-    if let chosen = taker.chosen {
+  private func make(_ sourceMapping: StepPlan.SourceMapping) throws {
+    let columns = sourceMapping.evaluations.indices.map { ", c\($0)" }.joined()
+    if let chosen = sourceMapping.chosen {
       try session.execute("CREATE TEMP TABLE \(chosen.dropFirst(5)) (pk INTEGER PRIMARY KEY\(columns))")
     }
-    for each in taker.evaluations where each.isPair {
+    for each in sourceMapping.evaluations where each.isPair {
       try session.execute(
-        "CREATE TEMP TABLE \(pairs(taker, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
+        "CREATE TEMP TABLE \(pairs(sourceMapping, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
           + "position INTEGER, PRIMARY KEY (owner, target)) WITHOUT ROWID")
     }
-    if try chooseBySQL(taker) { return }
-    try stream(taker) { object in
+    if try chooseBySQL(sourceMapping) { return }
+    try stream(sourceMapping) { object in
       do {
-        try write(object, taker)
-      } catch let error as MigrationError where session.log?.take(error, of: taker.source.name) == true {
+        try write(object, sourceMapping)
+      } catch let error as MigrationError
+        where session.log?.take(error, of: sourceMapping.source.name) == true
+      {
         // A rehearsal goes on, to find all such objects.
       }
     }
-    for each in taker.evaluations where each.isPair {
+    for each in sourceMapping.evaluations where each.isPair {
       try session.execute(
-        "CREATE INDEX temp.\"target_\(taker.number)_\(each.name)\" ON \(pairs(taker, each)) (target)")
+        "CREATE INDEX temp.\"target_\(sourceMapping.number)_\(each.name)\" ON \(pairs(sourceMapping, each)) (target)"
+      )
     }
   }
 
@@ -54,22 +58,24 @@ struct EvaluatedRows {
   ///
   /// - Returns: False where SQL is not enough: it has no exact form of the filter, or values are to be evaluated, or
   ///   a row has no result, of which the evaluator can tell.
-  private func chooseBySQL(_ taker: StepPlan.Taker) throws -> Bool {
-    guard let chosen = taker.chosen, taker.evaluations.isEmpty else { return false }
+  private func chooseBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
+    guard let chosen = sourceMapping.chosen, sourceMapping.evaluations.isEmpty else { return false }
     var filter = SQLText(text: "1")
-    if let predicate = taker.mapping.filter {
+    if let predicate = sourceMapping.mapping.filter {
       guard
         let condition = try? SQLPredicate.compile(
-          predicate, entity: taker.source, plan: plan.source, now: plan.now), condition.isExact
+          predicate, entity: sourceMapping.source, plan: plan.source, now: plan.now), condition.isExact
       else { return false }
       filter = SQLText(text: condition.sql, bindings: condition.bindings)
     }
     let own =
-      taker.source.hasEntityColumn ? "t0._entity = \(SQLite.literal(taker.source.name)) AND " : ""
+      sourceMapping.source.hasEntityColumn
+      ? "t0._entity = \(SQLite.literal(sourceMapping.source.name)) AND " : ""
     do {
       try session.run(
         SQLText(
-          text: "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLite.quoted(taker.source.table)) AS t0 "
+          text:
+            "INSERT INTO \(chosen) SELECT t0._pk FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0 "
             + "WHERE \(own)(\(filter.text))", bindings: filter.bindings))
       return true
     } catch let error as MigrationError where error.isOfStatement {
@@ -78,57 +84,53 @@ struct EvaluatedRows {
     }
   }
 
-  private func pairs(_ taker: StepPlan.Taker, _ evaluation: StepPlan.Evaluation) -> String {
-    SQLite.quoted("pairs_\(taker.number)_\(evaluation.name)")
+  @inline(never)
+  private func pairs(_ sourceMapping: StepPlan.SourceMapping, _ evaluation: StepPlan.Evaluation) -> String {
+    SQLite.quoted("pairs_\(sourceMapping.number)_\(evaluation.name)")
   }
 
-  /// Calls a body with each object of a taker's source.
-  private func stream(_ taker: StepPlan.Taker, _ body: (ManagedObject) throws -> Void) throws {
-    guard let entity = coordinator.plan.entity(taker.source.name) else { return }
-    let select = coordinator.plan.selects[entity.index]
-    let own = entity.hasEntityColumn ? "t0._entity = \(SQLite.literal(entity.name)) AND " : ""
+  /// Calls a body with each object of a source mapping's source.
+  private func stream(_ sourceMapping: StepPlan.SourceMapping, _ body: (ManagedObject) throws -> Void) throws
+  {
+    guard let entity = coordinator.plan.entity(sourceMapping.source.name) else { return }
     var last: ObjectKey = 0
     while true {
       try session.checkCancelled()
-      try MigrationFaults.reach("batch of \(taker.mapping.name)")
+      try MigrationFaults.reach("batch of \(sourceMapping.mapping.name)")
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(coordinator)
-      let connection = try context.reader()
-      let ends = try connection.rows(
-        "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(own)_pk > \(last) "
-          + "ORDER BY _pk LIMIT \(Self.batchSize))")
-      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return }
-      let statement = try connection.statement(
-        select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
-      statement.bind(last, at: 1)
-      statement.bind(end, at: 2)
-      last = end
-      for object in try context.objects(from: statement, select, of: entity) { try body(object) }
+      let reader = try context.reader()
+      guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize)
+      else {
+        return
+      }
+      last = batch.last
+      for object in try context.objects(from: batch.rows, of: entity) { try body(object) }
       // What could not be read is not to be lost in silence.
       if let error = context.recentErrors.first {
-        throw plan.error(.verificationFailed("\(error)"), taker.destination.name)
+        throw plan.error(.verificationFailed("\(error)"), sourceMapping.destination.name)
       }
     }
   }
 
-  private func write(_ object: ManagedObject, _ taker: StepPlan.Taker) throws {
+  private func write(_ object: ManagedObject, _ sourceMapping: StepPlan.SourceMapping) throws {
     let key = object.objectID.key
     let evaluator = PredicateEvaluator(now: plan.now)
-    if let filter = taker.mapping.filter {
+    if let filter = sourceMapping.mapping.filter {
       do {
         guard try evaluator.matches(filter, object) else { return }
-      } catch { throw invalid("the filter", "\(error)", taker, key) }
+      } catch { throw invalid("the filter", "\(error)", sourceMapping, key) }
     }
     var values: [AttributeValue] = [.int(key)]
-    for each in taker.evaluations {
+    for each in sourceMapping.evaluations {
       guard let cell = each.cell else {
-        try writePairs(each, object, taker, evaluator)
+        try writePairs(each, object, sourceMapping, evaluator)
         values.append(.null)
         continue
       }
-      values.append(try value(each, cell, object, taker, evaluator))
+      values.append(try value(each, cell, object, sourceMapping, evaluator))
     }
-    if let chosen = taker.chosen {
+    if let chosen = sourceMapping.chosen {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
       try insert("INSERT INTO \(chosen) VALUES (\(marks))", values)
     }
@@ -143,45 +145,46 @@ struct EvaluatedRows {
   }
 
   private func value(
-    _ evaluation: StepPlan.Evaluation, _ cell: CellType, _ object: ManagedObject, _ taker: StepPlan.Taker,
+    _ evaluation: StepPlan.Evaluation, _ cell: StorageType, _ object: ManagedObject,
+    _ sourceMapping: StepPlan.SourceMapping,
     _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue {
     let key = object.objectID.key
     let result: EvaluationValue
     do {
       result = try evaluator.value(of: evaluation.expression, for: object)
-    } catch { throw invalid(evaluation.name, "\(error)", taker, key) }
+    } catch { throw invalid(evaluation.name, "\(error)", sourceMapping, key) }
     guard let value = result.single, let fitted = cell.fitted(value) else {
-      throw invalid(evaluation.name, "it is \(result.kindName)", taker, key)
+      throw invalid(evaluation.name, "it is \(result.kindName)", sourceMapping, key)
     }
     return fitted
   }
 
   private func writePairs(
-    _ evaluation: StepPlan.Evaluation, _ object: ManagedObject, _ taker: StepPlan.Taker,
+    _ evaluation: StepPlan.Evaluation, _ object: ManagedObject, _ sourceMapping: StepPlan.SourceMapping,
     _ evaluator: PredicateEvaluator
   ) throws {
     let key = object.objectID.key
     let found: EvaluationValue
     do {
       found = try evaluator.value(of: evaluation.expression, for: object)
-    } catch { throw invalid(evaluation.name, "\(error)", taker, key) }
+    } catch { throw invalid(evaluation.name, "\(error)", sourceMapping, key) }
     var position = Self.gap
     for each in found.elements {
       guard case .subject(let subject) = each, let target = subject as? ManagedObject else {
-        throw invalid(evaluation.name, "it is \(each.kindName)", taker, key)
+        throw invalid(evaluation.name, "it is \(each.kindName)", sourceMapping, key)
       }
       try insert(
-        "INSERT OR IGNORE INTO temp.\(pairs(taker, evaluation)) VALUES (?, ?, ?)",
+        "INSERT OR IGNORE INTO temp.\(pairs(sourceMapping, evaluation)) VALUES (?, ?, ?)",
         [.int(key), .int(target.objectID.key), .int(position)])
       position += Self.gap
     }
   }
 
   private func invalid(
-    _ property: String, _ reason: String, _ taker: StepPlan.Taker, _ key: Int64
+    _ property: String, _ reason: String, _ sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) -> MigrationError {
-    plan.error(.invalidValue(property: property, reason: reason), taker.destination.name, key)
+    plan.error(.invalidValue(property: property, reason: reason), sourceMapping.destination.name, key)
   }
 }
 

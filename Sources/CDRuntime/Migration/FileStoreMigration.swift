@@ -1,6 +1,3 @@
-import CDModel
-import CSQLite
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -12,118 +9,50 @@ import CSQLite
   import Darwin
 #endif
 
-/// The opening of a store that is read whole: its rows go into a database in memory, which is then opened as a SQLite
-/// store's file is, and migrated where it has to be.
-struct FileStoreOpening {
-  let file: StoreFile
+/// The migration of a store that is read whole.
+struct FileStoreMigration {
+  let opening: FileStoreOpening
   let description: PersistentStoreDescription
-  let model: ModelPlan
-  let place: Int
   let others: [PersistentStoreDescription]
-  /// What SQLite is to open for the database in memory.
-  let memory: String
+  /// The rows of the file.
+  private let old: SQLiteConnection
 
-  private var url: URL { file.url }
+  private var url: URL { opening.url }
+  private var file: StoreFile { opening.file }
 
-  struct Opened {
-    let connection: SQLiteConnection
-    let storeID: UUID
-    let memory: String
-    var migration: MigrationResult?
+  /// - Parameter old: The rows of the file, which ``FileStoreOpening/rows`` has.
+  init(
+    _ opening: FileStoreOpening, rows old: SQLiteConnection, _ description: PersistentStoreDescription,
+    others: [PersistentStoreDescription]
+  ) {
+    self.opening = opening
+    self.old = old
+    self.description = description
+    self.others = others
   }
 
-  /// - Returns: The connection that keeps the database in memory, and by what others open it.
-  func open() throws -> Opened {
-    let connection = try SQLiteConnection.inMemory(memory, of: url)
-    if file.isEmpty {
-      if description.isReadOnly { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
-      return try make(in: connection, memory)
+  /// Migrates the store and opens it.
+  func open() throws -> OpenedStore {
+    do { return try migrated() } catch {
+      let source = opening.model.source(ofStore: opening.place)
+      guard let draft = ChangedDraft(error, of: description, source) else { throw error }
+      return try madeAnew(draft)
     }
-    try file.read(into: StoreBuilder(connection, url: url, current: (model, place)))
-    let before = try metadata(connection)
-    do {
-      let id = try opening(connection).open()
-      if !description.isReadOnly {
-        if model.hasExternalSlots { try removeUnusedFiles(connection) }
-        if try metadata(connection) != before { try write(connection) }
-      }
-      return Opened(connection: connection, storeID: id, memory: memory)
-    } catch StoreError.needsMigration where description.migratesStoreAutomatically && !description.isReadOnly
-    {
-      do {
-        return try migrate(connection)
-      } catch {
-        guard let draft = ChangedDraft(error, of: description, model.source(ofStore: place)) else {
-          throw error
-        }
-        return try makeAnew(connection, draft)
-      }
-    }
-  }
-
-  /// Makes a new store.
-  private func make(in connection: SQLiteConnection, _ memory: String) throws -> Opened {
-    let id = try opening(connection).open()
-    // The rest of the world is to see at once which store it is.
-    try write(connection)
-    return Opened(connection: connection, storeID: id, memory: memory)
   }
 
   /// Puts a new store in the place of one that was written with a draft of the model.
-  private func makeAnew(_ old: SQLiteConnection, _ draft: ChangedDraft) throws -> Opened {
+  private func madeAnew(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
-    let memory = "file:/cdgen-\(UUID.random().uuidString)?vfs=memdb"
-    let connection = try SQLiteConnection.inMemory(memory, of: url)
-    var opened = try make(in: connection, memory)
+    let opened = try opening.make(after: draft.result)
     for backup in found.pendingBackups { MigrationFiles(URL(filePath: file.path)).removeBackup(backup) }
-    try removeUnusedFiles(connection)
-    opened.migration = draft.result
+    try opening.removeUnusedFiles(opened.connection)
     return opened
   }
 
-  private func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
-    StoreOpening(
-      connection: connection, url: url, model: model, place: place, isReadOnly: description.isReadOnly,
-      descriptions: (description, others), isJustMigrated: isJustMigrated)
-  }
-
-  private func metadata(_ connection: SQLiteConnection) throws -> [[String?]] {
-    try connection.rows("SELECT \"key\", \"value\" FROM \"_cdgen_metadata\"")
-  }
-
-  private func contents(_ connection: SQLiteConnection) throws -> StoreContents {
-    try StoreContents(StoreRows(model, store: place), connection, schema: "main")
-  }
-
-  private func write(_ connection: SQLiteConnection) throws {
-    try file.put(file.prepare(contents(connection)))
-  }
-
-  // MARK: Large values
-
-  /// Removes files of large values that no row refers to: nobody else can still come for them. Those of a backup that
-  /// stays are left.
-  private func removeUnusedFiles(_ connection: SQLiteConnection) throws {
-    let files = ExternalFiles(store: url)
-    let names = files.names
-    // By a link the folder may be another store's too.
-    guard !names.isEmpty, files.isOwn else { return }
-    let siblings = try FileManager.default.contentsOfDirectory(
-      atPath: url.deletingLastPathComponent().path(percentEncoded: false))
-    guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
-    var used: Set<String> = []
-    for column in model.fileColumns(ofStore: place) {
-      used.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
-    }
-    for name in names.subtracting(used) { files.remove(name) }
-  }
-
-  // MARK: Migration
-
   /// Migrates the rows as those of a SQLite file, and puts a file with the result in the place of the old one, which
   /// stays as the backup.
-  private func migrate(_ old: SQLiteConnection) throws -> Opened {
+  private func migrated() throws -> OpenedStore {
     let own = MigrationFiles(URL(filePath: file.path))
     let scratch = URL(filePath: own.scratch)
     defer { own.removeAllLeftovers() }
@@ -145,24 +74,23 @@ struct FileStoreOpening {
     MigrationFiles(url).linkExternalFiles(own.scratch)
     var description = description
     description.location = .sqlite(scratch)
-    // What is to be kept is this store's file, not that of the rows.
-    description.keepsBackup = self.description.keepsBackup
     var result: MigrationResult
     do {
       result = try StoreMigration(
-        url: scratch, description: description, model: model.source(ofStore: place).model, others: others
+        url: scratch, description: description, model: opening.model.source(ofStore: opening.place).model,
+        others: others
       ).run()
     } catch let error as MigrationError {
       throw error.naming(url, insteadOf: scratch)
     }
-    let memory = "file:/cdgen-\(UUID.random().uuidString)?vfs=memdb"
+    let memory = SQLiteConnection.memoryPath()
     let connection = try SQLiteConnection.inMemory(memory, of: url)
     do {
       let copy = try SQLiteConnection(path: own.scratch, of: [url])
       _ = try copy.scalar("PRAGMA journal_mode = DELETE")
       try copy.copy(to: connection)
     }
-    // The rows were on a disk meanwhile: what it did not give back as it was is to be found before it is the store.
+    // The rows were on the disk in between. A damage there must be found before they become the store.
     let check = try connection.scalar("PRAGMA quick_check(1)")
     guard check == "ok" else { throw MigrationError(url, .verificationFailed(check ?? "")) }
     let former = try StoreMetadata(old, url: url)
@@ -175,10 +103,10 @@ struct FileStoreOpening {
       try connection.execute(
         "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES ('pendingBackup', \(names))")
     }
-    let id = try opening(connection, isJustMigrated: true).open()
+    let id = try opening.opening(connection, isJustMigrated: true).open()
     let target = own.scratch + "2"
     try MigrationFaults.reach("write \(target)")
-    let prepared = try file.prepare(contents(connection), at: target)
+    let prepared = try file.prepare(opening.contents(connection), at: target)
     do {
       try file.checkIdentity()
       try own.put(target, backup: backup)
@@ -191,18 +119,7 @@ struct FileStoreOpening {
     result = MigrationResult(
       storeURL: url, steps: result.steps, isInPlace: false,
       backup: url.deletingLastPathComponent().appending(path: backup), duration: result.duration)
-    return Opened(connection: connection, storeID: id, memory: memory, migration: result)
-  }
-}
-
-extension SQLiteConnection {
-  /// A database in memory that other connections open by the same name.
-  static func inMemory(_ name: String, of url: URL) throws -> SQLiteConnection {
-    let connection = try SQLiteConnection(path: name, of: [url])
-    // SQLite's own limit is a thousand million bytes; the machine has one of its own.
-    var limit: Int64 = 1 << 40
-    sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
-    return connection
+    return opening.opened(connection, memory, id, result)
   }
 }
 

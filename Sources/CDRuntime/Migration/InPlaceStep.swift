@@ -63,7 +63,8 @@ struct InPlaceStep {
     oldSchema = SQLiteSchema(plan.source, store: 0)
     newSchema = SQLiteSchema(plan.destination, store: 0)
     guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
-      plan.takers.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(), findJoins(),
+      plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
+      findJoins(),
       referencesStay(), onCopy || !changes.contains(where: \.needsCopy)
     else { return nil }
     let used = Set(changes.map(\.old.name))
@@ -79,22 +80,23 @@ struct InPlaceStep {
 
   private mutating func findTables() -> Bool {
     var used: Set<Int> = []
-    for root in plan.destination.entities where root.root == root.index && root.home == 0 {
+    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
       guard let new = newSchema.layouts.first(where: { $0.name == root.table }) else { return false }
-      let takers = plan.takers.filter { $0.destination.root == root.index }
-      guard let first = takers.first else {
+      let sourceMappings = plan.sourceMappings.filter { $0.destination.root == root.index }
+      guard let first = sourceMappings.first else {
         created.append(new)
         continue
       }
       let oldRoot = plan.source.entities[first.source.root]
       guard let old = oldSchema.layouts.first(where: { $0.name == oldRoot.table }),
-        used.insert(oldRoot.index).inserted, takers.allSatisfy({ $0.source.root == oldRoot.index }),
-        Set(takers.map(\.source.index)).count == takers.count,
+        used.insert(oldRoot.index).inserted, sourceMappings.allSatisfy({ $0.source.root == oldRoot.index }),
+        Set(sourceMappings.map(\.source.index)).count == sourceMappings.count,
         oldRoot.hasEntityColumn == root.hasEntityColumn, old.constraints == new.constraints,
-        !root.hasEntityColumn || takers.allSatisfy({ $0.source.name == $0.destination.name }),
-        oldRoot.kinds.allSatisfy({ kind in
-          plan.source.entities[kind].description.isAbstract || takers.contains { $0.source.index == kind }
-        }), var change = columns(from: old, to: new, takers, root)
+        !root.hasEntityColumn || sourceMappings.allSatisfy({ $0.source.name == $0.destination.name }),
+        oldRoot.subtree.allSatisfy({ kind in
+          plan.source.entities[kind].description.isAbstract
+            || sourceMappings.contains { $0.source.index == kind }
+        }), var change = columns(from: old, to: new, sourceMappings, root)
       else { return false }
       let kept = Set(change.kept.map(\.old))
       change.dropped = old.columns.map(\.name).filter { !kept.contains($0) }
@@ -124,7 +126,7 @@ struct InPlaceStep {
   }
 
   private func columns(
-    from old: TableLayout, to new: TableLayout, _ takers: [StepPlan.Taker], _ root: EntityPlan
+    from old: TableLayout, to new: TableLayout, _ sourceMappings: [StepPlan.SourceMapping], _ root: EntityPlan
   ) -> Change? {
     var change = Change(old: old, new: new)
     let positions = plan.positions(in: root)
@@ -133,24 +135,27 @@ struct InPlaceStep {
         change.kept.append((column.name, column.name))
         continue
       }
-      var origins: [(taker: StepPlan.Taker, origin: Origin)] = []
+      var origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)] = []
       if let relationship = positions.first(where: { $0.column == column.name })?.relationship {
-        for taker in takers {
-          if let name = plan.copiedPosition(relationship, for: taker) {
-            origins.append((taker, .column(name)))
-          } else if plan.position(relationship, for: taker) == "NULL" {
-            origins.append((taker, .constant(.null)))
+        for sourceMapping in sourceMappings {
+          if let name = plan.copiedPosition(relationship, for: sourceMapping) {
+            origins.append((sourceMapping, .column(name)))
+          } else if plan.position(relationship, for: sourceMapping) == "NULL" {
+            origins.append((sourceMapping, .constant(.null)))
           } else {
             return nil
           }
         }
       } else {
-        for taker in takers {
-          guard let place = taker.destination.columns.firstIndex(where: { $0.name == column.name }) else {
+        for sourceMapping in sourceMappings {
+          guard let place = sourceMapping.destination.columns.firstIndex(where: { $0.name == column.name })
+          else {
             continue
           }
-          guard let origin = origin(of: taker.destination.columns[place], for: taker) else { return nil }
-          origins.append((taker, origin))
+          guard let origin = origin(of: sourceMapping.destination.columns[place], for: sourceMapping) else {
+            return nil
+          }
+          origins.append((sourceMapping, origin))
         }
       }
       guard add(column, origins, to: &change) else { return nil }
@@ -159,7 +164,8 @@ struct InPlaceStep {
   }
 
   private func add(
-    _ column: ColumnLayout, _ origins: [(taker: StepPlan.Taker, origin: Origin)], to change: inout Change
+    _ column: ColumnLayout, _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
+    to change: inout Change
   ) -> Bool {
     var names: Set<String> = []
     var values: Set<AttributeValue> = []
@@ -192,7 +198,8 @@ struct InPlaceStep {
 
   /// Has all rows write a column: the one of its name, or a new one.
   private func compute(
-    _ column: ColumnLayout, _ origins: [(taker: StepPlan.Taker, origin: Origin)], in change: inout Change
+    _ column: ColumnLayout, _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
+    in change: inout Change
   ) -> Bool {
     guard column.reference == nil, !column.mayNameFile else { return false }
     let old = change.old.columns.first { $0.name == column.name }
@@ -203,12 +210,12 @@ struct InPlaceStep {
       return false
     }
     var value: SQLText
-    if let first = origins.first, !first.taker.destination.hasEntityColumn {
+    if let first = origins.first, !first.sourceMapping.destination.hasEntityColumn {
       value = first.origin.sql
     } else {
       value = "CASE t0.\"_entity\""
-      for (taker, origin) in origins {
-        value = "\(value) WHEN \(raw: SQLite.literal(taker.source.name)) THEN \(origin.sql)"
+      for (sourceMapping, origin) in origins {
+        value = "\(value) WHEN \(raw: SQLite.literal(sourceMapping.source.name)) THEN \(origin.sql)"
       }
       value = "\(value) END"
     }
@@ -216,29 +223,32 @@ struct InPlaceStep {
     return true
   }
 
-  private func origin(of column: ColumnPlan, for taker: StepPlan.Taker) -> Origin? {
+  private func origin(of column: ColumnPlan, for sourceMapping: StepPlan.SourceMapping) -> Origin? {
     if column.isReference {
-      guard let relationship = taker.destination.slots[column.slot].relationship else { return nil }
-      let text = plan.reference(relationship, for: taker).text
+      guard let relationship = sourceMapping.destination.slots[column.slot].relationship else { return nil }
+      let text = plan.reference(relationship, for: sourceMapping).text
       if text == "NULL" { return .constant(.null) }
-      guard case .objects(let value)? = plan.objects(of: taker, relationship.name),
-        let plain = plan.plainRelationship(value, of: taker.source), case .reference(let old) = plain.storage,
-        text == "t0." + SQLite.quoted(taker.source.columns[old].name)
+      guard case .objects(let value)? = plan.objects(of: sourceMapping, relationship.name),
+        let plain = plan.plainRelationship(value, of: sourceMapping.source),
+        case .reference(let old) = plain.storage,
+        text == "t0." + SQLite.quoted(sourceMapping.source.columns[old].name)
       else { return nil }
-      return .column(taker.source.columns[old].name)
+      return .column(sourceMapping.source.columns[old].name)
     }
-    if plan.isDerived(column, in: taker.destination) {
-      return plan.copiedDerived(column, for: taker).map { .column($0.name) }
+    if plan.isDerived(column, in: sourceMapping.destination) {
+      return plan.copiedDerived(column, for: sourceMapping).map { .column($0.name) }
     }
-    let path = plan.path(of: column, in: taker.destination)
-    guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else { return nil }
-    if let old = plan.copiedColumn(value, for: column, of: taker) { return .column(old.name) }
+    let path = plan.path(of: column, in: sourceMapping.destination)
+    guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
+      return nil
+    }
+    if let old = plan.copiedColumn(value, for: column, of: sourceMapping) { return .column(old.name) }
     switch value.kind {
     case .constant(.value(let constant)): return column.cell.fitted(constant).map { .constant($0) }
     case .function(.now, _) where column.cell == .date: return .constant(.date(plan.now))
     default:
       // What looks at other tables would find these changed already, or not yet.
-      guard let sql = plan.sql(value, for: column, of: taker), !sql.text.contains("SELECT") else {
+      guard let sql = plan.sql(value, for: column, of: sourceMapping), !sql.text.contains("SELECT") else {
         return nil
       }
       return .expression(sql)
@@ -246,16 +256,16 @@ struct InPlaceStep {
   }
 
   private mutating func findJoins() -> Bool {
-    for join in plan.destination.joins where plan.destination.entities[join.source].home == 0 {
+    for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       guard let new = newSchema.layouts.first(where: { $0.name == join.table }) else { return false }
       var found: Set<String> = []
-      for taker in plan.takers {
-        for case let relationship? in taker.destination.relationships {
+      for sourceMapping in plan.sourceMappings {
+        for case let relationship? in sourceMapping.destination.relationships {
           guard case .join(let number, let isSource) = relationship.storage,
             plan.destination.joins[number].table == join.table,
-            case .objects(let value)? = plan.objects(of: taker, relationship.name)
+            case .objects(let value)? = plan.objects(of: sourceMapping, relationship.name)
           else { continue }
-          guard let plain = plan.plainRelationship(value, of: taker.source),
+          guard let plain = plan.plainRelationship(value, of: sourceMapping.source),
             case .join(let oldNumber, let wasSource) = plain.storage, wasSource == isSource,
             plan.keepsAll(
               plan.source.entities[plain.destination], as: plan.destination.entities[relationship.destination]

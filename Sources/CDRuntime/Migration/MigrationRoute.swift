@@ -7,7 +7,7 @@
 /// The steps that lead a store to the current version of a model.
 struct MigrationRoute {
   /// A step with the versions that it is between.
-  struct Leg {
+  struct RouteStep {
     let step: MigrationStep
     let source: ModelVersion
     let destination: ModelVersion
@@ -27,13 +27,13 @@ struct MigrationRoute {
   }
 
   /// The steps, as far as they are sure.
-  private(set) var legs: [Leg] = []
+  private(set) var routeSteps: [RouteStep] = []
   /// The step that is not sure, behind those that are, and why; nil where the store may go all the way.
-  private(set) var refusal: (leg: Leg, error: MigrationError)?
+  private(set) var refusal: (routeStep: RouteStep, error: MigrationError)?
 
   /// Whether no row has to be touched: only what the store says of itself is not up to date.
   var changesNoData: Bool {
-    legs.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
+    routeSteps.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
   }
 
   let found: StoreMetadata
@@ -104,23 +104,17 @@ struct MigrationRoute {
   /// Adds the step from a draft of a version to that version.
   mutating func addDraft(_ carried: ModelVersion, to target: ModelVersion) {
     let draft = MigrationStep(fromDraft: carried, to: target)
-    let leg = Leg(step: draft, source: carried, destination: target)
+    let routeStep = RouteStep(step: draft, source: carried, destination: target)
     guard draft.isLossless else {
       let lost = draft.changes.filter { $0.isOpen || draft.losses.contains($0) }.map { "\($0)" }
       refusal = (
-        leg, MigrationError(url, .losesData(lost, isLocked: isLocked(target.number)), step: leg.name)
+        routeStep,
+        MigrationError(
+          url, .losesData(lost, isLocked: found.isLocked(target.number, in: model)), step: routeStep.name)
       )
       return
     }
-    legs.append(leg)
-  }
-
-  /// Whether users may have stores of a version.
-  private func isLocked(_ number: Int) -> Bool {
-    let isOfPart = model.parts.contains { part in
-      found.partVersions[part.id].map(part.lockedVersionNumbers.contains) ?? false
-    }
-    return isOfPart || model.lockedVersionNumbers.contains(number)
+    routeSteps.append(routeStep)
   }
 
   private mutating func add(_ steps: [MigrationStep], infers: Bool) throws(MigrationError) {
@@ -134,19 +128,19 @@ struct MigrationRoute {
     guard let source = model.version(step.source), let destination = model.version(step.destination) else {
       throw MigrationError(url, .noPath)
     }
-    let leg = Leg(step: step, source: source, destination: destination, part: part)
+    let routeStep = RouteStep(step: step, source: source, destination: destination, part: part)
     guard step.isProven else {
       let open =
         step.openChanges.map { "\($0)" }
         + step.problems.filter { $0.severity == .error }.map(\.description)
-      refusal = (leg, MigrationError(url, .notProven(open), step: leg.name))
+      refusal = (routeStep, MigrationError(url, .notProven(open), step: routeStep.name))
       return
     }
     guard infers || step.rules != nil || step.changesNoData else {
-      refusal = (leg, MigrationError(url, .noMappingModel, step: leg.name))
+      refusal = (routeStep, MigrationError(url, .noMappingModel, step: routeStep.name))
       return
     }
-    legs.append(leg)
+    routeSteps.append(routeStep)
   }
 
   /// The way back to a version that the store's is based on, where nothing is lost on it.
@@ -156,11 +150,11 @@ struct MigrationRoute {
     guard line.path(from: current, to: known.number) != nil else { throw MigrationError(url, .noPath) }
     guard let destination = model.version(current), let step = line.step(from: known.number, to: current)
     else { throw MigrationError(url, .newerStore(current: current)) }
-    let leg = Leg(step: step, source: known, destination: destination, part: part)
+    let routeStep = RouteStep(step: step, source: known, destination: destination, part: part)
     if step.isLossless {
-      legs.append(leg)
+      routeSteps.append(routeStep)
     } else {
-      refusal = (leg, MigrationError(url, .newerStore(current: current), step: leg.name))
+      refusal = (routeStep, MigrationError(url, .newerStore(current: current), step: routeStep.name))
     }
   }
 }

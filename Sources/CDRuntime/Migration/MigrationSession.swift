@@ -16,7 +16,7 @@ final class MigrationSession {
   let url: URL
   private let observer: MigrationObserver?
   /// What errors name.
-  var leg: MigrationRoute.Leg?
+  var routeStep: MigrationRoute.RouteStep?
   var entity: String?
   /// The place of the step and the number of all.
   var place = (step: 0, of: 1)
@@ -50,7 +50,7 @@ final class MigrationSession {
   private var isCancelled: Bool { Task.isCancelled || observer?.isCancelled == true }
 
   func error(_ reason: MigrationError.Reason, key: Int64? = nil) -> MigrationError {
-    MigrationError(url, reason, step: leg?.name, entity: entity, objectKey: key)
+    MigrationError(url, reason, step: routeStep?.name, entity: entity, objectKey: key)
   }
 
   /// An error as a migration's, with what is known of its place.
@@ -72,17 +72,19 @@ final class MigrationSession {
 
   /// Tells how much of the step is done, from 0 to 1.
   func report(_ part: Double) {
-    guard let observer, let leg else { return }
+    guard let observer, let routeStep else { return }
     let fraction = (Double(place.step) + min(max(part, 0), 1)) / Double(max(place.of, 1))
     last = max(last, fraction)
     observer.report(
       MigrationProgress(
-        fraction: last, source: leg.step.source, destination: leg.step.destination, entity: entity))
+        fraction: last, source: routeStep.step.source, destination: routeStep.step.destination, entity: entity
+      ))
   }
 
   // MARK: Statements
 
   /// Runs statements that give no rows.
+  @inline(never)
   func execute(_ sql: String) throws {
     try checkCancelled()
     try MigrationFaults.reach(sql)

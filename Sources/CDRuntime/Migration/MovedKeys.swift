@@ -61,12 +61,14 @@ extension PersistentStoreCoordinator {
   /// The identifier that an object has now, by one of any time before a migration.
   func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
     guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
-      database.stores[id.storeID] != nil
+      engine.stores[id.storeID] != nil
     else { return nil }
-    let text: String?
+    var text: String?
     do {
-      text = try database.writer.use { connection -> String? in
-        let stores = database.stores
+      // No other engine migrates, so that its keys stay.
+      let database = engine as? SQLiteDatabase
+      text = try database?.writer.use { connection -> String? in
+        guard let stores = database?.attached else { return nil }
         guard let store = stores[id.storeID] else { return nil }
         let statement = try connection.statement(
           "SELECT value FROM \(stores.schema(of: store)).\"_cdgen_metadata\" "

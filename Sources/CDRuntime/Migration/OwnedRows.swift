@@ -1,61 +1,35 @@
 import CDModel
 
-/// The rows that go with those that a mapping's filter leaves behind: what relationships of the source lead to whose
-/// delete rule is `cascade`, and what these own in turn.
+/// The rows that stay behind with their owners, as the step's ``Ownership`` says.
 ///
-/// A temporary table for each table of the source has the keys of all that is left behind, with the round in which each
-/// was found: those of round 0 are the filters'. What goes with an owner is then taken out of the tables of what is chosen.
+/// A temporary table for each table of the source has the keys of all rows that stay behind, with the round in which each
+/// was found. Round 0 has those that the filters leave. The others are then taken out of the tables of what is chosen.
 struct OwnedRows {
+  private typealias Link = (owner: EntityPlan, relationship: RelationshipPlan)
+
   private let plan: StepPlan
   /// The entities whose filters leave objects behind.
   private let filtered: [EntityPlan]
-  /// The relationships by which objects go with their owners, each with the entity of the owners.
-  private let ways: [(owner: EntityPlan, relationship: RelationshipPlan)]
-  /// The same whose mappings refuse that.
-  private let refused: [(owner: EntityPlan, relationship: RelationshipPlan)]
+  private let links: [Link]
+  /// The relationships along which no object may stay behind.
+  private let refused: [Link]
   private let reached: Set<Int>
 
   init(_ plan: StepPlan) {
     self.plan = plan
-    var filtered: [EntityPlan] = []
-    var ways: [(owner: EntityPlan, relationship: RelationshipPlan)] = []
-    var refused = ways
-    var reached: Set<Int> = []
-    var waiting: [Int] = []
-    for entity in plan.source.entities where entity.home == 0 {
-      let takers = plan.takers.filter { $0.source.index == entity.index }
-      if !takers.isEmpty, takers.allSatisfy({ $0.mapping.filter != nil && !$0.isCustom }) {
-        filtered.append(entity)
-        waiting.append(entity.index)
-      }
+    func resolve(_ link: Ownership.Link) -> Link? {
+      guard let owner = plan.source.entity(link.owner),
+        let slot = owner.slotNumbers[link.relationship.name], let relationship = owner.relationship(slot)
+      else { return nil }
+      return (owner, relationship)
     }
-    var seen = Set(waiting)
-    while let place = waiting.popLast() {
-      let owner = plan.source.entities[place]
-      let rules = Set(plan.takers.filter { $0.source.index == place }.map(\.mapping.owned))
-      if rules.contains(.keep), !rules.contains(.refuse) { continue }
-      for case let relationship? in owner.relationships where relationship.description.deleteRule == .cascade
-      {
-        let target = plan.source.entities[relationship.destination]
-        guard target.home == 0 else { continue }
-        if rules.contains(.refuse) {
-          refused.append((owner, relationship))
-          continue
-        }
-        ways.append((owner, relationship))
-        for kind in target.kinds
-        where !plan.takers.contains(where: { $0.source.index == kind && $0.isCustom }) {
-          reached.insert(kind)
-          if seen.insert(kind).inserted { waiting.append(kind) }
-        }
-      }
-    }
-    (self.filtered, self.ways, self.refused, self.reached) = (filtered, ways, refused, reached)
+    filtered = plan.ownership.filtered.compactMap { plan.source.entity($0) }
+    links = plan.ownership.links.compactMap(resolve)
+    refused = plan.ownership.refused.compactMap(resolve)
+    reached = Set(plan.ownership.reached.keys.compactMap { plan.source.entity($0)?.index })
   }
 
-  /// Whether objects of a source entity may go with their owners.
-  func reaches(_ entity: EntityPlan) -> Bool { reached.contains(entity.index) }
-
+  @inline(never)
   private func gone(_ entity: EntityPlan) -> String { "temp.\"gone_\(entity.root)\"" }
 
   /// The condition that a row `x` is of an entity of some.
@@ -65,40 +39,40 @@ struct OwnedRows {
     return "\(alias)._entity IN (\(names))"
   }
 
-  /// Takes what goes with its owner out of what is chosen.
+  /// Takes the rows that stay behind with their owners out of what is chosen.
   ///
   /// - Throws: ``MigrationError`` with the reason ``MigrationError/Reason-swift.enum/ownsObjects(relationship:)`` where a
   ///   mapping refuses that.
   func leave(_ session: MigrationSession) throws {
-    guard !ways.isEmpty || !refused.isEmpty else { return }
+    guard !links.isEmpty || !refused.isEmpty else { return }
     var roots: Set<Int> = []
-    for entity in plan.source.entities where entity.home == 0 && roots.insert(entity.root).inserted {
+    for entity in plan.source.entities where entity.storeIndex == 0 && roots.insert(entity.root).inserted {
       try session.execute(
         "CREATE TEMP TABLE \(gone(entity).dropFirst(5)) (pk INTEGER PRIMARY KEY, turn INTEGER NOT NULL)")
     }
     for entity in filtered {
-      let chosen = plan.takers.filter { $0.source.index == entity.index }.compactMap(\.chosen)
+      let chosen = plan.sourceMappings.filter { $0.source.index == entity.index }.compactMap(\.chosen)
         .map { " AND x._pk NOT IN (SELECT pk FROM \($0))" }.joined()
       try session.execute(
         "INSERT INTO \(gone(entity)) SELECT x._pk, 0 FROM main.\(SQLite.quoted(entity.table)) AS x "
           + "WHERE \(isOf([entity.index], entity, "x"))\(chosen)")
     }
     try follow(session)
-    for taker in plan.takers where taker.mayFollowOwner {
-      guard let chosen = taker.chosen else { continue }
-      try session.execute("DELETE FROM \(chosen) WHERE pk IN (SELECT pk FROM \(gone(taker.source)))")
+    for sourceMapping in plan.sourceMappings where sourceMapping.mayFollowOwner {
+      guard let chosen = sourceMapping.chosen else { continue }
+      try session.execute("DELETE FROM \(chosen) WHERE pk IN (SELECT pk FROM \(gone(sourceMapping.source)))")
     }
     for (owner, relationship) in refused { try refuse(owner, relationship, session) }
   }
 
   private func follow(_ session: MigrationSession) throws {
     var turn = 0
-    var isDone = ways.isEmpty
+    var isDone = links.isEmpty
     while !isDone {
       isDone = true
-      for (owner, relationship) in ways {
+      for (owner, relationship) in links {
         let pairs = plan.pairs(relationship, of: owner)
-        let kinds = pairs.target.kinds.filter(reached.contains)
+        let kinds = pairs.target.subtree.filter(reached.contains)
         let table = SQLite.quoted(pairs.target.table)
         let count = try session.run(
           SQLText(
@@ -118,20 +92,20 @@ struct OwnedRows {
     _ owner: EntityPlan, _ relationship: RelationshipPlan, _ session: MigrationSession
   ) throws {
     let pairs = plan.pairs(relationship, of: owner)
-    for taker in plan.takers where pairs.target.kinds.contains(taker.source.index) {
-      let condition = plan.condition(taker, "t").map { " AND \($0)" } ?? ""
+    for sourceMapping in plan.sourceMappings where pairs.target.subtree.contains(sourceMapping.source.index) {
+      let condition = plan.condition(sourceMapping, "t").map { " AND \($0)" } ?? ""
       let key = try session.key(
         SQLText(
           text: "SELECT p.owner FROM (\(pairs.sql)) AS p "
             + "JOIN \(gone(owner)) AS g ON g.pk = p.owner "
             + "JOIN main.\(SQLite.quoted(owner.table)) AS o ON o._pk = p.owner AND \(isOf([owner.index], owner, "o")) "
-            + "JOIN main.\(SQLite.quoted(taker.source.table)) AS t ON t._pk = p.target\(condition) "
+            + "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t ON t._pk = p.target\(condition) "
             + "ORDER BY p.owner LIMIT 1"))
       if let key { throw plan.error(.ownsObjects(relationship: relationship.name), owner.name, key) }
     }
   }
 
-  /// How many objects of each entity go with their owners; nil where that cannot be told.
+  /// How many objects of each entity stay behind with their owners; nil where that cannot be told.
   func counts(
     _ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator
   ) -> [String: Int]? {

@@ -14,7 +14,7 @@
 /// foreign key, so that its object may turn out to be missing, as with a delete rule of `noAction`.
 public struct PersistentStoreDescription: Hashable, Sendable {
   /// Where the store is.
-  public var location: PersistentStoreCoordinator.StoreLocation
+  public var location: StoreLocation
   /// The configuration of the model's version whose entities the store holds.
   public var configuration: String?
   /// Whether the store is opened to be read alone. It has to be there then; a save that would change it throws
@@ -43,12 +43,18 @@ public struct PersistentStoreDescription: Hashable, Sendable {
 
   /// A store at a location; without a configuration it holds what no other store's configuration names.
   public init(
-    _ location: PersistentStoreCoordinator.StoreLocation, configuration: String? = nil,
+    _ location: StoreLocation, configuration: String? = nil,
     isReadOnly: Bool = false, busyTimeout: Double = 10
   ) {
     self.busyTimeout = busyTimeout
     self.location = location
     self.configuration = configuration
     self.isReadOnly = isReadOnly
+  }
+
+  /// The description without what it says of migrations.
+  var settings: StoreSettings {
+    StoreSettings(
+      location: location, configuration: configuration, isReadOnly: isReadOnly, busyTimeout: busyTimeout)
   }
 }

@@ -2,6 +2,7 @@ import CDModel
 
 // What the app's own code has a part in: rules give the relationships when all objects are there.
 extension StepCopy {
+  @inline(never)
   private func fresh(_ table: String) -> String { "\(Self.schema).\(SQLite.quoted(table))" }
 
   /// Lets the app's own code make its objects, and gives all relationships that rules give.
@@ -12,7 +13,7 @@ extension StepCopy {
     _ nextKeys: [Int: Int64], _ read: () throws -> PersistentStoreCoordinator
   ) throws -> Int64 {
     var nextKeys = nextKeys
-    for root in plan.destination.entities where root.root == root.index && root.home == 0 {
+    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
       // An entity of this name may have given keys before.
       let before = try session.number(
         "SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))")
@@ -20,10 +21,11 @@ extension StepCopy {
     }
     // Two connections take turns with the new file: neither keeps it while the other one works.
     try session.execute("COMMIT")
+    let database = try SQLiteDatabase(
+      making: SQLiteStore(making: session.url, storeID: metadata.storeID), model: plan.destination)
+    let coordinator = PersistentStoreCoordinator(plan: plan.destination, engine: database)
     let store = try DestinationStore(
-      path: target, model: plan.destination, nextKeys: nextKeys, files: files, url: session.url)
-    let coordinator = try PersistentStoreCoordinator(
-      plan: plan.destination, making: SQLiteStore(making: session.url, storeID: metadata.storeID))
+      path: target, of: database, nextKeys: nextKeys, files: files, url: session.url)
     let work = try CustomWork(
       plan, session, policies: policies, source: read(), destination: coordinator, store: store)
     defer { work.finish() }
@@ -40,38 +42,38 @@ extension StepCopy {
 
   /// What stands in a reference of a mapped object until the app's own code has made what it leads to; nil where it
   /// need not wait.
-  func placeholder(_ column: ColumnPlan, _ taker: StepPlan.Taker) -> SQLText? {
+  func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
     guard plan.hasCustom, column.isReference,
-      let relationship = taker.destination.slots[column.slot].relationship,
-      plan.followsCustom(relationship, for: taker)
+      let relationship = sourceMapping.destination.slots[column.slot].relationship,
+      plan.followsCustom(relationship, for: sourceMapping)
     else { return nil }
     return "\(raw: "\(DestinationStore.placeholder)")"
   }
 
   /// The rows of owner `o` and target `t`, with positions `a` and `b`, that pairs become.
   func joined(
-    _ taker: StepPlan.Taker, _ pairs: StepPlan.Pairs, _ relationship: RelationshipPlan
+    _ sourceMapping: StepPlan.SourceMapping, _ pairs: StepPlan.Pairs, _ relationship: RelationshipPlan
   ) -> [String] {
     let new = plan.destination.entities[relationship.destination]
-    let condition = plan.condition(taker, "t0").map { " AND \($0)" } ?? ""
-    let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
+    let condition = plan.condition(sourceMapping, "t0").map { " AND \($0)" } ?? ""
+    let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
     var owners = [
       (
         "t0._pk\(offset)",
-        "JOIN main.\(SQLite.quoted(taker.source.table)) AS t0 ON t0._pk = p.owner\(condition)"
+        "JOIN main.\(SQLite.quoted(sourceMapping.source.table)) AS t0 ON t0._pk = p.owner\(condition)"
       )
     ]
-    if let number = plan.further(taker) {
+    if let number = plan.further(sourceMapping) {
       owners.append(
         (
           "t0.destination",
           "JOIN \(Associations.table) AS t0 ON t0.source = p.owner AND t0.mapping = \(number) "
-            + "AND t0.root = \(taker.source.root)"
+            + "AND t0.root = \(sourceMapping.source.root)"
         ))
     }
     var targets = [(plan.resolved("p.target", pairs.target, as: new), "")]
-    for other in plan.takers
-    where pairs.target.kinds.contains(other.source.index) && new.kinds.contains(other.destination.index) {
+    for other in plan.sourceMappings
+    where pairs.target.subtree.contains(other.source.index) && new.subtree.contains(other.destination.index) {
       guard let number = plan.further(other) else { continue }
       targets.append(
         (
@@ -108,18 +110,21 @@ extension StepCopy {
   func resolveReferences(_ work: CustomWork) throws {
     plan.furtherMappings = try work.associations.mappings()
     plan.hasReplaced = try work.associations.hasReplaced()
-    for taker in plan.takers {
-      let later = taker.isCustom ? work.laterSlots(of: taker.mapping) : []
-      session.entity = taker.destination.name
-      for column in taker.destination.columns where column.isReference {
-        guard let relationship = taker.destination.slots[column.slot].relationship,
-          taker.isCustom ? later.contains(column.slot) : plan.followsCustom(relationship, for: taker)
+    for sourceMapping in plan.sourceMappings {
+      let later = sourceMapping.isCustom ? work.laterSlots(of: sourceMapping.mapping) : []
+      session.entity = sourceMapping.destination.name
+      for column in sourceMapping.destination.columns where column.isReference {
+        guard let relationship = sourceMapping.destination.slots[column.slot].relationship,
+          sourceMapping.isCustom
+            ? later.contains(column.slot) : plan.followsCustom(relationship, for: sourceMapping)
         else { continue }
-        try resolve(column, relationship, taker)
+        try resolve(column, relationship, sourceMapping)
       }
-      guard taker.isCustom else { continue }
-      for (column, relationship) in plan.positions(in: plan.destination.entities[taker.destination.root]) {
-        let position = plan.position(relationship, for: taker)
+      guard sourceMapping.isCustom else { continue }
+      for (column, relationship) in plan.positions(
+        in: plan.destination.entities[sourceMapping.destination.root])
+      {
+        let position = plan.position(relationship, for: sourceMapping)
         guard position != "NULL", let inverse = relationship.inverseSlot,
           let reference = plan.destination.entities[relationship.destination].slots[inverse].columns.first
         else { continue }
@@ -127,15 +132,16 @@ extension StepCopy {
         let owner = SQLite.quoted(
           plan.destination.entities[relationship.destination].columns[reference].name)
         try update(
-          taker, name, "\(raw: position)", where: "d.\(name) IS NULL AND d.\(owner) IS NOT NULL")
+          sourceMapping, name, "\(raw: position)", where: "d.\(name) IS NULL AND d.\(owner) IS NOT NULL")
       }
     }
     session.entity = nil
   }
 
-  private func resolve(_ column: ColumnPlan, _ relationship: RelationshipPlan, _ taker: StepPlan.Taker) throws
-  {
-    var value = plan.reference(relationship, for: taker)
+  private func resolve(
+    _ column: ColumnPlan, _ relationship: RelationshipPlan, _ sourceMapping: StepPlan.SourceMapping
+  ) throws {
+    var value = plan.reference(relationship, for: sourceMapping)
     if plan.hasReplaced, let inverse = relationship.inverseSlot,
       let path = plan.destination.entities[relationship.destination].slots[inverse].relationship?.path
     {
@@ -143,36 +149,36 @@ extension StepCopy {
       value =
         "(SELECT v FROM (SELECT \(value) AS v) WHERE NOT EXISTS (SELECT 1 FROM \(raw: Associations.replaced) AS r WHERE r.name = \(raw: name) AND r.pk = v))"
     }
-    plan.waiting.insert(Self.path(taker.destination, column))
+    plan.waiting.insert(Self.path(sourceMapping.destination, column))
     if column.isMandatory { value = "coalesce(\(value), \(raw: "\(DestinationStore.placeholder)"))" }
     let name = SQLite.quoted(column.name)
-    try update(taker, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
+    try update(sourceMapping, name, value, where: "d.\(name) = \(DestinationStore.placeholder)")
   }
 
   private static func path(_ entity: EntityPlan, _ column: ColumnPlan) -> String {
     "\(entity.table)\u{0}\(column.name)"
   }
 
-  /// Sets a column of a taker's objects, `d`, by what their source rows, `t0`, have.
+  /// Sets a column of a source mapping's objects, `d`, by what their source rows, `t0`, have.
   private func update(
-    _ taker: StepPlan.Taker, _ column: String, _ value: SQLText, where condition: String
+    _ sourceMapping: StepPlan.SourceMapping, _ column: String, _ value: SQLText, where condition: String
   ) throws {
-    let old = SQLite.quoted(taker.source.table)
+    let old = SQLite.quoted(sourceMapping.source.table)
     var conditions = [condition]
-    if taker.destination.hasEntityColumn {
-      conditions.append("d._entity = \(SQLite.literal(taker.destination.name))")
+    if sourceMapping.destination.hasEntityColumn {
+      conditions.append("d._entity = \(SQLite.literal(sourceMapping.destination.name))")
     }
-    if taker.source.hasEntityColumn {
-      conditions.append("t0._entity = \(SQLite.literal(taker.source.name))")
+    if sourceMapping.source.hasEntityColumn {
+      conditions.append("t0._entity = \(SQLite.literal(sourceMapping.source.name))")
     }
     let all = conditions.joined(separator: " AND ")
-    let table = fresh(taker.destination.table)
+    let table = fresh(sourceMapping.destination.table)
     try session.run(
-      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM main.\(raw: old) AS t0 WHERE t0._pk = d._pk - \(raw: "\(taker.offset)") AND \(raw: all)"
+      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM main.\(raw: old) AS t0 WHERE t0._pk = d._pk - \(raw: "\(sourceMapping.offset)") AND \(raw: all)"
     )
-    guard let number = plan.further(taker) else { return }
+    guard let number = plan.further(sourceMapping) else { return }
     try session.run(
-      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: Associations.table) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(taker.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
+      "UPDATE \(raw: table) AS d SET \(raw: column) = \(value) FROM \(raw: Associations.table) AS a, main.\(raw: old) AS t0 WHERE a.mapping = \(raw: "\(number)") AND a.root = \(raw: "\(sourceMapping.source.root)") AND a.destination = d._pk AND t0._pk = a.source AND \(raw: all)"
     )
   }
 
@@ -182,7 +188,7 @@ extension StepCopy {
       try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
     }
     var seen: Set<String> = []
-    for entity in plan.destination.entities where entity.home == 0 {
+    for entity in plan.destination.entities where entity.storeIndex == 0 {
       for column in entity.columns where column.isReference {
         let path = Self.path(entity, column)
         let isTouched = column.isMandatory && work.store.touchedRoots.contains(entity.root)
@@ -199,7 +205,7 @@ extension StepCopy {
           guard let log = session.log else { throw error }
           let keys = try session.keys(
             SQLText(text: "SELECT _pk FROM \(fresh(entity.table)) WHERE \(isPlaceholder) ORDER BY _pk"))
-          let origin = plan.takers.first { $0.destination === entity }?.source.name
+          let origin = plan.sourceMappings.first { $0.destination === entity }?.source.name
           log.takeMissing(
             error, of: origin ?? entity.name, property, count: keys.count,
             keys: try keys.prefix(MigrationReport.Problem.namedObjects).compactMap {
@@ -220,9 +226,9 @@ extension StepCopy {
 
   /// The row that a row of the destination was made of, as far as keys tell.
   private func sourceKey(_ key: ObjectKey, _ entity: EntityPlan) throws -> ObjectKey? {
-    for taker in plan.takers where taker.destination.root == entity.root {
-      let old = key - taker.offset
-      if old > 0, old < plan.nextSourceKeys[taker.source.root] ?? 0 { return old }
+    for sourceMapping in plan.sourceMappings where sourceMapping.destination.root == entity.root {
+      let old = key - sourceMapping.offset
+      if old > 0, old < plan.nextSourceKeys[sourceMapping.source.root] ?? 0 { return old }
     }
     return try session.key(
       SQLText(text: "SELECT source FROM \(Associations.table) WHERE destination = \(key) LIMIT 1"))

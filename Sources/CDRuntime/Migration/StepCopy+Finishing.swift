@@ -8,12 +8,13 @@ import CDModel
 
 // What comes when all rows are there: duplicates, indexes, and whether all is right.
 extension StepCopy {
+  @inline(never)
   private func fresh(_ table: String) -> String { "\(Self.schema).\(SQLite.quoted(table))" }
 
   /// Deletes objects that a new constraint does not allow beside each other; what refers to them refers to the one
   /// that stays.
-  func thin(by rule: DuplicateRule) throws {
-    guard let entity = plan.destination.entity(rule.entity), entity.home == 0 else { return }
+  func deduplicate(by rule: DuplicateRule) throws {
+    guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return }
     session.entity = entity.name
     defer { session.entity = nil }
     let columns = rule.properties.flatMap { key -> [String] in
@@ -22,7 +23,7 @@ extension StepCopy {
     guard !columns.isEmpty else { return }
     var conditions = columns.map { "\($0) IS NOT NULL" }
     if entity.root != entity.index {
-      let names = entity.kinds.map { SQLite.literal(plan.destination.entities[$0].name) }
+      let names = entity.subtree.map { SQLite.literal(plan.destination.entities[$0].name) }
       conditions.append("_entity IN (\(names.joined(separator: ", ")))")
     }
     let survivor = rule.survivor == .keepFirst ? "min" : "max"
@@ -41,7 +42,7 @@ extension StepCopy {
   private func redirect(to entity: EntityPlan) throws {
     let model = plan.destination
     var seen: Set<String> = []
-    for plan in model.entities where plan.home == 0 {
+    for plan in model.entities where plan.storeIndex == 0 {
       for column in plan.columns where column.isReference {
         guard let relationship = plan.slots[column.slot].relationship,
           model.entities[relationship.destination].root == entity.root,
@@ -53,7 +54,7 @@ extension StepCopy {
             + "WHERE \(name) IN (SELECT pk FROM temp.gone)")
       }
     }
-    for join in model.joins where model.entities[join.source].home == 0 {
+    for join in model.joins where model.entities[join.source].storeIndex == 0 {
       for (column, side) in [("_source", join.source), ("_target", join.target)]
       where model.entities[side].root == entity.root {
         let table = fresh(join.table)
@@ -90,15 +91,16 @@ extension StepCopy {
   ///
   /// - Parameter madeCount: How many objects there are more than rules have made.
   func verify(_ madeCount: Int64) throws {
-    try session.verifyReferences(Self.schema, leg: plan)
+    try session.verifyReferences(Self.schema, routeStep: plan)
     var wanted = madeCount
-    for taker in plan.takers where plan.mapping.duplicates.isEmpty && !taker.isCustom {
-      let condition = plan.condition(taker, "t0").map { " WHERE \($0)" } ?? ""
+    for sourceMapping in plan.sourceMappings where plan.mapping.duplicates.isEmpty && !sourceMapping.isCustom
+    {
+      let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
       wanted += try session.number(
-        "SELECT count(*) FROM main.\(SQLite.quoted(taker.source.table)) AS t0\(condition)")
+        "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0\(condition)")
     }
     var found = 0 as Int64
-    for root in plan.destination.entities where root.root == root.index && root.home == 0 {
+    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
       found += try session.number("SELECT count(*) FROM \(fresh(root.table))")
     }
     guard !plan.mapping.duplicates.isEmpty || wanted == found else {
@@ -140,7 +142,7 @@ extension StepPlan {
 
 extension MigrationSession {
   /// Refuses references that lead nowhere.
-  func verifyReferences(_ schema: String, leg plan: StepPlan) throws {
+  func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
     let rows = try rows(
       "SELECT \"table\", rowid FROM pragma_foreign_key_check WHERE schema = \(SQLite.literal(schema)) LIMIT 1"

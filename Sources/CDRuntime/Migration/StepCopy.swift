@@ -21,6 +21,7 @@ struct StepCopy {
   static let schema = "fresh"
   private var schema: String { Self.schema }
 
+  @inline(never)
   private func fresh(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
 
   /// Makes everything but what only the finished store can derive.
@@ -37,19 +38,19 @@ struct StepCopy {
     try evaluate(read)
     // What the app's own code makes takes longest.
     let share = plan.hasCustom ? 0.1 : 0.9
-    let mapped = plan.takers.filter { !$0.isCustom }
+    let mapped = plan.sourceMappings.filter { !$0.isCustom }
     let total = try mapped.reduce(Int64(1)) { try $0 + count($1) }
     var done: Int64 = 0
-    for taker in mapped {
-      session.entity = taker.destination.name
+    for sourceMapping in mapped {
+      session.entity = sourceMapping.destination.name
       session.report(share * Double(done) / Double(total))
-      done += try insert(taker)
+      done += try insert(sourceMapping)
     }
     // What fails from now on is no calculation of a rule's.
     plan.mayFail = false
     let madeCount = try plan.hasCustom ? runPolicies(nextKeys, read) : relate()
     session.report(0.9)
-    for rule in plan.mapping.duplicates { try thin(by: rule) }
+    for rule in plan.mapping.duplicates { try deduplicate(by: rule) }
     try makeIndexes(layout)
     session.report(0.95)
     // A rehearsal leaves out what could not be made, and says so.
@@ -63,8 +64,9 @@ struct StepCopy {
 
   /// Rows that no entity of the model claims would be lost without a word.
   private func checkRows() throws {
-    for root in plan.source.entities where root.root == root.index && root.home == 0 && root.hasEntityColumn {
-      let names = root.kinds.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
+    for root in plan.source.entities
+    where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
+      let names = root.subtree.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
       let strange = try session.key(
         SQLText(text: "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1"))
       if let strange {
@@ -74,9 +76,10 @@ struct StepCopy {
     }
   }
 
-  private func count(_ taker: StepPlan.Taker) throws -> Int64 {
-    let condition = plan.condition(taker, "t0").map { " WHERE \($0)" } ?? ""
-    return try session.number("SELECT count(*) FROM \(SQLite.quoted(taker.source.table)) AS t0\(condition)")
+  private func count(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
+    let condition = plan.condition(sourceMapping, "t0").map { " WHERE \($0)" } ?? ""
+    return try session.number(
+      "SELECT count(*) FROM \(SQLite.quoted(sourceMapping.source.table)) AS t0\(condition)")
   }
 
   /// - Returns: The key after the last that is taken, by the place of the destination's root.
@@ -111,16 +114,20 @@ struct StepCopy {
         "SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))"
       ).first?.first.flatMap(\.self) ?? "")
     var seen: Set<Int> = []
-    for taker in plan.takers where seen.insert(taker.source.index).inserted && taker.offset != 0 {
-      for place in list.indices where list[place].entity == taker.source.name {
-        list[place].entity = taker.destination.name
-        list[place].offset += taker.offset
+    // Identifiers lead on where the entity does. Those of any other entity name nothing any more, and what is kept for them
+    // would lead identifiers of the destination's own objects astray.
+    for sourceMapping in plan.sourceMappings where plan.goesOn(sourceMapping.mapping) {
+      guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
+      for place in list.indices where list[place].entity == sourceMapping.source.name {
+        list[place].entity = sourceMapping.destination.name
+        list[place].offset += sourceMapping.offset
       }
-      let root = plan.source.entities[taker.source.root]
+      let root = plan.source.entities[sourceMapping.source.root]
       let below = try session.number(
         "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
           + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
-      list.append(MovedKeys(entity: taker.destination.name, below: below, offset: taker.offset))
+      list.append(
+        MovedKeys(entity: sourceMapping.destination.name, below: below, offset: sourceMapping.offset))
     }
     guard !list.isEmpty else { return }
     try session.run(
@@ -129,16 +136,16 @@ struct StepCopy {
   }
 
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
-    guard plan.takers.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
+    guard plan.sourceMappings.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
     try EvaluatedRows(plan: plan, session: session, coordinator: try read()).makeAll()
     try OwnedRows(plan).leave(session)
   }
 
   // MARK: Rows
 
-  private func insert(_ taker: StepPlan.Taker) throws -> Int64 {
-    let entity = taker.destination
-    let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
+  private func insert(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
+    let entity = sourceMapping.destination
+    let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
     var names = ["_pk", "_version"]
     var values: [SQLText] = ["t0._pk\(raw: offset)", "t0._version"]
     if entity.hasEntityColumn {
@@ -147,19 +154,19 @@ struct StepCopy {
     }
     for column in entity.columns {
       names.append(column.name)
-      values.append(placeholder(column, taker) ?? plan.value(of: column, for: taker))
+      values.append(placeholder(column, sourceMapping) ?? plan.value(of: column, for: sourceMapping))
     }
     for (column, relationship) in plan.positions(in: plan.destination.entities[entity.root]) {
-      let position = plan.position(relationship, for: taker)
+      let position = plan.position(relationship, for: sourceMapping)
       guard position != "NULL", !names.contains(column) else { continue }
       names.append(column)
       values.append("\(raw: position)")
     }
     let list = names.map(SQLite.quoted).joined(separator: ", ")
-    let rows = self.rows(taker)
+    let rows = self.rows(sourceMapping)
     let lacksValues =
-      try session.log?.findMissingValues(of: taker, plan, from: rows, session) {
-        placeholder($0, taker) != nil
+      try session.log?.findMissingValues(of: sourceMapping, plan, from: rows, session) {
+        placeholder($0, sourceMapping) != nil
       } ?? false
     let insert = lacksValues ? "INSERT OR IGNORE" : "INSERT"
     do {
@@ -167,48 +174,51 @@ struct StepCopy {
         "\(raw: insert) INTO \(raw: fresh(entity.table)) (\(raw: list)) SELECT \(SQLText.joined(values, ", ")) \(raw: rows)"
       )
     } catch {
-      throw try explained(error, taker)
+      throw try explained(error, sourceMapping)
     }
   }
 
-  /// `FROM …` for the rows of a taker.
-  private func rows(_ taker: StepPlan.Taker) -> String {
-    var sql = "FROM main.\(SQLite.quoted(taker.source.table)) AS t0"
-    if let chosen = taker.chosen { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
-    if taker.source.hasEntityColumn { sql += " WHERE t0._entity = \(SQLite.literal(taker.source.name))" }
+  /// `FROM …` for the rows of a source mapping.
+  private func rows(_ sourceMapping: StepPlan.SourceMapping) -> String {
+    var sql = "FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
+    if let chosen = sourceMapping.chosen { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
+    if sourceMapping.source.hasEntityColumn {
+      sql += " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))"
+    }
     return sql
   }
 
   /// The same error with the row and the property, where a mandatory value is missing.
-  private func explained(_ error: any Error, _ taker: StepPlan.Taker) throws -> any Error {
+  private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
     guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
       code & 0xFF == 19
     else { return error }
-    for column in taker.destination.columns
-    where column.isMandatory && !plan.isDerived(column, in: taker.destination) {
-      let value = plan.value(of: column, for: taker)
+    for column in sourceMapping.destination.columns
+    where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) {
+      let value = plan.value(of: column, for: sourceMapping)
       let key = try session.key(
-        "SELECT k FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows(taker))) WHERE v IS NULL LIMIT 1")
+        "SELECT k FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows(sourceMapping))) WHERE v IS NULL LIMIT 1"
+      )
       if let key {
-        let property = taker.destination.slots[column.slot].name
-        let reason = try leftBehind(property, of: taker, key) ?? .missingValue(property: property)
-        return plan.error(reason, taker.destination.name, key)
+        let property = sourceMapping.destination.slots[column.slot].name
+        let reason = try leftBehind(property, of: sourceMapping, key) ?? .missingValue(property: property)
+        return plan.error(reason, sourceMapping.destination.name, key)
       }
     }
-    return plan.error(.verificationFailed(message), taker.destination.name)
+    return plan.error(.verificationFailed(message), sourceMapping.destination.name)
   }
 
   /// The object that a row's relationship led to, where it is left behind; nil for what is no such relationship.
   func leftBehind(
-    _ property: String, of taker: StepPlan.Taker, _ key: Int64
+    _ property: String, of sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) throws -> MigrationError.Reason? {
-    guard let relationship = taker.destination.slot(property)?.relationship else { return nil }
-    var former = taker.source.slot(property)?.relationship
-    if case .objects(let value)? = plan.objects(of: taker, property) {
-      former = plan.plainRelationship(value, of: taker.source) ?? former
+    guard let relationship = sourceMapping.destination.slot(property)?.relationship else { return nil }
+    var former = sourceMapping.source.slot(property)?.relationship
+    if case .objects(let value)? = plan.objects(of: sourceMapping, property) {
+      former = plan.plainRelationship(value, of: sourceMapping.source) ?? former
     }
     guard let former else { return nil }
-    let pairs = plan.pairs(former, of: taker.source)
+    let pairs = plan.pairs(former, of: sourceMapping.source)
     let new = plan.destination.entities[relationship.destination]
     let found = try session.key(
       SQLText(
@@ -228,7 +238,7 @@ struct StepCopy {
 
   /// Fills the tables of pairs.
   @discardableResult func relate() throws -> Int64 {
-    for join in plan.destination.joins where plan.destination.entities[join.source].home == 0 {
+    for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       session.entity = plan.destination.entities[join.source].name
       try fill(join)
     }
@@ -237,13 +247,13 @@ struct StepCopy {
   }
 
   private func fill(_ join: JoinPlan) throws {
-    for taker in plan.takers {
-      for slot in taker.destination.slots {
+    for sourceMapping in plan.sourceMappings {
+      for slot in sourceMapping.destination.slots {
         guard let relationship = slot.relationship,
           case .join(let number, let isSource) = relationship.storage,
           plan.destination.joins[number].table == join.table,
-          let pairs = plan.pairs(of: taker, relationship.name),
-          pairs.target.home == 0 || !relationship.isWithinStore
+          let pairs = plan.pairs(of: sourceMapping, relationship.name),
+          pairs.target.storeIndex == 0 || !relationship.isWithinStore
         else { continue }
         var names = isSource ? ["_source", "_target"] : ["_target", "_source"]
         var values = ["o", "t"]
@@ -256,7 +266,7 @@ struct StepCopy {
           values.append("b")
         }
         let list = names.map(SQLite.quoted).joined(separator: ", ")
-        for rows in joined(taker, pairs, relationship) {
+        for rows in joined(sourceMapping, pairs, relationship) {
           try session.execute(
             "INSERT OR IGNORE INTO \(fresh(join.table)) (\(list)) SELECT \(values.joined(separator: ", ")) "
               + "FROM (\(rows)) WHERE t IS NOT NULL\(unreplaced(relationship)) ORDER BY \(isSource ? "o, t" : "t, o")"

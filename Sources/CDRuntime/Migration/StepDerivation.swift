@@ -8,7 +8,8 @@ struct StepDerivation {
 
   /// Whether what was copied, if anything was, may be wrong.
   var isNeeded: Bool {
-    plan.destination.hasDerivedSlots && !plan.step.changesNoData && (!plan.takers.isEmpty || plan.hasCustom)
+    plan.destination.hasDerivedSlots && !plan.step.changesNoData
+      && (!plan.sourceMappings.isEmpty || plan.hasCustom)
   }
 
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
@@ -16,7 +17,7 @@ struct StepDerivation {
     let evaluator = PredicateEvaluator(now: plan.now)
     // The reader needs the file while this collects, so that values are written a batch at a time.
     for entity in coordinator.plan.entities
-    where entity.home == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
+    where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
       session.entity = entity.name
       var last: ObjectKey = 0
       while let batch = try self.batch(entity, after: &last, coordinator, evaluator, session) {
@@ -41,20 +42,13 @@ struct StepDerivation {
     _ evaluator: PredicateEvaluator, _ session: MigrationSession
   ) throws -> [Row]? {
     let context = ManagedObjectContext(coordinator)
-    let select = coordinator.plan.selects[entity.index]
-    let own = entity.hasEntityColumn ? "t0._entity = \(SQLite.literal(entity.name)) AND " : ""
-    let connection = try context.reader()
-    let ends = try connection.rows(
-      "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(own)_pk > \(last) "
-        + "ORDER BY _pk LIMIT \(Self.batchSize))")
-    guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return nil }
-    let statement = try connection.statement(
-      select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
-    statement.bind(last, at: 1)
-    statement.bind(end, at: 2)
-    last = end
+    let reader = try context.reader()
+    guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize) else {
+      return nil
+    }
+    last = batch.last
     var result: [Row] = []
-    for object in try context.objects(from: statement, select, of: entity) {
+    for object in try context.objects(from: batch.rows, of: entity) {
       var values: [(String, AttributeValue)] = []
       for number in entity.derivedSlots {
         let slot = entity.slots[number]

@@ -11,26 +11,28 @@ extension StepPlan {
     var isOrdered = true
   }
 
-  /// The pairs that a relationship of a taker's objects is told by; nil where it has none of its own.
-  func pairs(of taker: Taker, _ name: String) -> Pairs? {
-    guard case .objects(let value)? = objects(of: taker, name) else { return nil }
-    if let relationship = plainRelationship(value, of: taker.source) {
-      return pairs(relationship, of: taker.source)
+  /// The rows that hold a relationship of a source mapping's objects; nil if the relationship has no rows of its own.
+  func pairs(of sourceMapping: SourceMapping, _ name: String) -> Pairs? {
+    guard case .objects(let value)? = objects(of: sourceMapping, name) else { return nil }
+    if let relationship = plainRelationship(value, of: sourceMapping.source) {
+      return pairs(relationship, of: sourceMapping.source)
     }
     // Targets of an evaluated expression are of one table, that of the mapped relationship's sources.
-    guard let relationship = taker.destination.slot(name)?.relationship,
+    guard let relationship = sourceMapping.destination.slot(name)?.relationship,
       let target = evaluatedTarget(of: relationship)
     else { return nil }
     return Pairs(
       sql:
-        "SELECT owner, target, position, NULL AS inverse_position FROM temp.\"pairs_\(taker.number)_\(name)\"",
+        "SELECT owner, target, position, NULL AS inverse_position FROM temp.\"pairs_\(sourceMapping.number)_\(name)\"",
       target: target)
   }
 
   /// The root of the source whose objects become those that a relationship leads to.
   private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
-    let kinds = destination.entities[relationship.destination].kinds
-    return takers.first { kinds.contains($0.destination.index) }.map { source.entities[$0.source.root] }
+    let kinds = destination.entities[relationship.destination].subtree
+    return sourceMappings.first { kinds.contains($0.destination.index) }.map {
+      source.entities[$0.source.root]
+    }
   }
 
   /// The pairs of a relationship of the source.
@@ -68,11 +70,11 @@ extension StepPlan {
 
   /// Whether all objects of a source entity become ones of a destination entity with the keys that they have.
   func keepsAll(_ old: EntityPlan, as new: EntityPlan) -> Bool {
-    guard old.home == 0, new.home == 0 else { return true }
-    return old.kinds.allSatisfy { kind in
+    guard old.storeIndex == 0, new.storeIndex == 0 else { return true }
+    return old.subtree.allSatisfy { kind in
       source.entities[kind].description.isAbstract
-        || takers.contains {
-          $0.source.index == kind && new.kinds.contains($0.destination.index) && $0.isUnrestricted
+        || sourceMappings.contains {
+          $0.source.index == kind && new.subtree.contains($0.destination.index) && $0.isUnrestricted
             && $0.group == 0
         }
     }
@@ -83,20 +85,20 @@ extension StepPlan {
   /// - Parameter key: SQL of a key of the source.
   func resolved(_ key: String, _ old: EntityPlan, as new: EntityPlan) -> String {
     if keepsAll(old, as: new) { return key }
-    let parts = takers.filter {
-      old.kinds.contains($0.source.index) && new.kinds.contains($0.destination.index)
+    let parts = sourceMappings.filter {
+      old.subtree.contains($0.source.index) && new.subtree.contains($0.destination.index)
     }
-    .flatMap { taker in
-      let offset = taker.offset == 0 ? "" : " + \(taker.offset)"
-      let condition = condition(taker, "s").map { " AND \($0)" } ?? ""
+    .flatMap { sourceMapping in
+      let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
+      let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
       let own =
-        "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(taker.source.table)) AS s WHERE s._pk = \(key)\(condition))"
-      guard let number = further(taker) else { return [own] }
-      let kinds = new.kinds.map(String.init).joined(separator: ", ")
+        "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
+      guard let number = further(sourceMapping) else { return [own] }
+      let kinds = new.subtree.map(String.init).joined(separator: ", ")
       return [
         own,
         "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
-          + "AND f.root = \(taker.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
+          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
       ]
     }
     return switch parts.count {
@@ -106,13 +108,15 @@ extension StepPlan {
     }
   }
 
-  /// The value of a reference column, for rows `t0` of a taker's source.
-  func reference(_ relationship: RelationshipPlan, for taker: Taker) -> SQLText {
+  /// The value of a reference column, for rows `t0` of a source mapping's source.
+  func reference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText {
     let new = destination.entities[relationship.destination]
-    switch objects(of: taker, relationship.name) {
+    switch objects(of: sourceMapping, relationship.name) {
     case .objects(let value)?:
-      if let plain = plainRelationship(value, of: taker.source), case .reference(let column) = plain.storage {
-        var key = "t0." + SQLite.quoted(taker.source.columns[column].name)
+      if let plain = plainRelationship(value, of: sourceMapping.source),
+        case .reference(let column) = plain.storage
+      {
+        var key = "t0." + SQLite.quoted(sourceMapping.source.columns[column].name)
         if relationship.isGuaranteed, !plain.isGuaranteed, plain.isWithinStore {
           // What nobody guaranteed before may lead nowhere.
           let table = SQLite.quoted(source.entities[plain.destination].table)
@@ -120,21 +124,22 @@ extension StepPlan {
         }
         return SQLText(text: resolved(key, source.entities[plain.destination], as: new))
       }
-      guard let pairs = pairs(of: taker, relationship.name) else { return "NULL" }
+      guard let pairs = pairs(of: sourceMapping, relationship.name) else { return "NULL" }
       return SQLText(
         text: "(SELECT r FROM (SELECT \(resolved("p.target", pairs.target, as: new)) AS r, p.position AS o "
           + "FROM (\(pairs.sql)) AS p WHERE p.owner = t0._pk) WHERE r IS NOT NULL ORDER BY o, r LIMIT 1)")
     case .none?: return "NULL"
-    case .inverse?, nil: return inverseReference(relationship, for: taker)
+    case .inverse?, nil: return inverseReference(relationship, for: sourceMapping)
     }
   }
 
-  private func inverseReference(_ relationship: RelationshipPlan, for taker: Taker) -> SQLText {
+  private func inverseReference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText
+  {
     guard let inverse = relationship.inverse else { return "NULL" }
-    let kinds = destination.entities[relationship.destination].kinds
+    let kinds = destination.entities[relationship.destination].subtree
     var parts: [String] = []
-    for owner in takers where kinds.contains(owner.destination.index) {
-      guard let pairs = pairs(of: owner, inverse.name), pairs.target.root == taker.source.root else {
+    for owner in sourceMappings where kinds.contains(owner.destination.index) {
+      guard let pairs = pairs(of: owner, inverse.name), pairs.target.root == sourceMapping.source.root else {
         continue
       }
       let condition = condition(owner, "o").map { " AND \($0)" } ?? ""
@@ -156,23 +161,23 @@ extension StepPlan {
 
   // MARK: What the app's own code makes
 
-  /// By which associations name a taker's mapping; nil where it has none.
-  func further(_ taker: Taker) -> Int? {
-    guard taker.isCustom, !furtherMappings.isEmpty else { return nil }
-    return mapping.entityMappings.firstIndex { $0.name == taker.mapping.name }.flatMap {
+  /// By which associations name a source mapping's mapping; nil where it has none.
+  func further(_ sourceMapping: SourceMapping) -> Int? {
+    guard sourceMapping.isCustom, !furtherMappings.isEmpty else { return nil }
+    return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
       furtherMappings.contains($0) ? $0 : nil
     }
   }
 
   /// Whether a reference leads to objects that are not there before the app's own code has made them.
-  func followsCustom(_ relationship: RelationshipPlan, for taker: Taker) -> Bool {
+  func followsCustom(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
     let new = destination.entities[relationship.destination]
-    let makers = takers.filter { $0.isCustom && new.kinds.contains($0.destination.index) }
+    let makers = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
     if makers.isEmpty { return false }
-    switch objects(of: taker, relationship.name) {
+    switch objects(of: sourceMapping, relationship.name) {
     case .objects?:
-      guard let old = pairs(of: taker, relationship.name)?.target else { return false }
-      return makers.contains { old.kinds.contains($0.source.index) }
+      guard let old = pairs(of: sourceMapping, relationship.name)?.target else { return false }
+      return makers.contains { old.subtree.contains($0.source.index) }
     case .none?: return false
     case .inverse?, nil: return hasInversePairs(relationship)
     }
@@ -181,20 +186,22 @@ extension StepPlan {
   /// Whether objects refer to those of a relationship by its inverse, as rules say.
   func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return false }
-    let kinds = destination.entities[relationship.destination].kinds
-    return takers.contains { kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil }
+    let kinds = destination.entities[relationship.destination].subtree
+    return sourceMappings.contains {
+      kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
+    }
   }
 
   /// What is added to the keys of all objects of a source entity that become ones of a destination entity, where all
   /// do so by rules alone; nil otherwise.
   func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
-    guard old.home == 0, new.home == 0 else { return 0 }
+    guard old.storeIndex == 0, new.storeIndex == 0 else { return 0 }
     var offsets: Set<Int64> = []
-    for kind in old.kinds where !source.entities[kind].description.isAbstract {
+    for kind in old.subtree where !source.entities[kind].description.isAbstract {
       // The first is the one that a to-one leads to.
       guard
-        let first = takers.first(where: {
-          $0.source.index == kind && new.kinds.contains($0.destination.index)
+        let first = sourceMappings.first(where: {
+          $0.source.index == kind && new.subtree.contains($0.destination.index)
         }), first.isUnrestricted
       else { return nil }
       offsets.insert(first.offset)
@@ -219,31 +226,35 @@ extension StepPlan {
     return result
   }
 
-  /// The column of a taker's source that keeps the order of what becomes a relationship.
-  func copiedPosition(_ relationship: RelationshipPlan, for taker: Taker) -> String? {
+  /// The column of a source mapping's source that keeps the order of what becomes a relationship.
+  func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
-    for other in takers where owner.kinds.contains(other.destination.index) {
+    for other in sourceMappings where owner.subtree.contains(other.destination.index) {
       guard case .objects(let value)? = objects(of: other, relationship.name),
         let plain = plainRelationship(value, of: other.source),
-        source.entities[plain.destination].root == taker.source.root
+        source.entities[plain.destination].root == sourceMapping.source.root
       else { return nil }
       found.insert(source.positionColumn(of: plain))
     }
     return found.count == 1 ? found.first ?? nil : nil
   }
 
-  /// The position of a row `t0` of a taker's source in a relationship that leads to it.
-  func position(_ relationship: RelationshipPlan, for taker: Taker) -> String {
+  /// The position of a row `t0` of a source mapping's source in a relationship that leads to it.
+  func position(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String {
     let new = destination.entities[relationship.destination]
-    guard new.kinds.contains(taker.destination.index) || taker.destination.lineage.contains(new.index) else {
+    guard
+      new.subtree.contains(sourceMapping.destination.index)
+        || sourceMapping.destination.lineage.contains(new.index)
+    else {
       return "NULL"
     }
-    if let column = copiedPosition(relationship, for: taker) { return "t0." + SQLite.quoted(column) }
+    if let column = copiedPosition(relationship, for: sourceMapping) { return "t0." + SQLite.quoted(column) }
     guard let owner = destination.entity(relationship.owner) else { return "NULL" }
-    let parts = takers.filter { owner.kinds.contains($0.destination.index) }.compactMap { other -> String? in
+    let parts = sourceMappings.filter { owner.subtree.contains($0.destination.index) }.compactMap {
+      other -> String? in
       guard let pairs = pairs(of: other, relationship.name), pairs.isOrdered,
-        pairs.target.root == taker.source.root
+        pairs.target.root == sourceMapping.source.root
       else {
         return nil
       }

@@ -25,16 +25,20 @@ extension StepPlan {
   }
 
   /// The column of the source that a value is taken from without a change.
-  func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> ColumnPlan? {
-    guard let old = sourceColumn(value, of: taker.source), old.cell == column.cell,
-      !isExternal(old, in: taker.source) || isExternal(column, in: taker.destination)
+  func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
+    -> ColumnPlan?
+  {
+    guard let old = sourceColumn(value, of: sourceMapping.source), old.cell == column.cell,
+      !isExternal(old, in: sourceMapping.source) || isExternal(column, in: sourceMapping.destination)
     else { return nil }
     return old
   }
 
   /// A value as SQL; nil where it has to be evaluated an object at a time.
-  func sql(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> SQLText? {
-    if let old = copiedColumn(value, for: column, of: taker) { return "t0.\(raw: SQLite.quoted(old.name))" }
+  func sql(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping) -> SQLText? {
+    if let old = copiedColumn(value, for: column, of: sourceMapping) {
+      return "t0.\(raw: SQLite.quoted(old.name))"
+    }
     switch value.kind {
     case .constant(.value(let constant)):
       return column.cell.fitted(constant).map { "\(bind: $0)" }
@@ -42,29 +46,32 @@ extension StepPlan {
       return "\(bind: .date(now))"
     case .cast(let inner, .attribute(let type), _):
       // The conversions that SQL makes without looking never need what stands for values that do not fit.
-      if CellType(type, in: destination.graph) == column.cell,
-        let old = sourceColumn(inner, of: taker.source), !isExternal(old, in: taker.source),
+      if StorageType(type, in: destination.graph) == column.cell,
+        let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
         let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
       {
         return converted
       }
-      return compiled(value, for: column, of: taker)
+      return compiled(value, for: column, of: sourceMapping)
     case .coalesced(let values):
       var parts: [SQLText] = []
       for value in values {
-        guard let part = sql(value, for: column, of: taker) else { return nil }
+        guard let part = sql(value, for: column, of: sourceMapping) else { return nil }
         parts.append(part)
       }
       guard parts.count > 1, parts.count <= 100 else { return parts.first }
       return "coalesce(\(SQLText.joined(parts, ", ")))"
     default:
-      return compiled(value, for: column, of: taker)
+      return compiled(value, for: column, of: sourceMapping)
     }
   }
 
-  private func compiled(_ value: ValueExpression, for column: ColumnPlan, of taker: Taker) -> SQLText? {
+  private func compiled(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
+    -> SQLText?
+  {
     var compiler = SQLCompiler(
-      entity: taker.source, model: source, variables: [:], now: now, key: SQLPredicate.keys(in: source))
+      entity: sourceMapping.source, model: source, variables: [:], now: now,
+      key: SQLPredicate.keys(in: source))
     // What the compiler throws the evaluator throws too, with the row.
     let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
     guard case .value(let result)? = operand,
@@ -97,7 +104,7 @@ extension StepPlan {
   }
 
   /// A conversion that SQL makes as the evaluator does.
-  private static func converted(_ value: SQLText, _ old: CellType, to new: CellType) -> SQLText? {
+  private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
     switch (old, new) {
     case (let old, let new) where old == new: value
     case (.bool, .int16), (.bool, .int32), (.bool, .int64), (.int16, .int32), (.int16, .int64),
@@ -110,30 +117,35 @@ extension StepPlan {
     }
   }
 
-  /// The value of a column of the destination, for rows `t0` of a taker's source.
-  func value(of column: ColumnPlan, for taker: Taker) -> SQLText {
+  /// The value of a column of the destination, for rows `t0` of a source mapping's source.
+  func value(of column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText {
     if column.isReference {
-      guard let relationship = taker.destination.slots[column.slot].relationship else { return "NULL" }
-      return reference(relationship, for: taker)
+      guard let relationship = sourceMapping.destination.slots[column.slot].relationship else {
+        return "NULL"
+      }
+      return reference(relationship, for: sourceMapping)
     }
-    if isDerived(column, in: taker.destination) {
-      return copiedDerived(column, for: taker).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
+    if isDerived(column, in: sourceMapping.destination) {
+      return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
     }
-    let path = self.path(of: column, in: taker.destination)
-    if let place = taker.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
+    let path = self.path(of: column, in: sourceMapping.destination)
+    if let place = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
       return "e.c\(raw: "\(place)")"
     }
-    guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else { return "NULL" }
-    return sql(value, for: column, of: taker) ?? "NULL"
+    guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
+      return "NULL"
+    }
+    return sql(value, for: column, of: sourceMapping) ?? "NULL"
   }
 
   /// The column with the same derivation in the source. It is right until other objects' changes are derived.
-  func copiedDerived(_ column: ColumnPlan, for taker: Taker) -> ColumnPlan? {
-    let new = taker.destination.slots[column.slot].attribute
-    guard let slot = taker.source.slot(taker.destination.slots[column.slot].name), slot.columns.count == 1,
+  func copiedDerived(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> ColumnPlan? {
+    let new = sourceMapping.destination.slots[column.slot].attribute
+    guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
+      slot.columns.count == 1,
       slot.attribute?.derivation == new?.derivation, new?.derivation != nil,
-      taker.source.columns[slot.columns.lowerBound].cell == column.cell
+      sourceMapping.source.columns[slot.columns.lowerBound].cell == column.cell
     else { return nil }
-    return taker.source.columns[slot.columns.lowerBound]
+    return sourceMapping.source.columns[slot.columns.lowerBound]
   }
 }

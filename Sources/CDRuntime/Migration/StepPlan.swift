@@ -11,12 +11,17 @@ import CDModel
 /// A class because the parts of one step share it; it never leaves the call that migrates.
 final class StepPlan {
   let url: URL
-  let leg: MigrationRoute.Leg
+  let routeStep: MigrationRoute.RouteStep
   let source: ModelPlan
   let destination: ModelPlan
   /// One time for the whole step.
   let now: Date
-  private(set) var takers: [Taker] = []
+  private(set) var sourceMappings: [SourceMapping] = []
+  /// Which objects of the source stay behind because their owners do.
+  private(set) lazy var ownership = Ownership(in: source.graph, sourceMappings.lazy.map(\.mapping)) {
+    [source] in
+    source.entity($0)?.storeIndex == 0
+  }
   /// The key after the last that a source root has given, by its place; known when offsets are.
   private(set) var nextSourceKeys: [Int: Int64] = [:]
   /// The numbers of the mappings with objects that do not have their source's key.
@@ -30,13 +35,13 @@ final class StepPlan {
   /// Whether all such calculations are left to the evaluator, whose errors name the row.
   private(set) var evaluatesAll = false
 
-  var step: MigrationStep { leg.step }
+  var step: MigrationStep { routeStep.step }
   /// Whether the app's own code has a part in the step.
   var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
-  var mapping: MappingModel { leg.step.mapping }
+  var mapping: MappingModel { routeStep.step.mapping }
 
   /// An entity mapping whose objects come from those of another entity.
-  struct Taker {
+  struct SourceMapping {
     let number: Int
     let mapping: EntityMapping
     let source: EntityPlan
@@ -47,7 +52,7 @@ final class StepPlan {
     var offset: Int64 = 0
     /// Whether the app's own code makes the objects.
     var isCustom: Bool { mapping.kind == .custom }
-    /// Whether objects of the source may go with owners that a filter leaves behind.
+    /// Whether objects of the source may stay behind with their owners.
     var mayFollowOwner = false
     /// Whether all objects of the source are taken.
     var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayFollowOwner }
@@ -65,53 +70,57 @@ final class StepPlan {
     let name: String
     let expression: ValueExpression
     /// The kind of value; nil for the objects of a relationship.
-    let cell: CellType?
+    let cell: StorageType?
     var isPair: Bool { cell == nil }
   }
 
   init(
-    _ leg: MigrationRoute.Leg, source: ModelPlan, destination: ModelPlan, url: URL, now: Date = Date()
+    _ routeStep: MigrationRoute.RouteStep, source: ModelPlan, destination: ModelPlan, url: URL,
+    now: Date = Date()
   ) throws(MigrationError) {
-    self.leg = leg
+    self.routeStep = routeStep
     self.source = source
     self.destination = destination
     self.url = url
     self.now = now
-    makeTakers()
-    let owned = OwnedRows(self)
-    for place in takers.indices where owned.reaches(takers[place].source) && !takers[place].isCustom {
-      takers[place].mayFollowOwner = true
+    makeSourceMappings()
+    for place in sourceMappings.indices where !sourceMappings[place].isCustom {
+      sourceMappings[place].mayFollowOwner = ownership.reached[sourceMappings[place].source.name] != nil
     }
-    for place in takers.indices { findEvaluations(of: place) }
+    for place in sourceMappings.indices { findEvaluations(of: place) }
   }
 
   /// Leaves to the evaluator all calculations at which a statement may fail.
   func evaluateAll() {
     evaluatesAll = true
-    for place in takers.indices { findEvaluations(of: place) }
+    for place in sourceMappings.indices { findEvaluations(of: place) }
   }
 
   func error(_ reason: MigrationError.Reason, _ entity: String? = nil, _ key: Int64? = nil) -> MigrationError
   {
-    MigrationError(url, reason, step: leg.name, entity: entity, objectKey: key)
+    MigrationError(url, reason, step: routeStep.name, entity: entity, objectKey: key)
   }
 
-  private func makeTakers() {
+  private func makeSourceMappings() {
     var groups: [Int: [GroupKey]] = [:]
     var seen: [SeenKey: Int] = [:]
     // A table's own rows keep their keys; others that come to it may have to give way.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
-    for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.home == 0 {
+    for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
-      let first = own.first { $0.destination == rootPlan.name } ?? own.first { $0.source == rootPlan.name }
-      if let first = first ?? own.first, let plan = source.entity(first.source ?? "") {
+      let name = rootPlan.description.renamedFrom ?? rootPlan.name
+      let first =
+        own.first { $0.destination == rootPlan.name && $0.source == name }
+        ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
+        ?? own.first { goesOn($0) } ?? own.first
+      if let first, let plan = source.entity(first.source ?? "") {
         groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0)]
       }
     }
     for each in ordered {
       guard let from = each.source.flatMap(source.entity),
         let to = each.destination.flatMap(destination.entity),
-        from.home == 0, to.home == 0
+        from.storeIndex == 0, to.storeIndex == 0
       else { continue }
       let turn = seen[SeenKey(entity: from.index, table: to.root), default: 0]
       seen[SeenKey(entity: from.index, table: to.root)] = turn + 1
@@ -119,12 +128,19 @@ final class StepPlan {
       var known = groups[to.root] ?? []
       if !known.contains(key) { known.append(key) }
       groups[to.root] = known
-      takers.append(
-        Taker(
-          number: takers.count, mapping: each, source: from, destination: to,
+      sourceMappings.append(
+        SourceMapping(
+          number: sourceMappings.count, mapping: each, source: from, destination: to,
           group: known.firstIndex(of: key) ?? 0))
     }
     sources = groups.mapValues { $0.map(\.root) }
+  }
+
+  /// Whether the objects of a mapping's source are those that its destination had before: by its name, or by the one
+  /// that it was renamed from.
+  func goesOn(_ mapping: EntityMapping) -> Bool {
+    guard let entity = mapping.destination.flatMap(destination.entity)?.description else { return false }
+    return mapping.source == entity.renamedFrom ?? entity.name
   }
 
   private struct GroupKey: Hashable {
@@ -156,9 +172,11 @@ final class StepPlan {
         nextSourceKeys[place] = last
         // Beyond the keys of both, so that a key of before is never one of now.
         if group > 0 { offset = max(offset, last) }
-        for taker in takers.indices
-        where takers[taker].destination.root == root && takers[taker].group == group {
-          takers[taker].offset = group == 0 ? 0 : offset
+        for sourceMapping in sourceMappings.indices
+        where sourceMappings[sourceMapping].destination.root == root
+          && sourceMappings[sourceMapping].group == group
+        {
+          sourceMappings[sourceMapping].offset = group == 0 ? 0 : offset
         }
         offset = group == 0 ? last : offset + last
       }
@@ -169,19 +187,20 @@ final class StepPlan {
 
   // MARK: Rows
 
-  /// The condition that a row is of a taker's source and taken; nil where all rows of the table are.
-  func condition(_ taker: Taker, _ alias: String) -> String? {
+  /// The condition that a row is of a source mapping's source and taken; nil where all rows of the table are.
+  func condition(_ sourceMapping: SourceMapping, _ alias: String) -> String? {
     var parts: [String] = []
-    if taker.source.hasEntityColumn {
-      parts.append("\(alias)._entity = \(SQLite.literal(taker.source.name))")
+    if sourceMapping.source.hasEntityColumn {
+      parts.append("\(alias)._entity = \(SQLite.literal(sourceMapping.source.name))")
     }
-    if let chosen = taker.chosen { parts.append("\(alias)._pk IN (SELECT pk FROM \(chosen))") }
-    if taker.isCustom {
-      let table = "\(StepCopy.schema).\(SQLite.quoted(taker.destination.table))"
+    if let chosen = sourceMapping.chosen { parts.append("\(alias)._pk IN (SELECT pk FROM \(chosen))") }
+    if sourceMapping.isCustom {
+      let table = "\(StepCopy.schema).\(SQLite.quoted(sourceMapping.destination.table))"
       let own =
-        taker.destination.hasEntityColumn ? " AND m._entity = \(SQLite.literal(taker.destination.name))" : ""
+        sourceMapping.destination.hasEntityColumn
+        ? " AND m._entity = \(SQLite.literal(sourceMapping.destination.name))" : ""
       parts.append(
-        "EXISTS (SELECT 1 FROM \(table) AS m WHERE m._pk = \(alias)._pk + \(taker.offset)\(own))")
+        "EXISTS (SELECT 1 FROM \(table) AS m WHERE m._pk = \(alias)._pk + \(sourceMapping.offset)\(own))")
     }
     return parts.isEmpty ? nil : parts.joined(separator: " AND ")
   }
@@ -189,8 +208,8 @@ final class StepPlan {
   // MARK: Relationships
 
   /// The mapping of a relationship, by its name.
-  func objects(of taker: Taker, _ name: String) -> RelationshipMapping.Value? {
-    taker.mapping.relationships.first { $0.name == name }?.value
+  func objects(of sourceMapping: SourceMapping, _ name: String) -> RelationshipMapping.Value? {
+    sourceMapping.mapping.relationships.first { $0.name == name }?.value
   }
 
   /// The source's relationship that an expression is, and nothing more.
@@ -202,24 +221,27 @@ final class StepPlan {
   }
 
   private func findEvaluations(of place: Int) {
-    let taker = takers[place]
+    let sourceMapping = sourceMappings[place]
     var found: [Evaluation] = []
     // The values of custom mappings are computed where their objects are made.
-    for column in taker.destination.columns where !column.isReference && !taker.isCustom {
-      let path = self.path(of: column, in: taker.destination)
-      if isDerived(column, in: taker.destination) { continue }
-      guard let value = taker.mapping.attributes.first(where: { $0.name == path })?.value else { continue }
-      if sql(value, for: column, of: taker) == nil {
+    for column in sourceMapping.destination.columns where !column.isReference && !sourceMapping.isCustom {
+      let path = self.path(of: column, in: sourceMapping.destination)
+      if isDerived(column, in: sourceMapping.destination) { continue }
+      guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
+        continue
+      }
+      if sql(value, for: column, of: sourceMapping) == nil {
         found.append(Evaluation(name: path, expression: value, cell: column.cell))
       }
     }
-    for each in taker.mapping.relationships {
-      guard case .objects(let value) = each.value, plainRelationship(value, of: taker.source) == nil else {
+    for each in sourceMapping.mapping.relationships {
+      guard case .objects(let value) = each.value, plainRelationship(value, of: sourceMapping.source) == nil
+      else {
         continue
       }
       found.append(Evaluation(name: each.name, expression: value, cell: nil))
     }
-    takers[place].evaluations = found
+    sourceMappings[place].evaluations = found
   }
 
   /// `attribute`, or `attribute.field`.

@@ -53,7 +53,7 @@ struct StoreMigration {
     let isInPlace = inPlace.count == plans.count
     lock.connection.wait(forOthers: description.busyTimeout)
     do {
-      let steps = plans.map(\.leg.name)
+      let steps = plans.map(\.routeStep.name)
       if isInPlace {
         try migrateInPlace(inPlace, plans, found, lock)
         return (steps, nil)
@@ -97,7 +97,7 @@ struct StoreMigration {
       let (found, carried) = try read(reader)
       let route = try findRoute(found, carried)
       if let refusal = route.refusal { throw refusal.error }
-      let plans = try makePlans(route.legs, policies)
+      let plans = try makePlans(route.routeSteps, policies)
       try checkSchema(plans, reader)
       return (found, plans)
     }
@@ -112,7 +112,7 @@ struct StoreMigration {
     let (found, plans) = try plan(policies)
     let inPlace = plans.compactMap { InPlaceStep($0) }
     let isInPlace = inPlace.count == plans.count
-    if !isInPlace { try checkSpace(legs: plans.count) }
+    if !isInPlace { try checkSpace(routeSteps: plans.count) }
 
     let lock = try session(path)
     lock.connection.wait(forOthers: 0)
@@ -137,8 +137,27 @@ struct StoreMigration {
         try lock.execute("ROLLBACK")
         return nil
       }
+      if try checkIndexes(plans, lock) {
+        try lock.execute("COMMIT")
+        return nil
+      }
     } catch { throw lock.wrapped(error) }
     return Begun(lock: lock, found: found, plans: plans, inPlace: inPlace)
+  }
+
+  /// Removes the indexes that lack rows of the tables that the migration reads.
+  ///
+  /// - Parameter session: Has a transaction.
+  /// - Returns: Whether there were any.
+  func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
+    guard let source = plans.first?.source else { return false }
+    let schema = SQLiteSchema(source, store: 0)
+    let inPlace = plans.compactMap { InPlaceStep($0) }
+    let names =
+      inPlace.count == plans.count
+      ? inPlace.flatMap { $0.changes.filter(\.isTouched).map(\.old.name) } : schema.layouts.map(\.name)
+    let expected = Dictionary(schema.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
+    return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
   }
 
   /// Refuses a store whose tables are not those of the version that it was written with, or whose keys leave no room for
@@ -149,8 +168,8 @@ struct StoreMigration {
     guard let source = plans.first?.source else { return }
     try stored.check(SQLiteSchema(source, store: 0), of: url)
     let tables = stored.tables
-    for root in source.entities where root.root == root.index && root.home == 0 && tables.contains(root.table)
-    {
+    for root in source.entities
+    where root.root == root.index && root.storeIndex == 0 && tables.contains(root.table) {
       let name = SQLite.literal(root.name)
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(name)), 1) "
@@ -162,11 +181,11 @@ struct StoreMigration {
 
   /// A connection to a file, on behalf of the store.
   func session(
-    _ path: String, leg: MigrationRoute.Leg? = nil, place: (step: Int, of: Int) = (0, 1)
+    _ path: String, routeStep: MigrationRoute.RouteStep? = nil, place: (step: Int, of: Int) = (0, 1)
   ) throws -> MigrationSession {
     let session = try MigrationSession(
       path: path, url: url, observer: description.migrationObserver, busyTimeout: description.busyTimeout)
-    session.leg = leg
+    session.routeStep = routeStep
     session.place = place
     session.log = log
     return session
@@ -178,7 +197,7 @@ struct StoreMigration {
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
     } holds: { version in
-      Set((try? plan(version))?.entities.filter { $0.home == 0 }.map(\.name) ?? [])
+      Set((try? plan(version))?.entities.filter { $0.storeIndex == 0 }.map(\.name) ?? [])
     }
   }
 
@@ -216,23 +235,24 @@ struct StoreMigration {
     try ModelPlan(
       ManagedObjectModel(
         name: model.name, id: model.id, versions: [version], currentVersionNumber: version.number),
-      stores: stores(version))
+      configurations: stores(version).map(\.configuration))
   }
 
-  func makePlan(_ leg: MigrationRoute.Leg, now: Date) throws -> StepPlan {
-    try StepPlan(leg, source: plan(leg.source), destination: plan(leg.destination), url: url, now: now)
+  func makePlan(_ routeStep: MigrationRoute.RouteStep, now: Date) throws -> StepPlan {
+    try StepPlan(
+      routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url, now: now)
   }
 
   /// The app's own code, made for one migration.
   func makePolicies() -> Policies { description.migrationPolicies.make(for: model) }
 
-  func makePlans(_ legs: [MigrationRoute.Leg], _ policies: Policies) throws -> [StepPlan] {
+  func makePlans(_ routeSteps: [MigrationRoute.RouteStep], _ policies: Policies) throws -> [StepPlan] {
     let now = Date()
     var plans: [StepPlan] = []
-    for leg in legs {
-      let plan = try makePlan(leg, now: now)
+    for routeStep in routeSteps {
+      let plan = try makePlan(routeStep, now: now)
       for mapping in plan.mapping.entityMappings
-      where mapping.kind == .custom && policies[leg.policy(of: mapping.name)] == nil {
+      where mapping.kind == .custom && policies[routeStep.policy(of: mapping.name)] == nil {
         throw plan.error(.missingPolicy(mapping: mapping.name), mapping.destination)
       }
       plans.append(plan)
@@ -241,9 +261,9 @@ struct StoreMigration {
   }
 
   /// A new file takes about as much as the old one, and a step of several needs the one before.
-  private func checkSpace(legs: Int) throws {
+  private func checkSpace(routeSteps: Int) throws {
     guard let sizes = MigrationFiles(url).sizes else { return }
-    let needed = sizes.file * (legs > 1 ? 2 : 1)
+    let needed = sizes.file * (routeSteps > 1 ? 2 : 1)
     if sizes.free < needed { throw MigrationError(url, .diskFull(needed: needed)) }
   }
 
@@ -255,7 +275,7 @@ struct StoreMigration {
     var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
     if !model.parts.isEmpty, let version = model.currentVersion {
       // The line of a part ends in the merged version, which has its own name and number.
-      let whole = try ModelPlan(model, stores: stores(version))
+      let whole = try ModelPlan(model, configurations: stores(version).map(\.configuration))
       if whole.dataHash(ofStore: 0).description == result.dataHash {
         result = StoreMetadata(whole, storeID: found.storeID, store: 0)
       }
@@ -270,7 +290,7 @@ struct StoreMigration {
     _ steps: [InPlaceStep], _ plans: [StepPlan], _ found: StoreMetadata, _ session: MigrationSession
   ) throws {
     for (place, (step, plan)) in zip(steps, plans).enumerated() {
-      session.leg = plan.leg
+      session.routeStep = plan.routeStep
       session.place = (place, steps.count)
       session.report(0)
       try step.run(session)
@@ -300,7 +320,7 @@ struct StoreMigration {
     for (place, plan) in plans.enumerated() {
       target = files.work(place)
       let file = URL(filePath: target)
-      lock.leg = plan.leg
+      lock.routeStep = plan.routeStep
       try make(plan, from: source, at: target, place: (place, plans.count), found, policies, values)
       files.linkExternalFiles(target)
       try derive(plan, at: file, place: (place, plans.count))
@@ -350,7 +370,7 @@ struct StoreMigration {
     place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
     try MigrationFaults.reach("make \(target)")
-    let session = try session(target, leg: plan.leg, place: place)
+    let session = try session(target, routeStep: plan.routeStep, place: place)
     // No journal: what is not finished is thrown away.
     _ = try session.rows("PRAGMA journal_mode = OFF")
     try session.execute("PRAGMA synchronous = OFF")
@@ -378,7 +398,8 @@ struct StoreMigration {
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
   ) throws {
     try MigrationFaults.reach("make \(target)")
-    let session = try session(source.absoluteURL.absoluteString + "?mode=ro", leg: plan.leg, place: place)
+    let session = try session(
+      source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, place: place)
     // No journal: what is not finished is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
@@ -393,8 +414,8 @@ struct StoreMigration {
       own.location = .sqlite(source)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.leg.source).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.source, stores: stores)
+      let stores = [own] + stores(plan.routeStep.source).dropFirst()
+      return try PersistentStoreCoordinator(plan: plan.source, stores: stores.map(\.settings))
     }
     if !description.keepsBackup { try copy.listLostFiles() }
     try session.execute("COMMIT")
@@ -403,15 +424,15 @@ struct StoreMigration {
   func derive(_ plan: StepPlan, at file: URL, place: (step: Int, of: Int)) throws {
     let derivation = StepDerivation(plan: plan)
     guard derivation.isNeeded else { return }
-    let session = try session(file.path(percentEncoded: false), leg: plan.leg, place: place)
+    let session = try session(file.path(percentEncoded: false), routeStep: plan.routeStep, place: place)
     session.report(0.96)
     try derivation.run(session) {
       var own = description
       own.location = .sqlite(file)
       own.isReadOnly = true
       own.migrationObserver = nil
-      let stores = [own] + stores(plan.leg.destination).dropFirst()
-      return try PersistentStoreCoordinator(plan: plan.destination, stores: stores)
+      let stores = [own] + stores(plan.routeStep.destination).dropFirst()
+      return try PersistentStoreCoordinator(plan: plan.destination, stores: stores.map(\.settings))
     }
   }
 
@@ -419,7 +440,7 @@ struct StoreMigration {
   ///
   /// - Parameter backups: The names of the files that the next opening is to remove.
   func finish(_ plan: StepPlan, at target: String, backups: [String] = []) throws {
-    let session = try session(target, leg: plan.leg)
+    let session = try session(target, routeStep: plan.routeStep)
     _ = try session.rows("PRAGMA journal_mode = OFF")
     if !backups.isEmpty {
       let names = StoreMetadata.text(ofBackups: backups)

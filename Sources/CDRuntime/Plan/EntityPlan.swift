@@ -1,3 +1,13 @@
+/// What the runtime has to know of an entity's generated class. All are false for an entity without a class.
+struct EntityTraits: Sendable {
+  /// Whether there is a generated class, whose objects have their values as properties.
+  var isTyped = false
+  /// Whether the class is asked at the turns of its objects' lives.
+  var hasLifecycle = false
+  /// Whether the class's properties can be followed.
+  var isObservable = false
+}
+
 /// An entity with everything resolved that its objects and its table need. Immutable, shared by all contexts.
 final class EntityPlan: Sendable {
   /// The place in ``ModelPlan/entities``.
@@ -7,22 +17,21 @@ final class EntityPlan: Sendable {
   let root: Int
   let table: String
   /// The place of the store that holds the objects; nil where none of the coordinator's does.
-  let home: Int?
-  let slots: [SlotPlan]
+  let storeIndex: Int?
+  let slots: [PropertyPlan]
   let slotNumbers: [String: Int]
   /// The relationships by slot; nil where a slot is an attribute's.
   let relationships: [RelationshipPlan?]
   let columns: [ColumnPlan]
   /// The places of this entity and all below it.
-  let kinds: [Int]
+  let subtree: [Int]
   /// The places of the entity's ancestors and its own.
   let lineage: [Int]
   let lineageNames: Set<String>
   /// Whether the table tells the entities of its rows apart.
   let hasEntityColumn: Bool
-  let factory: (@Sendable (ObjectSeed) -> ManagedObject)?
-  /// The generated class; nil for an entity without one.
-  let objectType: (any EntityClass.Type)?
+  /// Whether there is a generated class, whose objects have their values as properties.
+  let isTyped: Bool
   /// Whether the class is asked at the turns of its objects' lives.
   let hasLifecycle: Bool
   /// Whether the class's properties can be followed.
@@ -30,7 +39,7 @@ final class EntityPlan: Sendable {
   /// What an object without a generated class starts with, by slot.
   let initialValues: [AttributeValue]
   /// How each slot is read from a row. To ask the slots themselves for each row would count references to them.
-  let readings: [SlotPlan.Reading]
+  let readings: [PropertyPlan.Reading]
   /// Slots whose default is made at each insertion.
   let insertionDefaults: [(slot: Int, value: DefaultValue)]
   /// Slots that have columns, in order.
@@ -49,34 +58,34 @@ final class EntityPlan: Sendable {
   let ruledSlots: [Int]
   /// References that are optional, and so are cleared where their object has been deleted.
   let clearableSlots: [Int]
-  let sql: EntitySQL
+  /// Whether a relationship with pairs refuses a deletion or takes objects along.
+  let hasRuledPairs: Bool
 
   var name: String { description.name }
-  var isPolymorphic: Bool { kinds.count > 1 }
+  var isPolymorphic: Bool { subtree.count > 1 }
 
   init(
-    index: Int, description: EntityDescription, root: Int, table: String, home: Int?, slots: [SlotPlan],
-    columns: [ColumnPlan], kinds: [Int], lineage: [Int], lineageNames: Set<String>,
-    hasEntityColumn: Bool,
-    factory: (@Sendable (ObjectSeed) -> ManagedObject)?, objectType: (any EntityClass.Type)?
+    index: Int, description: EntityDescription, root: Int, table: String, storeIndex: Int?,
+    slots: [PropertyPlan],
+    columns: [ColumnPlan], subtree: [Int], lineage: [Int], lineageNames: Set<String>,
+    hasEntityColumn: Bool, traits: EntityTraits = EntityTraits()
   ) {
     self.index = index
     self.description = description
     self.root = root
     self.table = table
-    self.home = home
+    self.storeIndex = storeIndex
     self.slots = slots
     slotNumbers = Dictionary(slots.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
     relationships = slots.map(\.relationship)
     self.columns = columns
-    self.kinds = kinds
+    self.subtree = subtree
     self.lineage = lineage
     self.lineageNames = lineageNames
     self.hasEntityColumn = hasEntityColumn
-    self.factory = factory
-    self.objectType = objectType
-    hasLifecycle = objectType is any ManagedObjectLifecycle.Type
-    isObservable = objectType is any ObservableEntityClass.Type
+    isTyped = traits.isTyped
+    hasLifecycle = traits.hasLifecycle
+    isObservable = traits.isObservable
     initialValues = slots.map { slot in
       if case .value(let value)? = slot.attribute?.defaultValue { return value.withPlainZero }
       return .null
@@ -94,13 +103,13 @@ final class EntityPlan: Sendable {
     derivedSlots = slots.filter { $0.attribute?.derivation != nil }.map(\.number)
     externalSlots = slots.filter { $0.isStored && $0.attribute?.storesExternally == true }.map(\.number)
     requiredSlots =
-      factory == nil
+      !traits.isTyped
       ? []
       : slots.filter { slot in
         guard let attribute = slot.attribute, slot.isStored, attribute.derivation == nil else { return false }
         return !attribute.isOptional && attribute.defaultValue == nil
       }.map(\.number)
-    ruledSlots = slots.filter { $0.hasRules(isTyped: factory != nil) }.map(\.number)
+    ruledSlots = slots.filter { $0.hasRules(isTyped: traits.isTyped) }.map(\.number)
     largeSlots = slots.filter { slot in
       if case .attribute(_, .data) = slot.kind { true } else { false }
     }.map(\.number)
@@ -108,8 +117,7 @@ final class EntityPlan: Sendable {
       guard let relationship = slot.relationship, case .reference = relationship.storage else { return false }
       return relationship.description.isOptional && relationship.isGuaranteed
     }.map(\.number)
-    sql = EntitySQL(
-      table: table, entity: hasEntityColumn ? description.name : nil, columns: columns.map(\.name))
+    hasRuledPairs = relationships.contains { $0?.hasRuledPairs == true }
   }
 
   /// The relationship of a slot; nil for any other number.
@@ -117,15 +125,7 @@ final class EntityPlan: Sendable {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
 
-  /// Whether the entity's objects may be of a class: the generated one or one below it, or, where the model came
-  /// without classes, none but ``ManagedObject`` itself.
-  func admits(_ type: ManagedObject.Type) -> Bool {
-    func isBelow<Object: EntityClass>(_ expected: Object.Type) -> Bool { type is Object.Type }
-    guard let objectType else { return type == ManagedObject.self }
-    return type == objectType || isBelow(objectType)
-  }
-
-  func slot(_ key: String) -> SlotPlan? { slotNumbers[key].map { slots[$0] } }
+  func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
   /// The columns of a property, or of a field given as `composite.field`; none for what is not stored.
   func columnNumbers(_ key: String) -> [Int] {
@@ -142,30 +142,7 @@ final class EntityPlan: Sendable {
   /// A plan for an object that a wrong name was given for: it has no properties and no table.
   static func unknown(_ name: String) -> EntityPlan {
     EntityPlan(
-      index: -1, description: EntityDescription(name: name), root: -1, table: "", home: nil, slots: [],
-      columns: [],
-      kinds: [], lineage: [], lineageNames: [], hasEntityColumn: false, factory: nil, objectType: nil)
-  }
-}
-
-/// The texts of an entity's statements on single rows.
-struct EntitySQL: Sendable {
-  let select: String
-  let selectByKey: String
-  let insert: String
-  let delete: String
-
-  init(table: String, entity: String?, columns: [String]) {
-    let table = SQLite.quoted(table)
-    let names = columns.map(SQLite.quoted)
-    select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
-    selectByKey = select + " WHERE _pk = ?1"
-    let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
-    let parameters =
-      ["?", "1"] + (entity.map { [SQLite.literal($0)] } ?? []) + names.map { _ in "?" }
-    insert =
-      "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
-      + "VALUES (\(parameters.joined(separator: ", ")))"
-    delete = "DELETE FROM \(table) WHERE _pk = ?1 AND _version = ?2"
+      index: -1, description: EntityDescription(name: name), root: -1, table: "", storeIndex: nil, slots: [],
+      columns: [], subtree: [], lineage: [], lineageNames: [], hasEntityColumn: false)
   }
 }

@@ -15,8 +15,6 @@ final class ModelPlan: Sendable {
   let entities: [EntityPlan]
   let places: [String: Int]
   let joins: [JoinPlan]
-  /// How the rows of each entity are selected.
-  let selects: [EntitySelect]
   private let versionHashes: VersionHashes
   /// The current versions of a merged model's parts.
   private let parts: [StoreSource]
@@ -39,7 +37,7 @@ final class ModelPlan: Sendable {
 
   /// Whether values of entities of one store may be files beside it.
   func hasExternalSlots(ofStore store: Int) -> Bool {
-    entities.contains { $0.home == store && !$0.externalSlots.isEmpty }
+    entities.contains { $0.storeIndex == store && !$0.externalSlots.isEmpty }
   }
 
   /// Whether a class is asked at the turns of its objects' lives.
@@ -47,11 +45,14 @@ final class ModelPlan: Sendable {
 
   /// Resolves the model's current version.
   ///
-  /// - Throws: ``ModelError`` where there is none, where it does not hold together, or where the generated
-  ///   classes are not those of the model.
+  /// - Parameters:
+  ///   - configurations: That of each store; nil for what no other store's names.
+  ///   - assignment: Which store holds what, where no configurations say so.
+  ///   - traits: What the generated classes mean, by the entities' names.
+  /// - Throws: ``ModelError`` if the model has no current version, or one with a mistake; and what `traits` throws.
   init(
-    _ model: ManagedObjectModel, classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:],
-    stores: [PersistentStoreDescription] = [], assignment given: StoreAssignment? = nil
+    _ model: ManagedObjectModel, configurations: [String?] = [], assignment given: StoreAssignment? = nil,
+    traits: (EntityGraph) throws -> [String: EntityTraits] = { _ in [:] }
   ) throws {
     guard let version = model.currentVersion else {
       throw ModelError.noCurrentVersion(model: model.name, number: model.currentVersionNumber)
@@ -68,8 +69,10 @@ final class ModelPlan: Sendable {
         StoreSource(model: part, version: $0, versionHashes: VersionHashes(EntityGraph($0)))
       }
     }
-    assignment = try given ?? (stores.isEmpty ? .single(graph) : StoreAssignment(graph, stores))
-    var builder = ModelPlanBuilder(graph: graph, classes: classes, assignment: assignment)
+    assignment =
+      try given
+      ?? (configurations.isEmpty ? .single(graph) : StoreAssignment(graph, configurations: configurations))
+    var builder = ModelPlanBuilder(graph: graph, traits: try traits(graph), assignment: assignment)
     let (entities, joins) = try builder.build()
     self.entities = entities
     self.joins = joins
@@ -96,7 +99,6 @@ final class ModelPlan: Sendable {
         return relationship.hasMinimum
       }
     }
-    selects = entities.map { EntitySelect($0, entities: entities) }
     places = Dictionary(
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
@@ -106,20 +108,40 @@ final class ModelPlan: Sendable {
 
   /// The data hash of the entities that a store holds: the whole version's where it holds all.
   func dataHash(ofStore place: Int) -> Digest {
-    let names = entities.filter { $0.home == place }.map(\.name)
+    let names = entities.filter { $0.storeIndex == place }.map(\.name)
     let hashes = source(ofStore: place).hashes
     return names.count == hashes.entities.count ? hashes.data : hashes.data(of: names)
   }
 
   /// Whether a store has all entities of the model.
-  func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.home == place } }
+  func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.storeIndex == place } }
 
   /// What a store is a store of, by which it is known again.
   func source(ofStore place: Int) -> StoreSource {
-    let names = Set(entities.filter { $0.home == place }.map(\.name))
+    let names = Set(entities.filter { $0.storeIndex == place }.map(\.name))
     return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }
       ?? StoreSource(model: model, version: version, versionHashes: versionHashes)
   }
 
   func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }
+}
+
+// The columns that a relationship's references stand in.
+extension ModelPlan {
+  /// The column that keeps the order of a to-many relationship, in the table where its references stand;
+  /// nil for a relationship that is not ordered or whose order a table of pairs keeps.
+  func positionColumn(of relationship: RelationshipPlan) -> String? {
+    guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
+      let column = referenceColumn(behind: relationship)
+    else { return nil }
+    return column.name + ".position"
+  }
+
+  /// The column of the destination that holds the references of a relationship's inverse.
+  func referenceColumn(behind relationship: RelationshipPlan) -> ColumnPlan? {
+    let destination = entities[relationship.destination]
+    guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
+    else { return nil }
+    return destination.columns[column]
+  }
 }

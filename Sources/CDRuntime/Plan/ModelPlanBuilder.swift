@@ -1,36 +1,31 @@
-/// Resolves a version's names, places and columns, and verifies the classes.
+/// Resolves a version's names, places and columns.
 struct ModelPlanBuilder {
   let graph: EntityGraph
-  let classes: [String: @Sendable (ObjectSeed) -> ManagedObject]
+  private let traits: [String: EntityTraits]
   private let assignment: StoreAssignment
   private var places: [String: Int] = [:]
   private var joins: [JoinPlan] = []
   private var joinPlaces: [String: Int] = [:]
 
-  init(
-    graph: EntityGraph, classes: [String: @Sendable (ObjectSeed) -> ManagedObject],
-    assignment: StoreAssignment
-  ) {
+  init(graph: EntityGraph, traits: [String: EntityTraits], assignment: StoreAssignment) {
     self.graph = graph
+    self.traits = traits
     self.assignment = assignment
-    self.classes = classes
   }
 
   mutating func build() throws -> ([EntityPlan], [JoinPlan]) {
     let entities = graph.entitiesParentsFirst
     for (place, entity) in entities.enumerated() { places[entity.name] = place }
     let columnNames = ColumnNames(graph)
-    var probes: [String: ManagedObject] = [:]
     var plans: [EntityPlan] = []
     for (index, entity) in entities.enumerated() {
       let root = graph.root(of: entity.name) ?? entity
       let columns = graph.columns(of: entity.name)
       let slots = try self.slots(of: entity, columns: columns)
-      let objectType = try verifiedClass(of: entity, &probes)
       plans.append(
         EntityPlan(
           index: index, description: entity, root: places[root.name] ?? index, table: root.name,
-          home: assignment.places[root.name],
+          storeIndex: assignment.places[root.name],
           slots: slots,
           columns: try columns.map { column in
             ColumnPlan(
@@ -38,16 +33,17 @@ struct ModelPlanBuilder {
               cell: try cell(of: column), isReference: column.kind == .reference,
               isMandatory: isMandatory(column))
           },
-          kinds: [index] + graph.descendants(of: entity.name).compactMap { places[$0.name] },
+          subtree: [index] + graph.descendants(of: entity.name).compactMap { places[$0.name] },
           lineage: graph.lineage(of: entity.name).compactMap { places[$0.name] },
           lineageNames: Set(graph.lineage(of: entity.name).map(\.name)),
           hasEntityColumn: !graph.subentities(of: root.name).isEmpty,
-          factory: classes[entity.name], objectType: objectType))
+          traits: traits[entity.name] ?? EntityTraits()))
     }
     return (plans, joins)
   }
 
-  private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [SlotPlan] {
+  private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
+  {
     var ranges: [Int: Range<Int>] = [:]
     for column in columns {
       let range = ranges[column.slot] ?? column.ordinal..<column.ordinal
@@ -55,7 +51,7 @@ struct ModelPlanBuilder {
     }
     return try graph.slots(of: entity.name).map { slot in
       let columns = ranges[slot.number] ?? 0..<0
-      return SlotPlan(
+      return PropertyPlan(
         number: slot.number, name: slot.property.name, owner: slot.entity,
         kind: try kind(of: slot, columns: columns, entity: entity), columns: columns)
     }
@@ -63,7 +59,7 @@ struct ModelPlanBuilder {
 
   private mutating func kind(
     of slot: PropertySlot, columns: Range<Int>, entity: EntityDescription
-  ) throws -> SlotPlan.Kind {
+  ) throws -> PropertyPlan.Kind {
     switch slot.property {
     case .attribute(let attribute):
       if case .composite(let name) = attribute.type {
@@ -73,14 +69,14 @@ struct ModelPlanBuilder {
         return .composite(
           attribute,
           try composite.fields.map { field in
-            guard let cell = CellType(field.type, in: graph) else {
+            guard let cell = StorageType(field.type, in: graph) else {
               throw ModelError.unknownType(
                 entity: slot.entity, property: "\(attribute.name).\(field.name)", type: field.type.schemaName)
             }
             return FieldPlan(description: field, cell: cell)
           })
       }
-      guard let cell = CellType(attribute.type, in: graph) else {
+      guard let cell = StorageType(attribute.type, in: graph) else {
         throw ModelError.unknownType(
           entity: slot.entity, property: attribute.name, type: attribute.type.schemaName)
       }
@@ -119,10 +115,10 @@ struct ModelPlanBuilder {
     return RelationshipPlan(
       description: relationship, slot: slot.number, owner: slot.entity, destination: destination,
       inverseSlot: inverseSlot, inverse: inverse, storage: storage,
-      isWithinStore: home(of: slot.entity) == home(of: relationship.destination))
+      isWithinStore: storeIndex(of: slot.entity) == storeIndex(of: relationship.destination))
   }
 
-  private func home(of entity: String) -> Int? {
+  private func storeIndex(of entity: String) -> Int? {
     graph.root(of: entity).flatMap { assignment.places[$0.name] }
   }
 
@@ -154,9 +150,9 @@ struct ModelPlanBuilder {
     return .join(place, isSource: isSource)
   }
 
-  private func cell(of column: StoredColumn) throws -> CellType {
+  private func cell(of column: StoredColumn) throws -> StorageType {
     guard let type = column.type else { return .int64 }
-    guard let cell = CellType(type, in: graph) else {
+    guard let cell = StorageType(type, in: graph) else {
       throw ModelError.unknownType(
         entity: column.entity, property: column.name, type: type.schemaName)
     }
@@ -170,31 +166,5 @@ struct ModelPlanBuilder {
     case .relationship(let relationship): !relationship.isOptional
     case .fetched: false
     }
-  }
-
-  /// The entity's generated class, once it is certain that it descends from its parent's. Objects are cast
-  /// without a check later on, in to-many relationships and in fetches: this is what makes that sound.
-  private func verifiedClass(
-    of entity: EntityDescription, _ probes: inout [String: ManagedObject]
-  ) throws -> (any EntityClass.Type)? {
-    guard let factory = classes[entity.name] else {
-      if !classes.isEmpty { throw ModelError.classMissing(entity: entity.name) }
-      return nil
-    }
-    let probe = factory(ObjectSeed(detached: .detached))
-    guard let type = type(of: probe) as? any EntityClass.Type, type.entityName == entity.name else {
-      throw ModelError.wrongClass(entity: entity.name, found: "\(Swift.type(of: probe))")
-    }
-    if let parent = graph.parent(of: entity.name), let above = probes[parent.name],
-      let parentType = Swift.type(of: above) as? any EntityClass.Type, !Self.isInstance(probe, of: parentType)
-    {
-      throw ModelError.wrongClass(entity: entity.name, found: "\(type), which is no \(parentType)")
-    }
-    probes[entity.name] = probe
-    return type
-  }
-
-  private static func isInstance<T: EntityClass>(_ object: ManagedObject, of type: T.Type) -> Bool {
-    object is T
   }
 }

@@ -1,8 +1,8 @@
 /// A property of an entity, with what reading and writing it needs. A class, so that handing it about costs
 /// little.
-final class SlotPlan: Sendable {
+final class PropertyPlan: Sendable {
   enum Kind: Sendable {
-    case attribute(AttributeDescription, CellType)
+    case attribute(AttributeDescription, StorageType)
     case composite(AttributeDescription, [FieldPlan])
     case relationship(RelationshipPlan)
   }
@@ -16,7 +16,7 @@ final class SlotPlan: Sendable {
   let columns: Range<Int>
   /// How an attribute's value is kept; nil for a composite and for a relationship. Looking into `kind` would count
   /// references to all that it has.
-  let cell: CellType?
+  let cell: StorageType?
   let reading: Reading
   /// Whether the only rule that a value may break is that there is one, and that it is a number.
   let isMerelyMandatory: Bool
@@ -46,7 +46,7 @@ final class SlotPlan: Sendable {
 
   /// How the value is read from a row.
   enum Reading {
-    case cell(CellType, column: Int)
+    case cell(StorageType, column: Int)
     case reference(column: Int)
     /// Of several columns.
     case fields
@@ -77,7 +77,7 @@ final class SlotPlan: Sendable {
   }
 }
 
-extension SlotPlan {
+extension PropertyPlan {
   /// Whether a value may break a rule of the schema.
   ///
   /// - Parameter isTyped: Whether the objects are of a generated class, which has no nil for a mandatory
@@ -107,7 +107,7 @@ extension SlotPlan {
 /// A field of a composite.
 struct FieldPlan: Sendable {
   let description: AttributeDescription
-  let cell: CellType
+  let cell: StorageType
 }
 
 /// A relationship, with where it is kept. A class, so that handing it about costs little.
@@ -150,6 +150,12 @@ final class RelationshipPlan: Sendable {
     self.isWithinStore = isWithinStore
   }
 
+  /// Whether the relationship has pairs that refuse a deletion, or objects that a deletion takes along.
+  var hasRuledPairs: Bool {
+    guard case .join = storage else { return false }
+    return description.deleteRule == .cascade || description.deleteRule == .deny
+  }
+
   var name: String { description.name }
   /// The name with that of the entity that declares it.
   var path: String { "\(owner).\(name)" }
@@ -187,7 +193,7 @@ struct ColumnPlan: Sendable {
   /// The name in the table, not quoted.
   let name: String
   let slot: Int
-  let cell: CellType
+  let cell: StorageType
   let isReference: Bool
   let isMandatory: Bool
 }

@@ -5,7 +5,7 @@
 #endif
 
 /// How a value is kept in one column.
-enum CellType: Sendable {
+enum StorageType: Sendable {
   case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
   /// JSON as text.
   case codable

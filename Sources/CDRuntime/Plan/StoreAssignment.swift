@@ -19,10 +19,11 @@ struct StoreAssignment: Sendable {
     for name in roots { places[name] = 0 }
   }
 
+  /// - Parameter configurations: That of each store; nil for what no other store's names.
   /// - Throws: ``ModelError`` where a configuration is not there, or where two stores would hold one entity.
-  init(_ graph: EntityGraph, _ stores: [PersistentStoreDescription]) throws(ModelError) {
-    for (place, store) in stores.enumerated() {
-      guard let name = store.configuration else { continue }
+  init(_ graph: EntityGraph, configurations: [String?]) throws(ModelError) {
+    for (place, name) in configurations.enumerated() {
+      guard let name else { continue }
       guard let configuration = graph.version.configurations.first(where: { $0.name == name }) else {
         throw .unknownConfiguration(name)
       }
@@ -32,7 +33,7 @@ struct StoreAssignment: Sendable {
         places[root] = place
       }
     }
-    let rests = stores.indices.filter { stores[$0].configuration == nil }
+    let rests = configurations.indices.filter { configurations[$0] == nil }
     for entity in graph.version.entities {
       guard let root = graph.root(of: entity.name)?.name, places[root].map(rests.contains) ?? true,
         let place = rests.first

@@ -158,15 +158,39 @@ extension EntityClass {
   }
 }
 
-/// How several values are matched.
-///
-/// ```swift
-/// let either = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .or, in: context)
-/// let both = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .and, in: context)
-/// ```
-public enum MatchCombination: Hashable, Sendable {
-  /// All of them.
-  case and
-  /// One of them at least.
-  case or
+extension ManagedObjectContext {
+  /// The objects that have a value in the store; nil where a fetch has to decide.
+  func matches<Object: EntityClass, Value>(
+    _ path: KeyPath<Fields<Object>, Attribute<Value>>, _ value: AttributeValue, isSingle: Bool
+  ) throws -> [Object]? {
+    // Unsaved changes count, and no statement knows them.
+    guard pending.isEmpty, parent == nil else { return nil }
+    // Before its statement is taken, which is one of the connection's.
+    noticeRemovals()
+    guard let match = try valueMatch(path) else { return nil }
+    return try match.objects(value, isSingle: isSingle, in: self).map(ManagedObject.cast)
+  }
+
+  private func valueMatch<Object: EntityClass, Value>(
+    _ path: KeyPath<Fields<Object>, Attribute<Value>>
+  ) throws -> ValueMatch? {
+    // A literal key path is one object for the program's life; one made anew just misses the cache.
+    if let lastMatch, lastMatch.path === path { return lastMatch }
+    let found = try valueMatches[ObjectIdentifier(path)] ?? makeMatch(path)
+    if let found { lastMatch = found }
+    return found
+  }
+
+  private func makeMatch<Object: EntityClass, Value>(
+    _ path: KeyPath<Fields<Object>, Attribute<Value>>
+  ) throws -> ValueMatch? {
+    guard let entity = model.entity(Object.entityName), stores.store(of: entity) != nil,
+      classes.type(of: entity) == Object.self,
+      let match = ValueMatch(
+        path: path, keys: Fields()[keyPath: path].keys, entity: entity, by: try reader())
+    else { return nil }
+    if valueMatches.count >= 200 { valueMatches.removeAll() }
+    valueMatches[ObjectIdentifier(path)] = match
+    return match
+  }
 }

@@ -74,24 +74,22 @@ public protocol StringAttributeValue: AttributeValueConvertible {}
 extension String: StringAttributeValue {}
 extension Optional: StringAttributeValue where Wrapped == String {}
 
-extension ManagedObject {
-  /// The object as a constant of an expression.
-  final var reference: ObjectReference { objectID.reference }
-}
-
-extension ManagedObjectID: FormatArgument {
-  /// The identifier that a constant of an expression has; nil for one of something else.
-  init?(_ reference: ObjectReference) {
-    if let id = reference.identifier as? ManagedObjectID {
-      self = id
-    } else {
-      self.init(text: reference.uri)
-    }
+// Requests with conditions of the typed query language.
+extension FetchRequest where Object: EntityClass {
+  /// A request for objects of a generated class by a typed condition.
+  public init(where condition: TypedPredicate<Object>) {
+    self.init(entityName: Object.entityName, where: condition.predicate)
   }
 
-  var reference: ObjectReference { ObjectReference(entity: entityName, uri: text, identifier: self) }
+  /// A request for objects of a generated class by a typed condition, in the closure's form.
+  public init(where condition: (Fields<Object>) -> FetchPredicate) {
+    self.init(entityName: Object.entityName, where: condition(Fields()))
+  }
+}
 
-  /// The object of the identifier, as a format string has it:
-  /// `FetchPredicate(format: "author == %@", arguments: [author.objectID])`.
-  public var expressionConstant: ExpressionConstant { .object(reference) }
+extension AggregateRequest where Object: EntityClass {
+  /// A request for a generated class.
+  public init(_ aggregates: [Aggregate], where condition: TypedPredicate<Object>? = nil) {
+    self.init(entityName: Object.entityName, aggregates, where: condition?.predicate)
+  }
 }

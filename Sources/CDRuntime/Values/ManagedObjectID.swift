@@ -108,3 +108,20 @@ extension ManagedObjectID: CustomStringConvertible {
   /// The URI as text.
   public var description: String { text }
 }
+
+extension ManagedObjectID: FormatArgument {
+  /// The identifier that a constant of an expression has; nil for one of something else.
+  init?(_ reference: ObjectReference) {
+    if let id = reference.identifier as? ManagedObjectID {
+      self = id
+    } else {
+      self.init(text: reference.uri)
+    }
+  }
+
+  var reference: ObjectReference { ObjectReference(entity: entityName, uri: text, identifier: self) }
+
+  /// The object of the identifier, as a format string has it:
+  /// `FetchPredicate(format: "author == %@", arguments: [author.objectID])`.
+  public var expressionConstant: ExpressionConstant { .object(reference) }
+}

@@ -72,13 +72,27 @@ extension PersistentStoreCoordinator {
   /// Checks the stores whole: the files, the references, that the two sides of a relationship agree, that every value can
   /// be read, the rules of the model, the hashes of the metadata, and the history. Nothing is changed.
   ///
-  /// All rows are read, in batches, so that the memory is bounded.
+  /// All rows are read, in batches, so that the memory is bounded. Of an engine that is not SQLite, the values and the rules
+  /// of the model are checked.
   ///
   /// - Throws: ``StoreError`` where a store cannot be read at all.
   public func verify() throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    let (connection, stores) = try database.takeReader()
-    defer { database.giveBack(connection, of: stores) }
+    if let database = engine as? SQLiteDatabase {
+      let session = try database.session()
+      defer { database.giveBack(session) }
+      findings = try verifyTables(session.attached, session.connection)
+    }
+    for root in plan.entities where root.root == root.index && engine.stores.store(of: root) != nil {
+      try verifyRows(of: root) { findings.append($0) }
+    }
+    return findings
+  }
+
+  /// What is wrong with the files, and with what no object shows.
+  private func verifyTables(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  {
+    var findings: [StoreFinding] = []
     for store in stores.all {
       let schema = stores.schema(of: store)
       for row in try connection.rows("PRAGMA \(schema).integrity_check") where row[0] != "ok" {
@@ -100,12 +114,11 @@ extension PersistentStoreCoordinator {
     findings += try danglingPairs(stores, connection)
     findings += try oneDirections(stores, connection)
     for root in plan.entities where root.root == root.index {
-      guard let home = stores.home(of: root) else { continue }
+      guard let store = stores.store(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
-      try verifyRows(of: root) { findings.append($0) }
       // Without a counter keys begin at 1.
       let isRight = try connection.scalar(
-        "SELECT coalesce((SELECT next FROM \(stores.schema(of: home)).\"_cdgen_keys\" "
+        "SELECT coalesce((SELECT next FROM \(stores.schema(of: store)).\"_cdgen_keys\" "
           + "WHERE entity = \(SQLite.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
           + "AND \(SQLiteDatabase.largestKey) FROM \(SQLite.quoted(root.table))")
       if isRight != "1" { findings.append(.keyTaken(entity: root.name)) }
@@ -115,13 +128,14 @@ extension PersistentStoreCoordinator {
 
   /// References that no foreign key guards: to other stores, those of a delete rule of `noAction`, and those to a row of
   /// the destination's table that is of another entity.
-  private func danglingReferences(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  private func danglingReferences(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
+    -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
-    for entity in plan.entities where stores.home(of: entity) != nil {
+    for entity in plan.entities where stores.store(of: entity) != nil {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = plan.entities[relationship.destination]
-        guard case .reference(let column) = relationship.storage, stores.home(of: destination) != nil,
+        guard case .reference(let column) = relationship.storage, stores.store(of: destination) != nil,
           let condition = isNone(
             of: destination, "t0.\(SQLite.quoted(entity.columns[column].name))",
             isGuaranteed: relationship.isGuaranteed)
@@ -137,16 +151,18 @@ extension PersistentStoreCoordinator {
   }
 
   /// The same of the rows that hold pairs.
-  private func danglingPairs(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func danglingPairs(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
+    -> [StoreFinding]
+  {
     var findings: [StoreFinding] = []
     for join in plan.joins {
       let (source, target) = (plan.entities[join.source], plan.entities[join.target])
-      guard stores.home(of: source) != nil, stores.home(of: target) != nil else { continue }
+      guard stores.store(of: source) != nil, stores.store(of: target) != nil else { continue }
       let sides = [
         (column: "_source", entity: source, other: "_target", otherEntity: target, isGuaranteed: true),
         (
           column: "_target", entity: target, other: "_source", otherEntity: source,
-          isGuaranteed: source.home == target.home
+          isGuaranteed: source.storeIndex == target.storeIndex
         ),
       ]
       for side in sides {
@@ -170,7 +186,7 @@ extension PersistentStoreCoordinator {
   private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
     let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
     // What is of an entity that the model has not is a finding of its own.
-    let others = plan.entities[entity.root].kinds.filter { !entity.kinds.contains($0) }
+    let others = plan.entities[entity.root].subtree.filter { !entity.subtree.contains($0) }
     let names = others.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let isOther = others.isEmpty ? nil : "EXISTS (\(rows) AND t1._entity IN (\(names)))"
     if isGuaranteed { return isOther }
@@ -179,9 +195,11 @@ extension PersistentStoreCoordinator {
   }
 
   /// Symmetric relationships that lead one way only. Of all others one row holds both sides.
-  private func oneDirections(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func oneDirections(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
+    -> [StoreFinding]
+  {
     var findings: [StoreFinding] = []
-    for entity in plan.entities where stores.home(of: entity) != nil {
+    for entity in plan.entities where stores.store(of: entity) != nil {
       for case let relationship? in entity.relationships
       where relationship.owner == entity.name && relationship.isSymmetric {
         let table = SQLite.quoted(entity.table)
@@ -219,7 +237,7 @@ extension PersistentStoreCoordinator {
     }
     findings += try strangeBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
-    let names = root.kinds.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
+    let names = root.subtree.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let claimed = "_entity IN (\(names))"
     for row in try connection.rows("SELECT _pk, _entity FROM \(table) WHERE NOT \(claimed) ORDER BY _pk") {
       guard let key = row[0].flatMap({ Int64($0) }) else { continue }
@@ -231,7 +249,7 @@ extension PersistentStoreCoordinator {
   /// Numbers in columns of Booleans that are neither 0 nor 1. A fetch takes them for true.
   private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
-      root.kinds.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
+      root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
     return try columns.sorted().flatMap { column in
       let name = SQLite.quoted(column)
       return try connection.rows(
@@ -266,19 +284,13 @@ extension PersistentStoreCoordinator {
       // A context of its own for each batch: nothing of the ones before is kept.
       let context = ManagedObjectContext(self)
       context.keepAllErrors()
-      let select = plan.selects[root.index]
-      let connection = try context.reader()
-      // The end is that of the rows: there may be none that an object can be made of.
-      let ends = try connection.rows(
-        "SELECT max(_pk) FROM (SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _pk > \(last) "
-          + "ORDER BY _pk LIMIT \(Self.batchSize))")
-      guard let end = ends.first?.first?.flatMap({ Int64($0) }) else { return }
-      let statement = try connection.statement(
-        select.sql + " WHERE t0._pk > ?1 AND t0._pk <= ?2 ORDER BY t0._pk")
-      statement.bind(last, at: 1)
-      statement.bind(end, at: 2)
-      last = end
-      let objects = try context.objects(from: statement, select, of: root)
+      guard
+        let batch = try context.reader().rows(ofKind: root, isOwn: false, after: last, count: Self.batchSize)
+      else {
+        return
+      }
+      last = batch.last
+      let objects = try context.objects(from: batch.rows, of: root)
       for object in objects {
         for error in context.ruleErrors(of: object) { body(.invalid(error)) }
       }

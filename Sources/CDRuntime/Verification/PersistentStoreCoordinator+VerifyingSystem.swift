@@ -15,7 +15,7 @@ extension PersistentStoreCoordinator {
     let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
     let hashes = ModelHashes(found.modelVersion)
     // A store of a configuration has the hash of its own entities.
-    let names = plan.entities.filter { $0.home == store.place }.map(\.name)
+    let names = plan.entities.filter { $0.storeIndex == store.place }.map(\.name)
     let data =
       names.count == found.modelVersion.entities.count ? hashes.data : hashes.data(of: names)
     let pairs = [
@@ -29,7 +29,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Saves to several of the stores that are not in all of them.
-  func incompleteSaves(_ stores: StoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  func incompleteSaves(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     guard stores.all.count > 1 else { return [] }
     func marks(_ store: SQLiteStore, _ body: (Int64, HistoryText.Mark) -> Void) throws {
       let statement = try connection.makeStatement(

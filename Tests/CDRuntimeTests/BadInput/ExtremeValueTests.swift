@@ -62,7 +62,7 @@ import Testing
         try context.save()
         return thing.objectID
       }()
-      if kind != .memory {
+      if !kind.isInMemory {
         // Something else in between, for a file has one owner.
         coordinator = try PersistentStoreCoordinator(model: Self.model, at: .inMemory)
         coordinator = try PersistentStoreCoordinator(model: Self.model, at: location)

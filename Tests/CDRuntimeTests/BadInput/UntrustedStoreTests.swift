@@ -172,7 +172,7 @@ struct UntrustedStoreTests {
     #expect(throws: error) { try open(Self.next) }
     #expect(throws: error) { try open(isReadOnly: true) }
     #expect(throws: error) { try PersistentStoreCoordinator.metadata(forStoreAt: url) }
-    #expect(throws: error) { try PersistentStoreCoordinator.StoreLocation(recognizing: url) }
+    #expect(throws: error) { try StoreLocation(recognizing: url) }
     #expect(throws: error) { try PersistentStoreCoordinator.destroyPersistentStore(at: url) }
     #expect(throws: error) {
       try PersistentStoreCoordinator.copyPersistentStore(
@@ -278,6 +278,68 @@ struct UntrustedStoreTests {
     try plant(sql)
     _ = try open()
     #expect(try RawDatabase(url).rows("SELECT name FROM sqlite_master WHERE name = 'i'").isEmpty)
+  }
+
+  /// An index without entries, which SQLite takes for one of all rows.
+  private func empty(_ index: String) throws {
+    let database = try RawDatabase(url)
+    let sql = try #require(
+      try database.rows("SELECT sql FROM sqlite_master WHERE name = '\(index)'").first?[0])
+    try database.execute("DROP INDEX \"\(index)\"")
+    try database.execute(String(sql.prefix { $0 != ")" }) + ") WHERE 0")
+    try database.execute("PRAGMA writable_schema = ON")
+    let text = sql.replacingOccurrences(of: "'", with: "''")
+    try database.execute("UPDATE sqlite_master SET sql = '\(text)' WHERE name = '\(index)'")
+  }
+
+  /// In the new version the sub-entity has a table of its own, or the attribute another name.
+  @Test(arguments: ["Item._entity", "Item.box", "Item.index.rank", "Special.index.more"], [false, true])
+  func noRowIsLostToAnIndexThatLacksIt(_ index: String, isInPlace: Bool) throws {
+    defer { done() }
+    func item(_ rank: AttributeDescription) -> EntityDescription {
+      var item = entity("Item", [rank], relationships: [toOne("box", "Box", inverse: nil)])
+      item.indexes = [IndexDescription(elements: [SortKey(rank.name)])]
+      return item
+    }
+    let rank = attribute("rank", .int64, .int(0))
+    let box = entity("Box")
+    let more = attribute("more", .string, isOptional: true)
+    var special = entity("Special", parent: "Item", [more])
+    special.indexes = [IndexDescription(elements: [SortKey("more")])]
+    let first = MigrationFixture.version(1, [item(rank), special, box])
+    let second = MigrationFixture.version(
+      2,
+      isInPlace
+        ? [
+          item(attribute("level", .int64, .int(0), renamedFrom: "rank")), special, box,
+        ]
+        : [
+          item(rank), entity("Special", [rank, more], relationships: [toOne("box", "Box", inverse: nil)]),
+          box,
+        ])
+    try PersistentStoreCoordinator.destroyPersistentStore(at: url)
+    do {
+      let context = try open(MigrationFixture.model([first]))
+      let box = try context.insert(entityNamed: "Box")
+      for name in ["Item", "Item", "Special", "Special"] {
+        let item = try context.insert(entityNamed: name)
+        try item.setValue(7, forKey: "rank")
+        try item.setValue(box, forKey: "box")
+      }
+      try context.save()
+    }
+    try empty(index)
+    let context = try open(MigrationFixture.model([first, second]))
+    let key = isInPlace ? "level" : "rank"
+    for condition in ["\(key) == 7", "box != NULL"] {
+      let count = try (isInPlace ? ["Item"] : ["Item", "Special"]).map { name in
+        try context.fetch(
+          FetchRequest<ManagedObject>(entityName: name, where: FetchPredicate(format: condition))
+        ).count
+      }
+      #expect(count.reduce(0, +) == 4)
+    }
+    #expect(try context.persistentStoreCoordinator.verify().isEmpty)
   }
 
   // MARK: Pages

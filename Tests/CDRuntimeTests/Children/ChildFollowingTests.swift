@@ -127,6 +127,25 @@ import Testing
     #expect(try names(held.0, "right").isEmpty && names(held.1, "left").isEmpty)
   }
 
+  /// The child has changed a relationship and set it back. Its save leaves it without changes.
+  @Test func aGrandchildFollowsWhatTheChildsSaveHasLeftWithoutChanges() throws {
+    let (left, right, third) = (try make("l"), try make("r"), try make("t"))
+    try set(left, "right", right)
+    try all(child)
+    let (mine, other) = (try copy(left), try copy(right))
+    try set(other, "left", try copy(third))
+    try set(other, "left", mine)
+    try all(grandchild)
+    let held = try copy(third, in: grandchild)
+    #expect(try names(held, "right").isEmpty)
+    try set(third, "right", right)
+    try all(grandchild)
+    try child.save()
+    try held.setValue("u", forKey: "name")
+    #expect(try names(held, "right") == ["r"])
+    #expect(try names(copy(right, in: grandchild), "left") == ["u"])
+  }
+
   @Test func anObjectWithChangesFollowsInTheRelationshipsThatItHasNotChanged() throws {
     let (node, other, third) = (try make("a"), try make("b"), try make("c"))
     try all(child)
@@ -277,6 +296,46 @@ import Testing
     // What was not there for the undo is nothing to come back with the redo.
     for _ in 0..<2 { child.perform { child.redo() } }
     #expect(try all(child).isEmpty && !child.hasChanges)
+  }
+
+  @Test func aReferenceToWhatAChildBringsBackIsAChange() throws {
+    let (node, other) = (try make("a"), try make("b"))
+    try set(node, "link", other)
+    try all(child)
+    child.undoManager = ContextUndoManager()
+    try child.perform { child.delete(try copy(other)) }
+    try child.save()
+    child.undo()
+    let held = try copy(node)
+    #expect(try names(held, "link") == ["b"] && child.updatedObjects == [held])
+    try child.save()
+    #expect(try names(node, "link") == ["b"])
+  }
+
+  @Test func aReferenceThatTheParentsSaveHasClearedIsNoConflict() throws {
+    let (node, other) = (try make("a"), try make("b"))
+    try parent.save()
+    try set(node, "link", other)
+    parent.delete(other)
+    child.delete(try copy(node))
+    try parent.save()
+    try child.save()
+    #expect(try all(parent).isEmpty)
+  }
+
+  @Test(arguments: [true, false]) func aRedoRelatesNothingToWhatTheParentHasDeleted(isRead: Bool) throws {
+    child.undoManager = ContextUndoManager()
+    let (node, other) = (try make("a"), try make("b"))
+    try all(child)
+    try child.perform { try set(copy(node), "fans", [copy(other)]) }
+    child.undo()
+    try child.perform { try child.save() }
+    parent.delete(node)
+    if isRead { #expect(try all(child) == ["b"]) }
+    child.redo()
+    #expect(try all(child) == ["b"] && names(copy(other), "friends").isEmpty)
+    try child.save()
+    #expect(try all(parent) == ["b"])
   }
 
   // MARK: Saves

@@ -165,6 +165,47 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false]) func aDeletionThatTakesWhatOthersHaveGivenIsChecked(isToMany: Bool) throws {
+    let entities = [
+      EntityDescription(
+        name: "Owner",
+        relationships: [
+          RelationshipDescription(
+            name: "members", destination: "Member", isToMany: isToMany, isOptional: false, inverse: "owner")
+        ]),
+      EntityDescription(
+        name: "Member",
+        relationships: [RelationshipDescription(name: "owner", destination: "Owner", inverse: "members")]),
+    ]
+    for policy in Self.policiesOfTheObject {
+      let shared = try GraphStore(entities)
+      let (context, other) = (shared.context(policy), shared.context())
+      let member = try context.insert(entityNamed: "Member")
+      try context.save()
+      context.delete(member)
+      let owner = try other.insert(entityNamed: "Owner")
+      try shared.instance(member, in: other).setValue(.object(owner), forKey: "owner")
+      try other.save()
+      #expect {
+        try context.save()
+      } throws: { error in
+        guard case SaveError.validation(let errors) = error else { return false }
+        return errors.map(\.objectID) == [owner.objectID] && errors.map(\.property) == ["members"]
+      }
+      #expect(try shared.value("members", of: owner) == .objects([member.objectID]))
+      #expect(try shared.container.persistentStoreCoordinator.verify() == [])
+      // It gets another one.
+      let mine = try shared.instance(owner, in: context)
+      try mine.setValue(
+        isToMany
+          ? .objects([context.insert(entityNamed: "Member")])
+          : .object(context.insert(entityNamed: "Member")),
+        forKey: "members")
+      try context.save()
+      #expect(try shared.ids(of: "Member").count == 1)
+    }
+  }
+
   @Test func anOwnerThatLosesWhatOthersHaveGivenItIsChecked() throws {
     let entities = [
       EntityDescription(
@@ -214,6 +255,35 @@ import Testing
       try expectSettled(shared, context)
       #expect(try shared.value("friends", of: objects[0]) == .objects([objects[1].objectID]))
       #expect(try objects[1].shared("friends") == .objects([objects[0].objectID]))
+    }
+  }
+
+  /// The last object of a chain of cascades comes back first, and then those that it hangs on.
+  @Test func deletionsThatAreTakenBackOneAfterAnotherHaveBothSides() throws {
+    for policy in Self.policiesOfTheStore {
+      let shared = try GraphStore(
+        Self.entities([
+          RelationshipDescription(
+            name: "next", destination: "A", isToMany: true, inverse: "previous", deleteRule: .cascade),
+          RelationshipDescription(name: "previous", destination: "A", inverse: "next"),
+        ]))
+      let (context, other) = (shared.context(policy), shared.context())
+      let objects = try Self.objects(3, in: context)
+      try objects[2].setValue(.object(objects[1]), forKey: "previous")
+      try objects[1].setValue(.object(objects[0]), forKey: "previous")
+      try context.save()
+      for object in objects { _ = try object.value(forKey: "next") }
+      context.delete(objects[0])
+      #expect(objects.allSatisfy { $0.isDeleted })
+      try shared.instance(objects[2], in: other).setValue(.attribute(.int(7)), forKey: "number")
+      try other.save()
+      try context.save()
+      try expectSettled(shared, context)
+      #expect(!objects.contains { $0.isDeleted })
+      for (object, next) in zip(objects, objects.dropFirst()) {
+        #expect(try object.shared("next") == .objects([next.objectID]))
+        #expect(try next.shared("previous") == .objects([object.objectID]))
+      }
     }
   }
 

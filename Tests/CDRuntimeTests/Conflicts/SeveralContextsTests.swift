@@ -44,7 +44,7 @@ import Testing
 
   // MARK: Learning
 
-  @Test func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
+  @Test(.needs(.batches)) func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
     let shared = try GraphStore(Self.pairs)
     let (context, other) = (shared.context(), shared.context())
     let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
@@ -108,6 +108,30 @@ import Testing
     #expect(try next.value(forKey: "holder").object == nil)
   }
 
+  /// Others have taken the partner from an object with changes, which keeps its values.
+  @Test(arguments: [true, false]) func aPartnerIsTakenFromAnObjectThatHasNotFollowedOthers(isDeleted: Bool)
+    throws
+  {
+    let shared = try GraphStore(Self.pairs)
+    let (context, other) = (shared.context(.overwrite), shared.context())
+    let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))
+    let next = try context.insert(entityNamed: "B")
+    try holder.setValue(.object(partner), forKey: "partner")
+    try context.save()
+    try holder.setValue(1, forKey: "number")
+    let theirs = try shared.instance(holder, in: other)
+    if isDeleted { other.delete(theirs) } else { try theirs.setValue(.object(nil), forKey: "partner") }
+    try other.save()
+    try shared.learn(context)
+    #expect(try partner.value(forKey: "holder").object == holder)
+    try partner.setValue(.object(next), forKey: "holder")
+    #expect(try holder.value(forKey: "partner").object == nil)
+    try context.save()
+    #expect(try shared.value("partner", of: holder) == .objects([]))
+    #expect(try shared.value("partner", of: next) == .objects([partner.objectID]))
+    #expect(try shared.value("number", of: holder) == .attribute(.int(1)))
+  }
+
   @Test func aListHasWhatOthersHaveAddedOnceItIsSaved() throws {
     let shared = try GraphStore(Self.pairs)
     let (context, other) = (shared.context(), shared.context())
@@ -149,6 +173,25 @@ import Testing
     try context.save()
     #expect(try shared.value("partner", of: holder) == .objects([]))
     #expect(try shared.ids(of: "C") == [partner.objectID, passing.objectID])
+  }
+
+  @Test(arguments: [true, false]) func aRefreshKeepsNothingThatWasSetBack(isChanged: Bool) throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context())
+    let (object, parent) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try object.setValue(1, forKey: "number")
+    try context.save()
+    if isChanged { try object.setValue(.object(parent), forKey: "parent") }
+    try object.setValue(2, forKey: "number")
+    try shared.instance(object, in: other).setValue(3, forKey: "number")
+    try other.save()
+    try object.setValue(1, forKey: "number")
+    context.refresh(object, mergeChanges: true)
+    #expect(try object.value(forKey: "number") == .attribute(.int(3)))
+    #expect(context.updatedObjects.contains(object) == isChanged)
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(3)))
+    #expect(try shared.value("parent", of: object) == .objects(isChanged ? [parent.objectID] : []))
   }
 
   /// Nothing leads to the owner of a relationship without an inverse but its own pairs.
@@ -372,6 +415,86 @@ import Testing
   }
 
   /// The deleted object is kept for an undo, and others write its row anew.
+  /// Many-to-many relationships of all shapes.
+  private static let circles = [
+    EntityDescription(
+      name: "A",
+      relationships: [
+        RelationshipDescription(name: "tags", destination: "A", isToMany: true, inverse: "tagged"),
+        RelationshipDescription(name: "tagged", destination: "A", isToMany: true, inverse: "tags"),
+        RelationshipDescription(
+          name: "list", destination: "A", isToMany: true, inverse: "lists", isOrdered: true),
+        RelationshipDescription(name: "lists", destination: "A", isToMany: true, inverse: "list"),
+        RelationshipDescription(name: "links", destination: "A", isToMany: true),
+        RelationshipDescription(
+          name: "friends", destination: "A", isToMany: true, inverse: "friends", isOrdered: true),
+      ])
+  ]
+
+  @Test(
+    arguments: ["tags", "tagged", "list", "lists", "links", "friends"],
+    [(true, true), (true, false), (false, true)]
+  ) func aPairStaysAChangeThatOthersMakeAndTakeBack(key: String, readings: (Bool, Bool)) throws {
+    for isAdding in [true, false] {
+      let shared = try GraphStore(Self.circles)
+      let (context, other) = (shared.context(), shared.context())
+      let inverse = Self.circles[0].relationships.first { $0.name == key }?.inverse
+      let objects = try (0..<2).map { _ in try context.insert(entityNamed: "A") }
+      if !isAdding { try objects[0].setValue([objects[1]], forKey: key) }
+      try context.save()
+      let theirs = try objects.map { try shared.instance($0, in: other) }
+      func relate(_ objects: [ManagedObject], _ isRelated: Bool) throws {
+        try objects[0].setValue(.objects(isRelated ? [objects[1]] : []), forKey: key)
+      }
+      func expectOwn() throws {
+        let (one, two) = (objects[0].objectID, objects[1].objectID)
+        #expect(try objects[0].shared(key) == .objects(isAdding ? [two] : []))
+        if let inverse { #expect(try objects[1].shared(inverse) == .objects(isAdding ? [one] : [])) }
+      }
+      try relate(objects, isAdding)
+      for (state, isRead) in [(isAdding, readings.0), (!isAdding, readings.1)] {
+        try relate(theirs, state)
+        try other.save()
+        if isRead {
+          try shared.learn(context)
+          try expectOwn()
+        }
+      }
+      #expect(context.hasChanges)
+      try context.save()
+      try expectOwn()
+      #expect(try shared.value(key, of: objects[0]) == .objects(isAdding ? [objects[1].objectID] : []))
+      #expect(try shared.container.persistentStoreCoordinator.verify() == [])
+    }
+  }
+
+  /// What others have made too is theirs once the context has taken its own change back.
+  @Test(arguments: ["tags", "tagged", "list", "lists", "links", "friends"], [true, false])
+  func aPairThatOthersHaveMadeTooCanBeRemovedAndMadeAgain(key: String, isAdding: Bool) throws {
+    let shared = try GraphStore(Self.circles)
+    let (context, other) = (shared.context(), shared.context())
+    let objects = try (0..<2).map { _ in try context.insert(entityNamed: "A") }
+    if !isAdding { try objects[0].setValue([objects[1]], forKey: key) }
+    try context.save()
+    let theirs = try objects.map { try shared.instance($0, in: other) }
+    for pair in [objects, theirs] {
+      try pair[0].setValue(.objects(isAdding ? [pair[1]] : []), forKey: key)
+    }
+    try other.save()
+    try shared.learn(context)
+    _ = try objects[0].value(forKey: key)
+    try objects[0].setValue(.objects(isAdding ? [] : [objects[1]]), forKey: key)
+    try context.save()
+    let expected = SharedValue.objects(isAdding ? [] : [objects[1].objectID])
+    #expect(try objects[0].shared(key) == expected)
+    #expect(try shared.value(key, of: objects[0]) == expected)
+    if let inverse = Self.circles[0].relationships.first(where: { $0.name == key })?.inverse {
+      let expected = SharedValue.objects(isAdding ? [] : [objects[0].objectID])
+      #expect(try objects[1].shared(inverse) == expected)
+      #expect(try shared.value(inverse, of: objects[1]) == expected)
+    }
+  }
+
   @Test func aDeletedObjectWhoseRowIsWrittenAnewHasNoOldChanges() throws {
     let shared = try GraphStore(Self.tree)
     let (context, other) = (shared.context(), shared.context(.overwrite))
@@ -391,6 +514,33 @@ import Testing
     #expect(context.updatedObjects == [again])
     try context.save()
     #expect(try shared.value("number", of: object) == .attribute(.int(4)))
+  }
+
+  /// The row has been written anew twice, from the values of the same row.
+  @Test func aRowThatIsWrittenAnewIsAnotherOneEachTime() throws {
+    let shared = try GraphStore(Self.tree)
+    let (context, other) = (shared.context(), shared.context(.overwrite))
+    let (first, second) = (shared.context(.overwrite), shared.context())
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    for (writer, number) in [(first, 1), (other, 2)] {
+      try shared.instance(object, in: writer).setValue(.attribute(.int(Int64(number))), forKey: "number")
+    }
+    context.delete(object)
+    try context.save()
+    try first.save()
+    first.mergePolicy = .error
+    let mine = try shared.instance(object, in: first)
+    try mine.setValue(.object(mine), forKey: "favourite")
+    second.delete(try shared.instance(object, in: second))
+    try second.save()
+    try other.save()
+    let error = #expect(throws: SaveError.self) { try first.save() }
+    guard case .conflict(let conflicts) = error else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(conflicts.map(\.keys) == [["number"]])
   }
 
   /// A rule of `deny` is about what the store has.

@@ -23,7 +23,7 @@ struct RandomGraph: RandomMaker {
       name: "Random", id: UUID(), versions: [version], currentVersionNumber: 1)
     containers = [try PersistentContainer(scratchModel: model, store)]
     try fill()
-    guard store.kind != .memory else { return }
+    guard !store.kind.isInMemory else { return }
     // What is asked for is what the file holds. It has one owner, who goes first.
     containers.removeAll()
     containers = [try PersistentContainer(scratchModel: model, store)]

@@ -38,7 +38,7 @@ final class RandomLife {
 
   private static func open(_ place: Place, _ folder: URL) throws -> PersistentContainer {
     let url = folder.appending(path: "store")
-    let location: PersistentStoreCoordinator.StoreLocation =
+    let location: StoreLocation =
       switch place {
       case .memory: .inMemory
       case .sqlite: .sqlite(url)

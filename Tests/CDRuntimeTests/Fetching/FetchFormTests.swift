@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func identifiersReadNoRows() throws {
+  @Test(.needs(.tables)) func identifiersReadNoRows() throws {
     let library = try FetchLibrary(.file)
     let context = library.container.newContext()
     let trace = try StatementTrace(context)
@@ -146,7 +146,7 @@ import Testing
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test func aLimitBoundsWhatIsReadBesideUnsavedChanges() throws {
+  @Test(.needs(.tables)) func aLimitBoundsWhatIsReadBesideUnsavedChanges() throws {
     let library = try FetchLibrary(.file)
     let context = library.container.newContext()
     let changed = try #require(try Book.object(isbn: "0", in: context))

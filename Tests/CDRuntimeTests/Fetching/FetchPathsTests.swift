@@ -76,14 +76,15 @@ import Testing
     #expect(try Book.count(where: \.author.name == "Melville", in: context) == 0)
   }
 
-  @Test func aUniqueLookUpUsesItsIndex() throws {
+  @Test(.needs(.tables)) func aUniqueLookUpUsesItsIndex() throws {
     let context = container.newContext()
     let entity = try #require(context.model.entity("Book"))
     let compiled = try SQLPredicate.compile(
       try FetchPredicate(format: "isbn == '7'"), entity: entity, plan: context.model)
-    let select = context.model.selects[entity.index].sql
-    let steps = try context.reader().rows(
-      "EXPLAIN QUERY PLAN " + select + " WHERE " + (context.model.selects[entity.index].condition ?? "")
+    let select = try context.persistentStoreCoordinator.database.sql.selects[entity.index].sql
+    let steps = try context.connection().rows(
+      "EXPLAIN QUERY PLAN " + select + " WHERE "
+        + (try context.persistentStoreCoordinator.database.sql.selects[entity.index].condition ?? "")
         + " AND " + compiled.sql.replacingOccurrences(of: "?", with: "'7'"))
     #expect(compiled.isExact)
     #expect(steps.map { $0[3] } == ["SEARCH t0 USING INDEX Book.unique.isbn (isbn=?)"])

@@ -27,7 +27,9 @@ import Testing
 
   private static let paths = ["author.friends", "author.spouse", "reviews", "tags", "prequel", "sequel"]
 
-  @Test(arguments: FetchLibrary.Kind.allCases) func onePathIsOneStatement(kind: FetchLibrary.Kind) throws {
+  @Test(.needs(.tables), arguments: FetchLibrary.Kind.allCases) func onePathIsOneStatement(
+    kind: FetchLibrary.Kind
+  ) throws {
     let library = try FetchLibrary(kind)
     for (path, statements) in [
       ("author", 2), ("author.friends", 3), ("reviews", 2), ("tags", 2), ("prequel", 1), ("sequel", 2),

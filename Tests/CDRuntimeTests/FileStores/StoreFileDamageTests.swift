@@ -240,7 +240,7 @@ import Testing
     try handle.truncate(atOffset: 100 << 20)
     try handle.close()
     #expect(throws: StoreError.self) { try open(.xml) }
-    #expect(try PersistentStoreCoordinator.StoreLocation(recognizing: url) == .xml(url))
+    #expect(try StoreLocation(recognizing: url) == .xml(url))
     try whole.write(to: url)
     try open(.xml)
     let binary = folder.appending(path: "zeros")

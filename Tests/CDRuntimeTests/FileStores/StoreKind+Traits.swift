@@ -8,11 +8,25 @@ extension Trait where Self == ConditionTrait {
 
   /// For what opens a store again, or looks at its file.
   static var needsFile: Self {
-    .enabled(if: StoreKind.ofEnvironment != .memory, "a store in memory has no file")
+    .enabled(if: !StoreKind.ofEnvironment.isInMemory, "a store in memory has no file")
   }
 
   /// For what is the same whatever kind is asked for, and what goes through all of them by itself.
   static var onceForAllKinds: Self {
     .enabled(if: StoreKind.ofEnvironment == .sqlite, "runs once for all kinds")
   }
+
+  /// For what the engine without SQL does not have.
+  static func needs(_ feature: EngineFeature) -> Self {
+    .enabled(if: StoreKind.ofEnvironment != .plain, "the plain engine has no \(feature.rawValue)")
+  }
+}
+
+/// What not every engine has.
+enum EngineFeature: String {
+  case batches, history, metadata
+  /// Tables and statements of SQL.
+  case tables
+  /// Several stores of one coordinator.
+  case severalStores = "several stores that are opened again"
 }

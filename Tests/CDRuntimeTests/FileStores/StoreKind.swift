@@ -5,20 +5,26 @@ import Foundation
 /// The kinds of stores, an app's own among them.
 enum StoreKind: String, CaseIterable, Sendable {
   case sqlite, xml, binary, json, memory
+  /// An engine without SQL, in memory.
+  case plain
 
   /// Those that are files.
   static let files: [StoreKind] = [.sqlite, .xml, .binary, .json]
   /// Those whose file is read and written whole.
   static let whole: [StoreKind] = [.xml, .binary, .json]
 
+  /// Whether a store is gone with its coordinator.
+  var isInMemory: Bool { self == .memory || self == .plain }
+
   /// - Parameter url: The file, where the kind has one.
-  func location(_ url: URL) -> PersistentStoreCoordinator.StoreLocation {
+  func location(_ url: URL) -> StoreLocation {
     switch self {
     case .sqlite: .sqlite(url)
     case .xml: .xml(url)
     case .binary: .binary(url)
     case .json: .custom(url, JSONStoreFormat())
     case .memory: .inMemory
+    case .plain: PlainEngine.location
     }
   }
 
@@ -39,11 +45,12 @@ enum StoreKind: String, CaseIterable, Sendable {
 extension PersistentStoreCoordinator {
   /// All that a store holds, by the name of the table.
   func storedRows() throws -> [String: [[StoreValue]]] {
-    try database.writer.use { connection in
+    let database = try SQLiteDatabase.of(engine, for: "tables")
+    return try database.writer.use { connection in
       var result: [String: [[StoreValue]]] = [:]
-      for store in database.stores.all {
+      for store in database.attached.all {
         let contents = try StoreContents(
-          StoreRows(plan, store: store.place), connection, schema: database.stores.schema(of: store))
+          StoreRows(plan, store: store.place), connection, schema: database.attached.schema(of: store))
         for table in contents.tables {
           try contents.forEachRow(of: table) { result[table.name, default: []].append($0) }
         }

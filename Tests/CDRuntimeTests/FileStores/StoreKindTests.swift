@@ -129,7 +129,7 @@ import Testing
     #expect(metadata.storeID == id && metadata.managedObjectModel == LibraryDescription.model)
     #expect(metadata.values == ["it's": "\"quoted\"\u{0}", "\u{1}": ""])
     #expect(
-      try PersistentStoreCoordinator.StoreLocation(recognizing: url, formats: [JSONStoreFormat()])
+      try StoreLocation(recognizing: url, formats: [JSONStoreFormat()])
         == kind.location(url))
     if kind != .json {
       // The container asks the file what it is.

@@ -12,7 +12,7 @@ enum PlainSQL {
 extension PlainSQL {
   /// The tables of a store: where it is no SQLite file, those that are made of it.
   static func connection(to url: URL) throws -> SQLiteConnection {
-    let location = try PersistentStoreCoordinator.StoreLocation(
+    let location = try StoreLocation(
       recognizing: url, formats: [JSONStoreFormat()])
     guard let format = location.format else {
       return try SQLiteConnection(path: url.path(percentEncoded: false), of: [url])

@@ -18,10 +18,10 @@ struct ScratchStore {
 
   init(_ kind: StoreKind = .ofScratch) {
     self.kind = kind
-    url = kind == .memory ? nil : Self.folder.appending(path: "\(UUID().uuidString).cdstore")
+    url = kind.isInMemory ? nil : Self.folder.appending(path: "\(UUID().uuidString).cdstore")
   }
 
-  var location: PersistentStoreCoordinator.StoreLocation { url.map(kind.location) ?? .inMemory }
+  var location: StoreLocation { kind.location(url ?? Self.folder) }
 }
 
 extension PersistentContainer {

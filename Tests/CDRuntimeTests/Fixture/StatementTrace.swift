@@ -8,7 +8,7 @@ final class StatementTrace {
   private let connection: SQLiteConnection
 
   init(_ context: ManagedObjectContext) throws {
-    connection = try context.reader()
+    connection = try context.connection()
     sqlite3_trace_v2(
       connection.handle, UInt32(SQLITE_TRACE_STMT),
       { _, trace, statement, _ in

@@ -47,7 +47,7 @@ final class TemporaryStore {
     #expect(try rows(file) == rows(coordinator), "the file is not what is in memory")
   }
 
-  var location: PersistentStoreCoordinator.StoreLocation { kind.location(url) }
+  var location: StoreLocation { kind.location(url) }
 
   /// Whether all who have the store open have it by one coordinator.
   var hasOneOwner: Bool { kind != .sqlite }
@@ -58,7 +58,7 @@ final class TemporaryStore {
     if hasOneOwner, let coordinator { return coordinator }
     let new = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
     coordinator = new
-    if kind == .memory { keptCoordinator = new }
+    if kind.isInMemory { keptCoordinator = new }
     return new
   }
 
@@ -80,12 +80,12 @@ final class TemporaryStore {
 
   /// The first column of a query's rows, from the file where there is one.
   func rows(_ sql: String) throws -> [String] {
-    guard kind == .memory else { return try PlainSQL.rows(sql, at: url) }
+    guard kind.isInMemory else { return try PlainSQL.rows(sql, at: url) }
     return try tables().rows(sql).map { $0[0] ?? "NULL" }
   }
 
   /// The tables in memory, as another connection sees them.
   private func tables() throws -> SQLiteConnection {
-    try SQLiteConnection(path: openCoordinator().database.stores.all[0].path, of: [])
+    try SQLiteConnection(path: openCoordinator().database.attached.all[0].path, of: [])
   }
 }

@@ -301,7 +301,7 @@ private final class HookWorld {
           updated: ManagedObjectIDs(tags.map(\.objectID)), deleted: ManagedObjectIDs([tags[2].objectID])))
     case .removeStore:
       let coordinator = container.persistentStoreCoordinator
-      for id in coordinator.database.stores.all.map(\.storeID) {
+      for id in coordinator.engine.stores.all.map(\.storeID) {
         try coordinator.removePersistentStore(withID: id)
         isRemoved = true
       }

@@ -11,7 +11,7 @@ final class MigrationFixture {
   let folder: URL
   let url: URL
   /// The file as a store of the kind that the environment asks for.
-  var location: PersistentStoreCoordinator.StoreLocation { StoreKind.ofEnvironment.location(url) }
+  var location: StoreLocation { StoreKind.ofEnvironment.location(url) }
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cdgen-\(UUID().uuidString)")

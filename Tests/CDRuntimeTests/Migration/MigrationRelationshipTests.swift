@@ -276,6 +276,53 @@ import Testing
     try fixture.verify(model)
   }
 
+  /// The objects that were of the entity before keep their keys, whichever mapping comes first, and each identifier leads
+  /// to its own object.
+  @Test(arguments: [false, true], [false, true])
+  func identifiersOfMergedEntitiesLeadToTheirObjects(isPlainLast: Bool, isRenamed: Bool) throws {
+    let old = MigrationFixture.version(1, [entity("Comment", [Self.name]), entity("Letter", [Self.name])])
+    let name = isRenamed ? "Remark" : "Comment"
+    var new = MigrationFixture.version(
+      2, [entity(name, renamedFrom: isRenamed ? "Comment" : nil, [Self.name])])
+    new.basedOn = [1]
+    let sources = isPlainLast ? ["Letter", "Comment"] : ["Comment", "Letter"]
+    let rules = MappingRules(
+      source: 1, destination: 2, entities: sources.map { EntityRule(destination: name, source: $0) })
+    let fixture = try MigrationFixture()
+    func read(_ context: ManagedObjectContext, _ uri: URL) throws -> AttributeValue? {
+      let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+      return try id.map { try context.existingObject(with: $0) }?.value(forKey: "name").attribute
+    }
+    let uris = try fixture.using(
+      MigrationFixture.model([old]),
+      body: { context in
+        try ["Comment", "Comment", "Letter", "Letter", "Letter"].enumerated().map { number, name in
+          let object = try context.insert(entityNamed: name)
+          try object.setValue(.attribute(.string("\(name)\(number)")), forKey: "name")
+          return object.objectID.uriRepresentation
+        }
+      })
+    let model = MigrationFixture.model([old, new], mappings: [rules])
+    try fixture.using(
+      model,
+      body: { context in
+        #expect(
+          try uris.prefix(2).map { try read(context, $0) } == [.string("Comment0"), .string("Comment1")])
+        let all = try context.fetch(FetchRequest<ManagedObject>(entityName: name))
+        #expect(all.count == 5)
+        for object in all {
+          #expect(
+            try read(context, object.objectID.uriRepresentation) == object.value(forKey: "name").attribute)
+        }
+        let kept = all.filter { [1, 2].contains($0.objectID.key) }
+        #expect(
+          try Set(kept.map { try $0.value(forKey: "name").attribute }) == [
+            .string("Comment0"), .string("Comment1"),
+          ])
+      })
+    try fixture.verify(model)
+  }
+
   @Test func compositesAndLargeValuesGoOn() throws {
     let place = CompositeDescription(
       name: "Place", fields: [attribute("street", .string), attribute("city", .string, isOptional: true)])

@@ -66,7 +66,7 @@ private struct DatasetStore {
       try context.save()
       return context
     }
-    if kind == .memory {
+    if kind.isInMemory {
       context = try filled()
     } else {
       _ = try filled()

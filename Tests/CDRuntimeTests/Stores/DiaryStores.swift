@@ -81,7 +81,7 @@ final class DiaryStores {
   /// Changes a store behind the runtime's back: its file, or the tables that a coordinator has in memory.
   func run(_ sql: String, at url: URL) throws {
     let place = url == people ? 0 : 1
-    let path = kind == .sqlite ? nil : coordinator?.database.stores.all[place].path
+    let path = kind == .sqlite ? nil : try coordinator?.database.attached.all[place].path
     try SQLiteConnection(path: path ?? url.path(percentEncoded: false), of: [url]).execute(sql)
   }
 

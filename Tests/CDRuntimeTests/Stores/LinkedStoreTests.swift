@@ -43,7 +43,7 @@ struct LinkedStoreTests {
     try FileManager.default.contentsOfDirectory(atPath: self.folder.appending(path: folder).path).sorted()
   }
 
-  private func pixels(_ location: PersistentStoreCoordinator.StoreLocation, _ version: ModelVersion) throws
+  private func pixels(_ location: StoreLocation, _ version: ModelVersion) throws
     -> [Data]
   {
     let versions = version == Self.first ? [Self.first] : [Self.first, version]
@@ -56,7 +56,7 @@ struct LinkedStoreTests {
     }
   }
 
-  private func fill(_ location: PersistentStoreCoordinator.StoreLocation) throws {
+  private func fill(_ location: StoreLocation) throws {
     let coordinator = try PersistentStoreCoordinator(
       model: MigrationFixture.model([Self.first]), at: location)
     let context = ManagedObjectContext(coordinator)
@@ -66,7 +66,7 @@ struct LinkedStoreTests {
     try context.save()
   }
 
-  private static let kinds: [@Sendable (URL) -> PersistentStoreCoordinator.StoreLocation] = [
+  private static let kinds: [@Sendable (URL) -> StoreLocation] = [
     { .sqlite($0) }, { .xml($0) }, { .binary($0) }, { .custom($0, JSONStoreFormat()) },
   ]
 

@@ -19,7 +19,7 @@ import Testing
     ], currentVersionNumber: 3)
 
   private var notesURL: URL { store.folder.appending(path: "notes.cdstore") }
-  private var notesLocation: PersistentStoreCoordinator.StoreLocation { store.kind.location(notesURL) }
+  private var notesLocation: StoreLocation { store.kind.location(notesURL) }
 
   private func stores() -> [PersistentStoreDescription] {
     [

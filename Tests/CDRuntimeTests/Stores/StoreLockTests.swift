@@ -51,7 +51,7 @@
         #expect(!before.isEmpty, "a connection in WAL mode holds a lock all the time")
         switch call {
         case .metadata: _ = try PersistentStoreCoordinator.metadata(forStoreAt: url)
-        case .recognize: _ = try PersistentStoreCoordinator.StoreLocation(recognizing: url)
+        case .recognize: _ = try StoreLocation(recognizing: url)
         case .secondContainer:
           let other = try PersistentContainer(for: LibraryModel.self, at: url).newContext()
           #expect(try Tag.objects(in: other).count == 1)
@@ -60,7 +60,7 @@
             for: LibraryModel.self, stores: [PersistentStoreDescription(.sqlite(url), isReadOnly: true)])
         case .copy:
           for location in [
-            PersistentStoreCoordinator.StoreLocation.sqlite(folder.appending(path: "copy")),
+            StoreLocation.sqlite(folder.appending(path: "copy")),
             .xml(folder.appending(path: "copy.xml")),
           ] { try PersistentStoreCoordinator.copyPersistentStore(at: url, to: location) }
         case .destroy:
@@ -79,7 +79,7 @@
           }
         case .metadataAsXML:
           #expect(throws: StoreError.self) {
-            try PersistentStoreCoordinator.metadata(forStoreAt: url, format: XMLStoreFormat())
+            try PersistentStoreMetadata(ofStoreAt: url, format: XMLStoreFormat())
           }
         case .rehearse:
           _ = try MigrationRehearsal(

@@ -8,7 +8,7 @@ import Testing
 
   init() throws { stores = try DiaryStores() }
 
-  @Test func itsObjectsAreInaccessibleAndTheOthersGoOn() throws {
+  @Test(.needs(.metadata)) func itsObjectsAreInaccessibleAndTheOthersGoOn() throws {
     let coordinator = try stores.container().persistentStoreCoordinator
     let context = PersistentContainer(coordinator).newContext()
     let (grace, note) = try DiaryStores.fill(context)
@@ -178,7 +178,7 @@ import Testing
     let second = Tag(name: "b", in: context)
     #expect(second.isInaccessible)
     #expect(throws: StoreError.noStore(entity: "Tag")) { try context.save() }
-    guard store.kind != .memory else { return }
+    guard !store.kind.isInMemory else { return }
     try PersistentStoreCoordinator.destroyPersistentStore(at: store.url, formats: [JSONStoreFormat()])
     #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).isEmpty)
   }
@@ -230,7 +230,7 @@ import Testing
     let context = container.newContext()
     #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")) == 160)
     #expect(try coordinator.verify() == [])
-    guard stores.kind != .memory else { return }
+    guard !stores.kind.isInMemory else { return }
     // The one that has gone is nobody's, and can be opened.
     let alone = try stores.freshContext([stores.descriptions[1]])
     #expect(try alone.count(for: FetchRequest<ManagedObject>(entityName: "Note")) == written.notes)

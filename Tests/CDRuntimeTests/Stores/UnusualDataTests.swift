@@ -36,9 +36,11 @@ import Testing
     #expect(nobody.isInaccessible)
   }
 
-  @Test(arguments: [
-    "[[-9223372036854775808,9223372036854775807]]", "[[1,9223372036854775807],[1,9223372036854775807]]",
-  ])
+  @Test(
+    .needs(.tables),
+    arguments: [
+      "[[-9223372036854775808,9223372036854775807]]", "[[1,9223372036854775807],[1,9223372036854775807]]",
+    ])
   func aHistoryOfAnyRangesIsRead(ranges: String) throws {
     let other = try store.freshContext()
     let same = try #require(try Book.objects(in: other).first)
@@ -50,7 +52,7 @@ import Testing
     #expect(same.title == "U")
   }
 
-  @Test(arguments: [true, false]) func positionsMayBeAtTheirEnd(isLoaded: Bool) throws {
+  @Test(.needs(.tables), arguments: [true, false]) func positionsMayBeAtTheirEnd(isLoaded: Bool) throws {
     book.addToReviews(Review(stars: 1, in: context))
     try context.save()
     try store.run("UPDATE Review SET \"book.position\" = 9223372036854775807")
@@ -67,7 +69,7 @@ import Testing
     #expect(SQLite.quoted("a\"\u{308}b").utf8.elementsEqual("\"a\"\"\u{308}b\"".utf8))
   }
 
-  @Test func metadataMayBeginWithAnAccent() throws {
+  @Test(.needs(.metadata)) func metadataMayBeginWithAnAccent() throws {
     let coordinator = context.persistentStoreCoordinator
     try coordinator.setMetadata(["\u{301}a": "1"], forStore: coordinator.storeIDs[0])
     #expect(try coordinator.metadata(forStore: coordinator.storeIDs[0])?.values == ["\u{301}a": "1"])

@@ -4,7 +4,7 @@ import Testing
 @testable import CDRuntime
 
 /// What a check of a whole store finds, after its tables were changed behind the runtime's back.
-@Suite struct VerifyTests {
+@Suite(.needs(.tables)) struct VerifyTests {
   private let store: TemporaryStore
   private let book: ManagedObjectID
 

@@ -42,6 +42,37 @@ import Testing
     return name
   }
 
+  /// It has been saved in between, and goes as a new object does.
+  @Test(arguments: [true, false]) func anObjectThatCameAndWentWithItsGroupRefusesNothing(isToMany: Bool)
+    throws
+  {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "A",
+        relationships: [
+          RelationshipDescription(
+            name: "next", destination: "A", isToMany: isToMany, inverse: "previous", deleteRule: .deny),
+          RelationshipDescription(name: "previous", destination: "A", isToMany: isToMany, inverse: "next"),
+        ])
+    ])
+    let context = shared.context()
+    context.undoManager = undoManager
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    undoManager.beginUndoGrouping()
+    let other = try context.insert(entityNamed: "A")
+    try context.save()
+    try other.setValue(isToMany ? .objects([object]) : .object(object), forKey: "next")
+    context.delete(other)
+    undoManager.endUndoGrouping()
+    #expect(throws: SaveError.self) { try context.save() }
+    context.undo()
+    #expect(context.deletedObjects == [other])
+    try context.save()
+    #expect(try shared.ids(of: "A") == [object.objectID])
+    #expect(try object.shared("previous") == .objects([]))
+  }
+
   @Test(arguments: [true, false]) func pairsThatNoActionHasLeftComeBack(isSaved: Bool) throws {
     let label = try context.insert(entityNamed: "Label")
     let boxes = try ["a", "b"].map(box)
@@ -91,6 +122,196 @@ import Testing
       context.redo()
       #expect(try name(other) == "e")
     }
+  }
+
+  // MARK: Others
+
+  /// One-to-one, one-to-many and many-to-many relationships.
+  private static let nodes = [
+    EntityDescription(
+      name: "A", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+      relationships: [
+        RelationshipDescription(name: "next", destination: "A", inverse: "previous"),
+        RelationshipDescription(name: "previous", destination: "A", inverse: "next"),
+        RelationshipDescription(name: "members", destination: "A", isToMany: true, inverse: "group"),
+        RelationshipDescription(name: "group", destination: "A", inverse: "members"),
+        RelationshipDescription(name: "friends", destination: "A", isToMany: true, inverse: "fans"),
+        RelationshipDescription(name: "fans", destination: "A", isToMany: true, inverse: "friends"),
+      ])
+  ]
+
+  @Test(arguments: ["next", "previous", "group", "fans"], [true, false])
+  func anInsertionIsUndoneInRelationshipsThatOthersHaveGivenIt(key: String, isRead: Bool) throws {
+    let shared = try GraphStore(Self.nodes)
+    let (context, other) = (shared.context(), shared.context())
+    context.undoManager = undoManager
+    let object = try context.insert(entityNamed: "A")
+    try context.save()
+    let new = try context.insert(entityNamed: "A")
+    try context.save()
+    let (theirs, target) = (try shared.instance(object, in: other), try shared.instance(new, in: other))
+    try theirs.setValue(key == "fans" ? .objects([target]) : .object(target), forKey: key)
+    try other.save()
+    try shared.learn(context)
+    if isRead { #expect(try object.shared(key) == .objects([new.objectID])) }
+    context.undo()
+    #expect(try object.shared(key) == .objects([]))
+    #expect(context.updatedObjects == [object] && context.deletedObjects == [new])
+    try context.save()
+    #expect(try shared.value(key, of: object) == .objects([]))
+    #expect(try shared.ids(of: "A") == [object.objectID])
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func aPairThatOthersHaveMadeTooStaysUnlessItIsSaved(isSaved: Bool, isRead: Bool) throws {
+    let shared = try GraphStore(Self.nodes)
+    let (context, other) = (shared.context(), shared.context())
+    context.undoManager = undoManager
+    let (object, friend) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try context.save()
+    if isRead { #expect(try friend.shared("fans") == .objects([])) }
+    try context.perform { try object.setValue(.objects([friend]), forKey: "friends") }
+    let theirs = try shared.instance(object, in: other)
+    try theirs.setValue(.objects([shared.instance(friend, in: other)]), forKey: "friends")
+    try other.save()
+    if isRead {
+      try shared.learn(context)
+      #expect(try object.shared("friends") == .objects([friend.objectID]))
+    }
+    if isSaved { try context.save() }
+    try shared.learn(context)
+    context.undo()
+    let left: SharedValue = .objects(isSaved ? [] : [friend.objectID])
+    #expect(try object.shared("friends") == left)
+    #expect(context.hasChanges == isSaved)
+    try context.save()
+    #expect(try shared.value("friends", of: object) == left)
+  }
+
+  @Test func whatIsTheSameAtTheEndOfAGroupIsNoPartOfIt() throws {
+    let shared = try GraphStore(Self.nodes)
+    let (context, other) = (shared.context(), shared.context())
+    context.undoManager = undoManager
+    let (object, friend) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try context.save()
+    undoManager.beginUndoGrouping()
+    for number in [1, nil] as [Int64?] {
+      try object.setValue(.attribute(number.map { .int($0) } ?? .null), forKey: "number")
+    }
+    try friend.setValue(1, forKey: "number")
+    undoManager.endUndoGrouping()
+    try context.save()
+    try shared.instance(object, in: other).setValue(2, forKey: "number")
+    try other.save()
+    try shared.learn(context)
+    context.undo()
+    #expect(try object.shared("number") == .attribute(.int(2)))
+    #expect(try friend.shared("number") == .attribute(.null))
+    #expect(context.updatedObjects == [friend])
+  }
+
+  /// The store has cleared the reference with the row that it led to.
+  @Test(arguments: [true, false]) func aReferenceToWhatHasComeBackIsAChange(isPending: Bool) throws {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "A", attributes: [AttributeDescription(name: "number", type: .int32, isOptional: true)],
+        relationships: [RelationshipDescription(name: "favourite", destination: "A")])
+    ])
+    let context = shared.context()
+    context.undoManager = undoManager
+    let (object, target) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    let other = try context.insert(entityNamed: "A")
+    try context.save()
+    undoManager.beginUndoGrouping()
+    try object.setValue(.object(target), forKey: "favourite")
+    try context.save()
+    context.delete(target)
+    try context.save()
+    undoManager.endUndoGrouping()
+    if isPending {
+      undoManager.disableUndoRegistration()
+      try object.setValue(.object(other), forKey: "favourite")
+      undoManager.enableUndoRegistration()
+    }
+    context.undo()
+    #expect(try object.value(forKey: "favourite").object == nil)
+    try object.setValue(.object(target), forKey: "favourite")
+    #expect(context.updatedObjects == [object])
+    try context.save()
+    #expect(try shared.value("favourite", of: object) == .objects([target.objectID]))
+  }
+
+  /// A context brings an object back, and another one writes its row anew, before it or after it.
+  private func broughtBack(
+    _ policy: MergePolicy, isWrittenBefore: Bool
+  ) throws -> (shared: GraphStore, context: ManagedObjectContext, object: ManagedObject) {
+    let shared = try GraphStore(Self.nodes)
+    let (context, other) = (shared.context(policy), shared.context(.overwrite))
+    context.undoManager = undoManager
+    let (object, friend) = (try context.insert(entityNamed: "A"), try context.insert(entityNamed: "A"))
+    try object.setValue(1, forKey: "number")
+    try object.setValue(.objects([friend]), forKey: "friends")
+    try context.save()
+    undoManager.removeAllActions()
+    let theirs = try shared.instance(object, in: other)
+    try theirs.setValue(2, forKey: "number")
+    try theirs.setValue(.object(shared.instance(friend, in: other)), forKey: "next")
+    context.delete(object)
+    try context.save()
+    if isWrittenBefore { try other.save() }
+    context.undo()
+    #expect(try object.value(forKey: "number") == .attribute(.int(1)))
+    if !isWrittenBefore { try other.save() }
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "A")) == 2)
+    #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "A")).count == 2)
+    return (shared, context, object)
+  }
+
+  @Test func anObjectThatComesBackBecomesTheOneOfTheNewRow() throws {
+    let (shared, context, object) = try broughtBack(.error, isWrittenBefore: true)
+    #expect(context.insertedObjects == [] && context.updatedObjects.contains(object))
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(1)))
+    #expect(try shared.value("friends", of: object) != .objects([]))
+    try object.setValue(3, forKey: "number")
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(3)))
+  }
+
+  @Test func aRowThatOthersHaveWrittenAnewSinceIsAConflict() throws {
+    let (shared, context, object) = try broughtBack(.error, isWrittenBefore: false)
+    let error = #expect(throws: SaveError.self) { try context.save() }
+    guard case .conflict(let conflicts) = error else {
+      Issue.record("It is \(String(describing: error)).")
+      return
+    }
+    #expect(conflicts.map(\.objectID) == [object.objectID])
+    #expect(conflicts.first?.reason == .changed && conflicts.first?.keys == ["number", "next"])
+    // As the error says, the object is looked at anew.
+    context.refresh(object, mergeChanges: true)
+    #expect(try object.value(forKey: "number") == .attribute(.int(1)))
+    try context.save()
+    #expect(try shared.value("number", of: object) == .attribute(.int(1)))
+    #expect(try shared.value("next", of: object) == .objects([]))
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func aPolicyDecidesAboutTheRowThatOthersHaveWrittenAnew(isOfStore: Bool, isWhole: Bool) throws {
+    let policy: MergePolicy =
+      isOfStore
+      ? isWhole ? .rollback : .mergeByPropertyStoreTrump
+      : isWhole ? .overwrite : .mergeByPropertyObjectTrump
+    let (shared, context, object) = try broughtBack(policy, isWrittenBefore: false)
+    try context.save()
+    #expect(!context.hasChanges)
+    for number in [try shared.value("number", of: object), try object.shared("number")] {
+      #expect(number == .attribute(.int(isOfStore ? 2 : 1)))
+    }
+    for next in [try shared.value("next", of: object), try object.shared("next")] {
+      #expect((next == .objects([])) == !isOfStore)
+    }
+    #expect((try shared.value("friends", of: object) == .objects([])) == (isOfStore && isWhole))
+    #expect(try shared.container.persistentStoreCoordinator.verify() == [])
   }
 }
 

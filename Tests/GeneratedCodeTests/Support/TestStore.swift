@@ -10,7 +10,7 @@ enum StorePlace: CaseIterable, Sendable {
   case file
   case xml, binary
 
-  func location(_ url: URL) -> PersistentStoreCoordinator.StoreLocation {
+  func location(_ url: URL) -> StoreLocation {
     switch self {
     case .memory: .inMemory
     case .file: .sqlite(url)

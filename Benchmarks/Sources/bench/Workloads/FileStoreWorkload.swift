@@ -54,7 +54,7 @@ struct FileStoreWorkload: Workload {
     let document = Document(
       categories: (0..<Self.categoryCount).map { "Category \($0)" }, todos: records)
     let url = folder.appending(path: "store")
-    let location: PersistentStoreCoordinator.StoreLocation = kind == .xml ? .xml(url) : .binary(url)
+    let location: StoreLocation = kind == .xml ? .xml(url) : .binary(url)
     let coder = folder.appending(path: "coder")
     try fill(location, document)
 
@@ -103,7 +103,7 @@ struct FileStoreWorkload: Workload {
     }
   }
 
-  private func fill(_ location: PersistentStoreCoordinator.StoreLocation, _ document: Document) throws {
+  private func fill(_ location: StoreLocation, _ document: Document) throws {
     let container = PersistentContainer(try PersistentStoreCoordinator(for: TasksModel.self, at: location))
     let context = container.newContext()
     let categories = document.categories.map { Category(name: $0, in: context) }

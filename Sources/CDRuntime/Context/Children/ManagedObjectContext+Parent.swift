@@ -24,6 +24,11 @@ extension ManagedObjectContext {
   /// finds them and with ``refresh(_:mergeChanges:)``. See ``save()`` for what becomes of changes on both sides.
   public convenience init(parent: ManagedObjectContext) {
     self.init(parent.persistentStoreCoordinator, parent: parent)
+    join(parent)
+  }
+
+  /// Lets the parent know of its child.
+  func join(_ parent: ManagedObjectContext) {
     parent.children.removeAll { $0.context == nil }
     parent.children.append(ChildReference(context: self))
     // The end of the parent's event is that of its children's.
@@ -121,7 +126,7 @@ extension ManagedObjectContext {
     var values: [Int: AttributeValue] = [:]
     for slot in original.scope.plan.slots {
       if case .relationship = slot.kind, !slot.isStored { continue }
-      values[slot.number] = original.storedValue(slot.number)
+      values[slot.number] = original.settledValue(slot.number)
     }
     object.setStoredValues(values)
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }

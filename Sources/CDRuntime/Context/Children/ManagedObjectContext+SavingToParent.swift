@@ -34,6 +34,7 @@ extension ManagedObjectContext {
       extras.partners.removeAll()
     }
     pending.removeAll()
+    currentUndoManager?.noteSave()
     dropCaches()
   }
 
@@ -66,13 +67,24 @@ extension ManagedObjectContext {
     let (mine, snapshot, theirs) = (object.currentValues(), object.snapshotValues(), original.currentValues())
     let plan = object.scope.plan
     let isContested = plan.storedSlots.contains { slot in
-      guard plan.slots[slot].attribute?.derivation == nil, theirs[slot] != snapshot[slot] else {
-        return false
-      }
+      guard plan.slots[slot].attribute?.derivation == nil, theirs[slot] != snapshot[slot],
+        !isClearedOnly(snapshot[slot], theirs[slot], plan.relationships[slot])
+      else { return false }
       if object.flags.contains(.deleted) { return true }
       return mine[slot] != snapshot[slot] && mine[slot] != theirs[slot]
     }
     return isContested ? object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs) : nil
+  }
+
+  /// Whether all that the parent has made of a reference is that it leads no longer to an object that is deleted there. It has
+  /// been nil before.
+  private func isClearedOnly(
+    _ former: AttributeValue?, _ theirs: AttributeValue?, _ relationship: RelationshipPlan?
+  ) -> Bool {
+    guard let relationship, relationship.inverse == nil, theirs == .null, case .int(let key)? = former,
+      let parent
+    else { return false }
+    return target(key, relationship, in: parent) == nil
   }
 
   // MARK: Giving
@@ -107,7 +119,7 @@ extension ManagedObjectContext {
       original = makeObject(
         ObjectSeed(
           seedState, scope: scopes[plan.index], key: object.key, version: object.version, flags: .inserted))
-      if plan.factory == nil { original.requireExtras().values = plan.initialValues }
+      if !plan.isTyped { original.requireExtras().values = plan.initialValues }
       register(inserted: original)
     }
     if object.flags.contains(.draft), original.flags.contains(.inserted) {
@@ -142,9 +154,7 @@ extension ManagedObjectContext {
     switch relationship.storage {
     case .reference:
       guard object.referenceKey(relationship.slot) != 0 else { return }
-      object.willSet(relationship.slot)
-      object._setReference(relationship.slot, 0)
-      object.didChange(relationship.slot)
+      object.writeReference(0, relationship.slot)
     case .join:
       let state = object.toManyState(relationship.slot)
       if state.keys == nil { load(object, relationship, state) }

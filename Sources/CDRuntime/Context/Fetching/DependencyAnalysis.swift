@@ -3,7 +3,7 @@
 /// The store's answer for an object without changes is right where none of the objects that decide it has
 /// changes. What reads nothing but the object itself depends on no others: its attributes, the fields of its
 /// composites, and which object a to-one relationship leads to.
-struct Reach {
+struct DependencyAnalysis {
   let plan: EntityPlan
   let model: ModelPlan
   /// The names of variables that have values.
@@ -13,21 +13,21 @@ struct Reach {
   ///
   /// - Parameter pending: The roots of the entities of objects with changes.
   func isIndependent(_ predicate: FetchPredicate, of pending: Set<Int>) -> Bool {
-    var roots = Roots(reach: self)
+    var roots = Roots(dependencies: self)
     roots.add(predicate)
     return roots.areIndependent(of: pending)
   }
 
   /// Whether a predicate or one of some key paths may read properties of these names, of whatever entity.
   func mayRead(_ names: Set<String>, _ predicate: FetchPredicate?, _ keyPaths: [String]) -> Bool {
-    var roots = Roots(reach: self)
+    var roots = Roots(dependencies: self)
     if let predicate { roots.add(predicate) }
     for path in keyPaths { roots.add(ValueExpression.keyPath(path)) }
     return roots.mayRead(names)
   }
 
   func isIndependent(_ keys: [SortKey], of pending: Set<Int>) -> Bool {
-    var roots = Roots(reach: self)
+    var roots = Roots(dependencies: self)
     for key in keys { roots.add(ValueExpression.keyPath(key.keyPath)) }
     return roots.areIndependent(of: pending)
   }
@@ -35,7 +35,7 @@ struct Reach {
 
 /// The roots of the entities whose objects are read on the way.
 private struct Roots {
-  let reach: Reach
+  let dependencies: DependencyAnalysis
   private var places: Set<Int> = []
   /// All keys that stand in paths.
   private var keys: Set<String> = []
@@ -44,7 +44,7 @@ private struct Roots {
   /// The entities of SUBQUERY's variables.
   private var scope: [String: EntityPlan] = [:]
 
-  init(reach: Reach) { self.reach = reach }
+  init(dependencies: DependencyAnalysis) { self.dependencies = dependencies }
 
   func mayRead(_ names: Set<String>) -> Bool { isUnknown || !keys.isDisjoint(with: names) }
 
@@ -66,10 +66,10 @@ private struct Roots {
   mutating func add(_ expression: ValueExpression) -> EntityPlan? {
     switch expression.kind {
     case .constant: break
-    case .object: return reach.plan
+    case .object: return dependencies.plan
     case .variable(let name):
       if let entity = scope[name] { return entity }
-      if !reach.variables.contains(name) { isUnknown = true }
+      if !dependencies.variables.contains(name) { isUnknown = true }
     case .path(let base, let steps): return add(base, steps)
     case .aggregate(let parts), .coalesced(let parts), .function(_, let parts):
       for part in parts { add(part) }
@@ -113,7 +113,9 @@ private struct Roots {
   private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {
     for case .key(let key) in steps { keys.insert(key) }
     // What a variable's value has on its way is read in memory, changes and all.
-    if case .variable(let name) = base.kind, scope[name] == nil, reach.variables.contains(name) { return nil }
+    if case .variable(let name) = base.kind, scope[name] == nil, dependencies.variables.contains(name) {
+      return nil
+    }
     guard var entity = add(base) else {
       isUnknown = true
       return nil
@@ -136,7 +138,7 @@ private struct Roots {
           continue
         }
         let isOwn = number == steps.count - 1 && Self.isOwn(relationship)
-        entity = reach.model.entities[relationship.destination]
+        entity = dependencies.model.entities[relationship.destination]
         if !isOwn { places.insert(entity.root) }
       }
     }

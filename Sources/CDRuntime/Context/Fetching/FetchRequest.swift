@@ -96,16 +96,6 @@ extension FetchRequest where Object: EntityClass {
   public init(where predicate: FetchPredicate? = nil) {
     self.init(entityName: Object.entityName, where: predicate)
   }
-
-  /// A request for objects of a generated class by a typed condition.
-  public init(where condition: TypedPredicate<Object>) {
-    self.init(entityName: Object.entityName, where: condition.predicate)
-  }
-
-  /// A request for objects of a generated class by a typed condition, in the closure's form.
-  public init(where condition: (Fields<Object>) -> FetchPredicate) {
-    self.init(entityName: Object.entityName, where: condition(Fields()))
-  }
 }
 
 @available(*, unavailable)

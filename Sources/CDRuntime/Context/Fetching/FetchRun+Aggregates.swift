@@ -1,11 +1,3 @@
-import CSQLite
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 extension FetchRun {
   /// The values of each group, and behind them its aggregates.
   func aggregates(_ aggregates: [Aggregate], by keyPaths: [String]) throws -> [[FetchedValue]] {
@@ -83,86 +75,13 @@ extension FetchRun {
 
   // MARK: By SQL
 
-  /// What SQL calculates; nil where it has no exact form of something.
+  /// What the store calculates; nil where it has no exact form of something.
   private func storedAggregates(
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType]
   ) throws -> [[FetchedValue]]? {
     guard pending.isEmpty, context.parent == nil else { return nil }
-    let condition = try storeCondition()
-    guard condition?.isExact ?? true,
-      let columns = try FetchedColumns(keyPaths, types, of: plan, in: context),
-      !columns.hasOpaque
-    else { return nil }
-    var terms: [String] = []
-    var cells: [CellType] = []
-    var compiler = SQLCompiler(
-      entity: plan, model: context.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
-    for (aggregate, type) in zip(aggregates, aggregated) {
-      guard let keyPath = aggregate.keyPath else {
-        terms.append("count(*)")
-        cells.append(.int64)
-        continue
-      }
-      guard case .value(let value)? = try compiler.operand(ValueExpression.keyPath(keyPath)),
-        value.sql.bindings.isEmpty, value.sql.parserDepth <= SQLPredicate.maximumTermDepth,
-        let (term, cell) = term(aggregate.function, value, type)
-      else { return nil }
-      terms.append(term)
-      cells.append(cell)
-    }
-    let all = ([columns.sql] + terms).filter { !$0.isEmpty }
-    var sql =
-      "SELECT \(all.isEmpty ? "1" : all.joined(separator: ", ")) FROM \(SQLite.quoted(plan.table)) AS t0"
-      + restriction(condition)
-    if columns.count > 0 {
-      sql +=
-        " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ") + " ORDER BY min(t0._pk)"
-    } else if terms.isEmpty {
-      return nil
-    }
-    let connection = try context.reader()
-    let statement = try connection.statement(sql)
-    // The one row of an aggregate over all rows may be counted in one instruction.
-    func step() throws -> Bool {
-      try columns.count > 0 ? statement.step() : connection.watchingCount { try statement.step() }
-    }
-    defer {
-      statement.reset()
-      columns.report(to: context)
-    }
-    statement.bind(condition?.bindings ?? [])
-    let first = Int(statement.columnCount) - terms.count
-    let row = RowReader(
-      statement: statement.handle, map: cells.indices.map { Int32($0 + first) }, report: context.rowReport)
-    var rows: [[FetchedValue]] = []
-    while try step() {
-      rows.append(
-        columns.values(statement) + cells.enumerated().map { .attribute(row.value($0.offset, $0.element)) })
-    }
-    return rows
-  }
-
-  /// An aggregate in SQL, and how its result is read; nil where memory may come to another one.
-  private func term(
-    _ function: Aggregate.Function, _ value: SQLValue, _ type: ExpressionType?
-  ) -> (String, CellType)? {
-    let sql = value.sql.text
-    switch (function, value.kind) {
-    case (.count, .opaque): return nil
-    case (.count, _): return ("count(\(sql))", .int64)
-    // SQLite's sum of integers fails where it overflows, as ours does.
-    case (.sum, .int): return ("coalesce(sum(\(sql)), 0)", .int64)
-    case (.average, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
-      return ("CAST(sum(\(sql)) AS REAL) / count(\(sql))", .double)
-    case (.min, .int), (.min, .double), (.min, .decimal), (.min, .string), (.min, .date), (.max, .int),
-      (.max, .double),
-      (.max, .decimal), (.max, .string), (.max, .date):
-      guard case .attribute(let type)? = type, let cell = CellType(type, in: context.model.graph) else {
-        return nil
-      }
-      return ("\(function.rawValue)(\(sql))", cell)
-    default: return nil
-    }
+    defer { reportUnreadable(keyPaths) }
+    return try stored().aggregates(aggregates, aggregated, by: keyPaths, types, context.rowReport)
   }
 }

@@ -14,12 +14,12 @@ extension FetchRun {
       }
       if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys.count }
       guard storeDecides else { return try run.objectsWithChanges().count }
-      let condition = try run.storeCondition()
-      guard condition?.isExact ?? true else {
+      let query = try run.stored()
+      guard query.isExact else {
         return pending.isEmpty ? try run.storedObjects().count : try run.objectsWithChanges().count
       }
       let changed = try matchingChanged().count
-      let all = try storedCount(condition, without: pendingKeys) + changed
+      let all = try query.count(without: pendingKeys) + changed
       return min(limit ?? Int.max, max(0, all - offset))
     }
   }
@@ -37,13 +37,13 @@ extension FetchRun {
   // MARK: With nothing unsaved
 
   private func storedObjects() throws -> [ManagedObject] {
-    let condition = try storeCondition()
-    guard condition?.isExact ?? true, let order = try storeOrder() else {
-      SQLLog.note(evaluationInMemory(condition))
-      let candidates = try rows(condition)
+    let query = try stored()
+    guard query.isSorted else {
+      SQLLog.note(evaluationInMemory(query))
+      let candidates = try context.objects(of: query, isSorted: false)
       return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
     }
-    return try rows(condition, order: order, window: windowSQL(offset: offset, limit: limit))
+    return try context.objects(of: query, window)
   }
 
   // MARK: With unsaved changes
@@ -51,21 +51,19 @@ extension FetchRun {
   private func objectsWithChanges() throws -> [ManagedObject] {
     var objects: [ManagedObject]
     if storeDecides {
-      let condition = try storeCondition()
-      let isExact = condition?.isExact ?? true
+      let query = try self.stored()
       let stored: [ManagedObject]
-      if isExact, let limit, storeSorts, let order = try storeOrder() {
+      if query.isSorted, let limit, storeSorts {
         // No more than these can be among the wanted, however many of them have changes.
         let (most, isTooLarge) = limit.addingReportingOverflow(pending.count)
         let (end, isTooFar) = most.addingReportingOverflow(offset)
-        stored = try rows(
-          condition, order: order, window: windowSQL(offset: 0, limit: isTooLarge || isTooFar ? nil : end))
+        stored = try context.objects(of: query, StoreWindow(limit: isTooLarge || isTooFar ? nil : end))
       } else {
-        stored = try rows(condition)
+        stored = try context.objects(of: query, isSorted: false)
       }
       objects = stored.filter { !$0.isPending && !$0.isDeleted }
-      if !isExact {
-        SQLLog.note(evaluationInMemory(condition))
+      if !query.isExact {
+        SQLLog.note(evaluationInMemory(query))
         objects = try matching(objects)
       }
       objects += try matchingChanged()
@@ -73,7 +71,7 @@ extension FetchRun {
       SQLLog.note(
         "cdgen: the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes")
       // Rows say nothing of objects that are not in a table yet, and may say anything of the changed ones.
-      objects = try rows(nil).filter { !$0.isDeleted }
+      objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
       objects += pending.filter { $0.isInserted && isWanted($0) }
       objects = try matching(objects)
     }
@@ -87,15 +85,13 @@ extension FetchRun {
   /// The keys by SQL alone; nil where that is not enough.
   private func storedKeys() throws -> [FetchedKey]? {
     guard storeDecides, storeSorts else { return nil }
-    let condition = try storeCondition()
-    guard condition?.isExact ?? true, let order = try storeOrder() else { return nil }
-    if pending.isEmpty {
-      return try keys(condition, order: order, window: windowSQL(offset: offset, limit: limit))
-    }
+    let query = try stored()
+    guard query.isSorted else { return nil }
+    if pending.isEmpty { return try keys(query, window) }
     let changed = try matchingChanged()
-    if changed.isEmpty { return window(try keys(condition, order: order, without: pendingKeys)) }
-    if !sortKeys.isEmpty { return try keys(condition, beside: changed, without: pendingKeys) }
-    var keys = try keys(condition, order: order, without: pendingKeys)
+    if changed.isEmpty { return window(try keys(query, without: pendingKeys)) }
+    if !sortKeys.isEmpty { return try keys(query, beside: changed, without: pendingKeys) }
+    var keys = try keys(query, without: pendingKeys)
     keys += changed.map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
     keys.sort { $0.key < $1.key }
     return window(keys)
@@ -120,12 +116,7 @@ extension FetchRun {
 
   /// The keys of objects of the table whose rows do not count.
   private var pendingKeys: [ObjectKey] {
-    pending.filter { $0.scope.plan.root == plan.root && !$0.isInserted }.map(\.key)
+    // Others may have written the row anew of an object that an undo has brought back.
+    pending.filter { $0.scope.plan.root == plan.root && (!$0.isInserted || $0.version != 0) }.map(\.key)
   }
-}
-
-/// An object that has been found: its key and the place of its entity.
-struct FetchedKey {
-  let key: ObjectKey
-  let entity: Int
 }

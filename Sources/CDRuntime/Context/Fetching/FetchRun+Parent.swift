@@ -31,7 +31,7 @@ extension FetchRun {
     if storeDecides {
       objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
     } else {
-      objects = objects.filter { !$0.isDeleted }
+      objects = objects.filter { !$0.isDeleted && !$0.isInserted }
       objects += pending.filter { $0.isInserted && isWanted($0) }
       objects = try matching(objects)
     }

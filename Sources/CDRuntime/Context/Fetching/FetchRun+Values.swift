@@ -45,7 +45,7 @@ extension FetchRun {
     var all = self
     all.limit = nil
     all.offset = 0
-    var distinct = DistinctRows(offset: offset, limit: limit)
+    var distinct = DistinctRows(window)
     for object in try all.objects() where !distinct.isFull { distinct.add(try values(object)) }
     return distinct.rows
   }
@@ -67,64 +67,14 @@ extension FetchRun {
     }
   }
 
-  // MARK: By SQL
+  // MARK: By the store
 
-  /// The values by SQL alone; nil where that is not enough.
+  /// The values by the store alone; nil where that is not enough.
   private func storedValues(
     _ names: [String], _ types: [ExpressionType], isDistinct: Bool
   ) throws -> [[FetchedValue]]? {
     guard pending.isEmpty, usesSQL, context.parent == nil else { return nil }
-    let condition = try storeCondition()
-    guard condition?.isExact ?? true, let order = try storeOrder(),
-      let columns = try FetchedColumns(names, types, of: plan, in: context)
-    else { return nil }
-    // Equal values stand together where the order is one of them; where it is not, the first one is kept here.
-    let isGrouped =
-      isDistinct && !columns.hasOpaque
-      && sortKeys.allSatisfy { names.contains($0.keyPath) && $0.options.isEmpty }
-    var sql =
-      "SELECT \(columns.sql) FROM \(SQLite.quoted(plan.table)) AS t0" + restriction(condition)
-    if isGrouped {
-      sql += " GROUP BY " + (1...columns.count).map(String.init).joined(separator: ", ")
-      // The last term is the key's.
-      let terms = try SQLPredicate.order(by: sortKeys, entity: plan, plan: context.model) ?? ""
-      sql += " ORDER BY " + (terms.isEmpty ? "" : terms + ", ") + "min(t0._pk)"
-    } else {
-      sql += " ORDER BY " + order
-    }
-    if isGrouped || !isDistinct { sql += windowSQL(offset: offset, limit: limit) }
-    let statement = try context.reader().statement(sql)
-    defer {
-      statement.reset()
-      columns.report(to: context)
-    }
-    statement.bind(condition?.bindings ?? [])
-    if isGrouped || !isDistinct {
-      var rows: [[FetchedValue]] = []
-      while try statement.step() { rows.append(columns.values(statement)) }
-      return rows
-    }
-    var distinct = DistinctRows(offset: offset, limit: limit)
-    while !distinct.isFull, try statement.step() { distinct.add(columns.values(statement)) }
-    return distinct.rows
-  }
-}
-
-/// Rows each of which comes once, where its first one stood.
-private struct DistinctRows {
-  let offset: Int
-  let limit: Int?
-  private(set) var rows: [[FetchedValue]] = []
-  private var seen: Set<[FetchedValue]> = []
-
-  init(offset: Int, limit: Int?) {
-    self.offset = offset
-    self.limit = limit
-  }
-
-  var isFull: Bool { limit.map { rows.count >= $0 } ?? false }
-
-  mutating func add(_ row: [FetchedValue]) {
-    if seen.insert(row.map(\.identity)).inserted, seen.count > offset { rows.append(row) }
+    defer { reportUnreadable(names) }
+    return try stored().values(of: names, types, isDistinct: isDistinct, window, context.rowReport)
   }
 }

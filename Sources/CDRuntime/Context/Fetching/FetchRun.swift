@@ -1,11 +1,11 @@
 /// One fetch, checked against the model and ready to be answered.
 ///
-/// What is unsaved decides how it is:
-/// - Nothing is: SQL chooses, sorts and counts. Where it cannot do so exactly it narrows the rows down, and
-///   the evaluator does the rest.
-/// - Something is, and none of it has a say in the answer for objects without changes (``Reach``): SQL chooses
-///   among the rows of those, the evaluator among objects with changes.
-/// - Something is that may have a say in all of them: the evaluator chooses from all.
+/// How it is answered depends on the unsaved changes:
+/// - There are none: SQL chooses, sorts and counts. Where SQL is not exact it narrows the rows down, and the evaluator
+///   does the rest.
+/// - There are some, and the answer for an object without changes does not depend on them (``DependencyAnalysis``): SQL
+///   chooses among objects without changes, the evaluator among objects with changes.
+/// - The answer for other objects may depend on the changes too: the evaluator chooses among all objects.
 struct FetchRun {
   let context: ManagedObjectContext
   let plan: EntityPlan
@@ -35,7 +35,7 @@ struct FetchRun {
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
     fetchSource: ManagedObject? = nil
   ) throws {
-    guard context.stores.home(of: plan) != nil else { throw StoreError.noStore(entity: plan.name) }
+    guard context.stores.store(of: plan) != nil else { throw StoreError.noStore(entity: plan.name) }
     self.context = context
     self.plan = plan
     sortKeys = request.sortKeys
@@ -54,11 +54,14 @@ struct FetchRun {
       boundNames: values.keys)
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
-    }
-    if request.includesPendingChanges, context.model.hasDerivedSlots, context.hasPendingInLineage {
-      let reach = Reach(plan: plan, model: context.model, variables: Set(values.keys))
-      let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
-      if reach.mayRead(context.model.derivedNames, predicate, keyPaths) { context.deriveLineageForFetch() }
+      // Following a change may have taken the last one back.
+      if request.includesPendingChanges, context.hasPendingInLineage {
+        let dependencies = DependencyAnalysis(plan: plan, model: context.model, variables: Set(values.keys))
+        let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
+        if dependencies.mayRead(context.model.derivedNames, predicate, keyPaths) {
+          context.deriveLineageForFetch()
+        }
+      }
     }
     let changed = context.pending.isEmpty ? [] : context.pending.filter(\.isPending)
     pending = request.includesPendingChanges ? changed : []
@@ -81,15 +84,17 @@ struct FetchRun {
   /// Whether the answer for objects without changes can be had from the store.
   var storeDecides: Bool {
     guard let predicate, !pending.isEmpty else { return true }
-    return reach.isIndependent(predicate, of: pendingRoots)
+    return dependencies.isIndependent(predicate, of: pendingRoots)
   }
 
   /// Whether the store's order of objects without changes is right.
   var storeSorts: Bool {
-    sortKeys.isEmpty || pending.isEmpty || reach.isIndependent(sortKeys, of: pendingRoots)
+    sortKeys.isEmpty || pending.isEmpty || dependencies.isIndependent(sortKeys, of: pendingRoots)
   }
 
-  private var reach: Reach { Reach(plan: plan, model: context.model, variables: Set(variables.keys)) }
+  private var dependencies: DependencyAnalysis {
+    DependencyAnalysis(plan: plan, model: context.model, variables: Set(variables.keys))
+  }
   private var pendingRoots: Set<Int> { Set(pending.map(\.scope.plan.root)) }
 
   /// Whether an object is of the wanted entities.

@@ -106,9 +106,9 @@ extension ManagedObjectContext {
       throw FetchError.unknownEntity(request.entityName)
     }
     if ObjectIdentifier(Object.self) == ObjectIdentifier(ManagedObject.self) { return plan }
-    guard let type = plan.objectType, type is Object.Type else {
+    guard let type = classes.type(of: plan), type is Object.Type else {
       throw FetchError.wrongClass(
-        entity: plan.name, expected: plan.objectType.map { "\($0)" } ?? "ManagedObject")
+        entity: plan.name, expected: classes.type(of: plan).map { "\($0)" } ?? "ManagedObject")
     }
     return plan
   }

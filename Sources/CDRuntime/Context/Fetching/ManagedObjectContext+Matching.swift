@@ -1,3 +1,16 @@
+/// How several values are matched.
+///
+/// ```swift
+/// let either = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .or, in: context)
+/// let both = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .and, in: context)
+/// ```
+public enum MatchCombination: Hashable, Sendable {
+  /// All of them.
+  case and
+  /// One of them at least.
+  case or
+}
+
 extension ManagedObjectContext {
   /// The objects of an entity that have all of these values, or one of them; all objects where there are none.
   ///

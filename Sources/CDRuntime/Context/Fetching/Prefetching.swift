@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     try insert(keys.dropFirst(), of: model.entities[relationship.destination], into: &paths[place].next)
   }
 
-  /// Reads the objects of relationships, by one statement each.
+  /// Reads the objects of relationships, each of them at once.
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject]) throws {
     if let parent { return try prefetch(paths, of: objects, by: parent) }
     // Nobody else holds them until they are asked for: a sweep on the way must not take them.
@@ -101,13 +101,9 @@ extension ManagedObjectContext {
       }
     }
     if owners.isEmpty { return related }
-    let select = model.selects[plan.index]
-    let statement = try reader().statement(
-      select.sql + " WHERE t0.\(SQLite.quoted(column.name)) IN (SELECT value FROM json_each(?1))"
-        + (select.condition.map { " AND " + $0 } ?? ""))
-    statement.bind(FetchRun.binding(of: owners.map(\.key)))
+    let rows = try reader().rows(ofKind: plan, referringBy: column, toAny: owners.map(\.key))
     var partners: [ObjectKey: ObjectKey] = [:]
-    for row in try self.objects(from: statement, select, of: plan) where !row.isDeleted {
+    for row in try self.objects(from: rows, of: plan) where !row.isDeleted {
       partners[row.referenceKey(inverseSlot)] = row.key
       related.append(row)
     }
@@ -127,14 +123,7 @@ extension ManagedObjectContext {
     }
     if owners.isEmpty { return [] }
     let plan = model.entities[relationship.destination]
-    let select = model.selects[plan.index]
-    let sql = relatedSQL(relationship)
-    let statement = try reader().statement(
-      "SELECT \(select.columns), \(sql.owner), \(sql.position ?? "NULL") \(select.source)\(sql.join) "
-        + "WHERE \(sql.owner) IN (SELECT value FROM json_each(?1))"
-        + (select.condition.map { " AND " + $0 } ?? "") + " ORDER BY \(sql.owner), \(sql.order)")
-    statement.bind(FetchRun.binding(of: owners.keys.sorted()))
-    let rows = try relatedRows(of: statement, select, plan)
+    let rows = try relatedRows(reader().rows(of: relationship, ofAny: owners.keys.sorted()), plan)
     var members: [ObjectKey: [ManagedObject]] = [:]
     for state in owners.values { state.positions.removeAll() }
     for row in rows {
@@ -145,39 +134,26 @@ extension ManagedObjectContext {
     return rows.map(\.object)
   }
 
-  /// The objects of a statement whose last two columns are the key of the object that a row belongs to and the
-  /// position in its relationship.
+  /// The objects of rows each of which says to whose relationship it belongs, and where.
   private func relatedRows(
-    of statement: SQLiteStatement, _ select: EntitySelect, _ plan: EntityPlan
+    _ rows: RowCursor, _ plan: EntityPlan
   ) throws -> [(owner: ObjectKey, position: Int64?, object: ManagedObject)] {
     guard let map = maps[plan.root] else { return [] }
     defer {
-      statement.reset()
+      rows.close()
       if !fetched.isEmpty { awakeFetched() }
     }
     sweepIfDue(map)
-    let owner = statement.columnCount - 2
-    var rows: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
-    while try statement.step() {
-      var entity = plan
-      var columns: [Int32]?
-      if let entityColumn = select.entityColumn {
-        // A row of an entity that this model has not is nobody's to read.
-        guard let found = model.entity(statement.string(entityColumn) ?? ""),
-          let places = select.maps[found.index]
-        else { continue }
-        entity = found
-        columns = places
-      }
-      let kind = rowKind(of: entity, statement.handle, columns)
-      guard let object = object(of: kind, statement.handle, map) else { continue }
-      rows.append(
-        (
-          statement.int64(owner), statement.isNull(owner + 1) ? nil : statement.int64(owner + 1), object
-        ))
+    var related: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
+    while try rows.next() {
+      // A row of an entity that this model has not is nobody's to read.
+      guard let entity = rows.isMixed ? model.entity(rows.entityName) : plan,
+        let kind = rowKind(of: entity, rows), let object = object(of: kind, rows, map)
+      else { continue }
+      related.append((rows.owner, rows.position, object))
     }
-    map.expectHeld(rows.count)
-    return rows
+    map.expectHeld(related.count)
+    return related
   }
 }
 
@@ -190,15 +166,10 @@ extension ManagedObjectContext {
       let originals = keys.map { FetchedKey(key: $0, entity: plan.index) }
       return copies(of: try parent.objects(of: originals[...], plan).filter(\.exists))
     }
-    let select = model.selects[plan.index]
-    let statement = try reader().statement(
-      select.sql + " WHERE t0._pk IN (SELECT value FROM json_each(?1))"
-        + (select.condition.map { " AND " + $0 } ?? ""))
-    statement.bind(FetchRun.binding(of: keys))
-    return try objects(from: statement, select, of: plan)
+    return try objects(from: reader().rows(keys, ofKind: plan), of: plan)
   }
 
-  /// The objects of keys, in their order, by one statement for those that are not in memory. Of a row that has
+  /// The objects of keys, in their order, read at once where they are not in memory. Of a row that has
   /// gone there is an object that says so.
   func objects(of keys: ArraySlice<FetchedKey>, _ plan: EntityPlan) throws -> [ManagedObject] {
     var found: [ObjectKey: ManagedObject] = [:]

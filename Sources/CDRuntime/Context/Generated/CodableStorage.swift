@@ -56,3 +56,19 @@
     return json
   }
 }
+
+extension RowReader {
+  public func codable<Value>(_ column: Int) -> CodableStorage<Value> {
+    CodableStorage(json: optionalString(column))
+  }
+}
+
+extension RowWriter {
+  public func codable<Value>(_ value: CodableStorage<Value>) {
+    do {
+      optionalString(try value.json())
+    } catch {
+      fail(error)
+    }
+  }
+}

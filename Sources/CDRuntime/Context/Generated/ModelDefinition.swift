@@ -1,3 +1,24 @@
+/// A model of generated code, whichever way its stores migrate.
+///
+/// ```swift
+/// func entityNames(of model: any ModelDeclaration.Type) -> [String] {
+///   model.model.currentVersion?.entities.map(\.name) ?? []
+/// }
+/// ```
+public protocol ModelDeclaration: Sendable {
+  @_spi(Generated) static var _definition: ModelDefinition { get }
+}
+
+extension ModelDeclaration {
+  /// The model that the code was generated from.
+  ///
+  /// It is parsed anew at each call: keep it. An unreadable one, which no generator writes, is empty.
+  public static var model: ManagedObjectModel {
+    (try? ManagedObjectModel(canonicalJSON: _definition.canonicalJSON))
+      ?? ManagedObjectModel(name: "\(Self.self)", id: EmptyValue.uuid, versions: [], currentVersionNumber: 0)
+  }
+}
+
 /// A model with its generated classes. Generated code declares one a model, or a ``CustomMigratingModel`` where opening
 /// its stores takes the app's own code.
 ///

@@ -18,15 +18,16 @@ extension ManagedObject: EvaluationSubject {
   /// What makes the object equal to a constant that means it.
   public final var evaluationIdentity: ObjectReference? { reference }
 
-  /// Whether another object, of this context or of another one, has the same row.
-  final func isSame(as other: ManagedObject) -> Bool {
-    self === other
+  /// Whether the other is an object with the same row, of this context or of another one.
+  public final func isSameObject(as other: any EvaluationSubject) -> Bool {
+    guard let other = other as? ManagedObject else { return reference.isSame(as: other.evaluationIdentity) }
+    return self === other
       || key == other.key && scope.plan.root == other.scope.plan.root && scope.storeID == other.scope.storeID
   }
 
   /// Whether a constant means the object: an identifier of its store and of its row. The entity that the identifier
   /// names may be any of the hierarchy, as the table is one for all of them.
-  final func isMeant(by reference: ObjectReference) -> Bool {
+  public final func isSameObject(as reference: ObjectReference) -> Bool {
     guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else {
       return false
     }
@@ -34,7 +35,7 @@ extension ManagedObject: EvaluationSubject {
       || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
   }
 
-  private final func evaluationValue(of slot: SlotPlan) -> EvaluationValue {
+  private final func evaluationValue(of slot: PropertyPlan) -> EvaluationValue {
     switch slot.kind {
     case .attribute(_, let cell):
       _willRead()
@@ -61,4 +62,9 @@ extension ManagedObject: EvaluationSubject {
       return relatedObject(relationship).map { .subject($0) } ?? .null
     }
   }
+}
+
+extension ManagedObject {
+  /// The object as a constant of an expression.
+  final var reference: ObjectReference { objectID.reference }
 }

@@ -103,7 +103,7 @@ extension ManagedObject {
     return result
   }
 
-  final func value(of slot: SlotPlan) -> PropertyValue {
+  final func value(of slot: PropertyPlan) -> PropertyValue {
     switch slot.kind {
     case .attribute, .composite:
       _willRead()
@@ -115,11 +115,11 @@ extension ManagedObject {
   }
 
   private func setAttribute(
-    _ fitted: AttributeValue?, given: PropertyValue, expected: String, _ slot: SlotPlan
+    _ fitted: AttributeValue?, given: PropertyValue, expected: String, _ slot: PropertyPlan
   ) throws {
     // A generated class has no nil where the schema has none; an object without one is validated later.
     let isImpossible =
-      fitted == .null && scope.plan.factory != nil && slot.attribute?.isOptional == false
+      fitted == .null && scope.plan.isTyped && slot.attribute?.isOptional == false
     guard let fitted, !isImpossible else {
       throw PropertyError.wrongType(
         entity: scope.plan.name, key: slot.name, expected: expected, given: given.typeName)

@@ -38,7 +38,7 @@ extension ManagedObject {
     for object in accepted { context.add(object, to: self, relationship, at: nil) }
     toManyState(relationship.slot).isReplaced = true
     // No class of a store that is being made is observable.
-    if context.making != nil { noteTouch(relationship.slot) }
+    if context.importTarget != nil { noteTouch(relationship.slot) }
     if relationship.isOrdered { context.setOrder(of: self, relationship, to: accepted.map(\.key)) }
   }
 

@@ -88,7 +88,7 @@ extension ManagedObject {
   /// Sets a slot of an object without a generated class. The value is one of the slot's type.
   @inline(__always) private func setSlot(_ slot: Int, _ value: AttributeValue) {
     _willWrite(slot)
-    guard scope.plan.factory == nil, let extras else { return }
+    guard !scope.plan.isTyped, let extras else { return }
     Self.replace(&extras.values, slot, value)
   }
 

@@ -9,7 +9,7 @@ extension ManagedObject {
   /// The value of an attribute or a reference as it is kept: the latter's is its key. A composite is one value.
   final func storedValue(_ slot: Int) -> AttributeValue {
     let plan = scope.plan
-    if plan.factory == nil {
+    if !plan.isTyped {
       guard let values = extras?.values, slot < values.count else { return .null }
       return values[slot]
     }
@@ -21,7 +21,7 @@ extension ManagedObject {
 
   /// The key of a reference in the object's own table.
   final func referenceKey(_ slot: Int) -> ObjectKey {
-    guard scope.plan.factory != nil, let writer = scope.context?.captureWriter else {
+    guard scope.plan.isTyped, let writer = scope.context?.captureWriter else {
       if case .int(let key) = storedValue(slot) { return key }
       return 0
     }
@@ -33,7 +33,7 @@ extension ManagedObject {
   /// Sets values as they are kept, whatever the object's class. Nothing is noted.
   final func setStoredValues(_ replacements: [Int: AttributeValue]) {
     let plan = scope.plan
-    guard plan.factory != nil else {
+    guard plan.isTyped else {
       let extras = requireExtras()
       if extras.values.count < plan.slots.count { extras.values = plan.initialValues }
       for (slot, value) in replacements { extras.values[slot] = value }
@@ -59,7 +59,7 @@ extension ManagedObject {
   }
 
   /// One value of what a writer has captured of a slot.
-  static func combined(_ values: [AttributeValue], _ slot: SlotPlan) -> AttributeValue {
+  static func combined(_ values: [AttributeValue], _ slot: PropertyPlan) -> AttributeValue {
     guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
     guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
     return .composite(
@@ -68,7 +68,7 @@ extension ManagedObject {
   }
 
   /// A value as its columns keep it.
-  static func parts(of value: AttributeValue, _ slot: SlotPlan) -> [AttributeValue] {
+  static func parts(of value: AttributeValue, _ slot: PropertyPlan) -> [AttributeValue] {
     guard case .composite(_, let fields) = slot.kind else { return [value] }
     guard case .composite(let values) = value else { return fields.map { _ in .null } }
     return fields.map { values[$0.description.name] ?? .null }
@@ -79,7 +79,7 @@ extension ManagedObject {
   /// Whether a slot has a value, and one that every store takes. False says nothing of an object with a generated
   /// class.
   final func hasPlainValue(_ slot: Int) -> Bool {
-    guard scope.plan.factory == nil, let extras, slot < extras.values.count else { return false }
+    guard !scope.plan.isTyped, let extras, slot < extras.values.count else { return false }
     return switch extras.values[slot] {
     case .null: false
     case .double(let number): !number.isNaN
@@ -109,14 +109,14 @@ extension ManagedObject {
   }
 
   /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
-  static func storedValue(of row: RowReader, _ slot: SlotPlan) -> AttributeValue {
+  static func storedValue(of row: RowReader, _ slot: PropertyPlan) -> AttributeValue {
     storedValue(of: row, slot.reading, slot) ?? .null
   }
 
   /// - Parameter slot: Asked for only where the reading does not say all.
   /// - Returns: Nil where the row has no column for the slot.
   private static func storedValue(
-    of row: RowReader, _ reading: SlotPlan.Reading, _ slot: @autoclosure () -> SlotPlan
+    of row: RowReader, _ reading: PropertyPlan.Reading, _ slot: @autoclosure () -> PropertyPlan
   ) -> AttributeValue? {
     switch reading {
     case .cell(let cell, let column): return row.value(column, cell)

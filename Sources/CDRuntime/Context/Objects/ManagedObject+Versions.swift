@@ -10,8 +10,18 @@ extension ManagedObject {
   /// The stored values, by slot.
   final func currentValues() -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
-    for slot in scope.plan.storedSlots { values[slot] = storedValue(slot) }
+    for slot in scope.plan.storedSlots { values[slot] = settledValue(slot) }
     return values
+  }
+
+  /// A stored value as comparisons with former ones take it: a reference to an object that was deleted before it was ever
+  /// saved is nil.
+  final func settledValue(_ slot: Int) -> AttributeValue {
+    let value = storedValue(slot)
+    guard case .int(let key) = value, let relationship = scope.plan.relationships[slot],
+      scope.context?.isVoid(key, relationship) == true
+    else { return value }
+    return .null
   }
 
   /// A conflict with what differs in three versions.
@@ -44,7 +54,7 @@ extension ManagedObject {
   }
 
   /// A value as it is kept, as others see it: a reference as an identifier.
-  final func fetchedValue(_ value: AttributeValue, _ slot: SlotPlan) -> FetchedValue {
+  final func fetchedValue(_ value: AttributeValue, _ slot: PropertyPlan) -> FetchedValue {
     guard let relationship = slot.relationship else { return .attribute(value) }
     guard case .int(let key) = value, key != 0, let context = scope.context else { return .object(nil) }
     let destination = context.scopes[relationship.destination]

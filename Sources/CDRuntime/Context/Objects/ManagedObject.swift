@@ -50,9 +50,11 @@ open class ManagedObject {
     set { revision = UInt32(truncatingIfNeeded: newValue) }
   }
 
-  /// The version of the row that an insertion writes. A row that is written anew has one far from those that others
-  /// may have read before it was deleted.
-  final var nextVersion: Int64 { revision == 0 ? 1 : Int64(revision &+ 65_536) }
+  /// The version of the row that an insertion writes. A row that is written anew has one that nobody can have read, neither
+  /// of the row that was deleted nor of another one that others have written anew from the same values.
+  ///
+  /// - Parameter stamp: A random number of the save's own.
+  final func nextVersion(_ stamp: UInt32) -> Int64 { revision == 0 ? 1 : max(1, Int64(revision &+ stamp)) }
 
   /// The name of the class's entity; empty for ``ManagedObject`` itself.
   open class var entityName: String { "" }
@@ -60,14 +62,14 @@ open class ManagedObject {
   @_spi(Generated) public init(_seed seed: ObjectSeed) {
     let state = seed.state
     // An object whose class is not the model's for the entity would be read and written by a plan that is not its.
-    let isMisfit = state.isInsertion && !state.scope.plan.admits(type(of: self))
+    let isMisfit = state.isInsertion && !state.scope.admits(type(of: self))
     scope = isMisfit ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
     key = isMisfit ? 0 : state.key
     revision = UInt32(truncatingIfNeeded: state.version)
     flags = isMisfit ? .inaccessible : state.flags
     if isMisfit { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
     if state.isInsertion, let context = scope.context {
-      if scope.plan.factory == nil { requireExtras().values = scope.plan.initialValues }
+      if !scope.plan.isTyped { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)
       _setInsertionDefaults()
       if let lifecycle { context.running(.awakeFromInsert) { lifecycle.awakeFromInsert() } }
@@ -78,7 +80,7 @@ open class ManagedObject {
 
   /// Sets the attributes whose default is made at each insertion.
   @_spi(Generated) open func _setInsertionDefaults() {
-    guard scope.plan.factory == nil, let extras else { return }
+    guard !scope.plan.isTyped, let extras else { return }
     for (slot, value) in scope.plan.insertionDefaults {
       extras.values[slot] = EvaluationClock.value(of: value)
     }
@@ -86,13 +88,13 @@ open class ManagedObject {
 
   /// Reads all stored columns, and transient attributes where the row has them.
   @_spi(Generated) open func _decode(_ row: RowReader) {
-    guard scope.plan.factory == nil else { return }
+    guard !scope.plan.isTyped else { return }
     decodeValues(row)
   }
 
   /// Writes the value of a slot.
   @_spi(Generated) open func _encode(_ slot: Int, _ writer: RowWriter) {
-    guard scope.plan.factory == nil else { return }
+    guard !scope.plan.isTyped else { return }
     encodeValue(slot, writer)
   }
 
@@ -128,6 +130,13 @@ open class ManagedObject {
   final func willSet(_ slot: Int) {
     let recorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
     if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
+  }
+
+  /// Sets the key of a to-one relationship as the runtime does, and notes the change.
+  final func writeReference(_ key: ObjectKey, _ slot: Int) {
+    willSet(slot)
+    _setReference(slot, key)
+    didChange(slot)
   }
 }
 

@@ -20,7 +20,9 @@ final class ObjectScope {
   /// The UUID of the store that the objects are of, also when the context has gone.
   let storeID: UUID
   /// What observers know the properties by, by slot; none where the class is not observable.
-  private(set) lazy var observedProperties = plan.observedProperties()
+  private(set) lazy var observedProperties = makeObservedProperties()
+  /// The generated class of the entity; nil where it has none.
+  let objectType: (any EntityClass.Type)?
 
   /// The context; one that is made anew where nobody holds the objects' own; nil after a reset.
   @inline(__always) var context: ManagedObjectContext? {
@@ -34,9 +36,18 @@ final class ObjectScope {
   var hasContext: Bool { live != nil || remains != nil }
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
-    storeID = context?.stores.home(of: plan)?.storeID ?? EmptyValue.uuid
+    storeID = context?.stores.store(of: plan)?.storeID ?? EmptyValue.uuid
+    objectType = context?.classes.type(of: plan)
     self.plan = plan
     live = context
+  }
+
+  /// Whether the entity's objects may be of a class: the generated one or one below it, or, where the model came
+  /// without classes, none but ``ManagedObject`` itself.
+  func admits(_ type: ManagedObject.Type) -> Bool {
+    func isBelow<Object: EntityClass>(_ expected: Object.Type) -> Bool { type is Object.Type }
+    guard let objectType else { return type == ManagedObject.self }
+    return type == objectType || isBelow(objectType)
   }
 
   /// A scope for objects that belong to no context.

@@ -5,11 +5,13 @@
 final class ToManyState {
   /// The related objects; nil until they have been loaded.
   var keys: KeyList?
-  /// Added and removed since the last save: in a loaded relationship what makes the difference, in one that has not
-  /// been loaded whatever was asked for, removals first. What the store has is not known there, so that neither
-  /// cancels the other.
+  /// Added and removed since the last save. In a relationship that has not been loaded it is whatever was asked for,
+  /// removals first: what the store has is not known there, so that neither cancels the other.
   var added = KeyList()
   var removed = KeyList()
+  /// Those of `added` and `removed` that a loaded relationship has in common with the store, because others have made the
+  /// same changes. They stay this context's changes: the others may take theirs back before it saves.
+  private(set) var shared: Set<ObjectKey> = []
   /// The objects of `keys`, kept until the context next lets go of what nobody uses.
   var cache: [ManagedObject]?
   /// The stored positions of an ordered relationship's objects, as they were loaded.
@@ -24,6 +26,12 @@ final class ToManyState {
 
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || isOrderChanged }
 
+  /// Whether a loaded relationship has other objects than the store.
+  var differs: Bool {
+    if shared.isEmpty { return !added.isEmpty || !removed.isEmpty }
+    return added.keys.contains { !shared.contains($0) } || removed.keys.contains { !shared.contains($0) }
+  }
+
   /// Notes that an object is related from now on, at the end of an ordered relationship.
   func add(_ key: ObjectKey) {
     cache = nil
@@ -32,7 +40,7 @@ final class ToManyState {
     if keys != nil {
       guard keys?.contains(key) == false else { return }
       keys?.append(key)
-      if !removed.remove(key) { added.append(key) }
+      if !removed.remove(key) || shared.remove(key) != nil { added.append(key) }
     } else if !added.contains(key) {
       added.append(key)
     }
@@ -46,7 +54,7 @@ final class ToManyState {
     positions[key] = nil
     if keys != nil {
       guard keys?.remove(key) == true else { return }
-      if !added.remove(key) { removed.append(key) }
+      if !added.remove(key) || shared.remove(key) != nil { removed.append(key) }
     } else {
       added.remove(key)
       if !removed.contains(key) { removed.append(key) }
@@ -66,15 +74,53 @@ final class ToManyState {
   func load(_ stored: [ObjectKey]) {
     var list = KeyList(stored.filter { !removed.contains($0) })
     var known = KeyList(stored)
-    var (additions, removals) = (KeyList(), KeyList())
-    for key in removed.keys where known.contains(key) && !added.contains(key) { removals.append(key) }
+    var removals = KeyList()
+    shared.removeAll()
+    for key in removed.keys where !added.contains(key) {
+      removals.append(key)
+      if !known.contains(key) { shared.insert(key) }
+    }
     for key in added.keys {
       if !list.contains(key) { list.append(key) }
-      if !known.contains(key) { additions.append(key) }
+      if known.contains(key) { shared.insert(key) }
       // It has gone and come back, to the end.
       if removed.contains(key) { positions[key] = nil }
     }
-    (keys, added, removed) = (list, additions, removals)
+    (keys, removed) = (list, removals)
+  }
+
+  /// Forgets what the store has, and keeps the changes.
+  func unload() {
+    keys = nil
+    cache = nil
+    shared.removeAll()
+  }
+
+  /// Notes that others have changed the objects of an ordered relationship, which is not read again before the own changes
+  /// have been saved.
+  func becomeOutdated() {
+    isOutdated = true
+    shared.removeAll()
+  }
+
+  /// Whether others have made a change too.
+  func isShared(_ key: ObjectKey) -> Bool { shared.contains(key) }
+
+  /// Notes that others have made a change too.
+  func share(_ key: ObjectKey) { shared.insert(key) }
+
+  /// Forgets that an object was added or removed.
+  func forgetChange(of key: ObjectKey) {
+    added.remove(key)
+    removed.remove(key)
+    shared.remove(key)
+  }
+
+  /// Makes all objects new ones, in a relationship of which the store has nothing.
+  func become(new list: [ObjectKey]) {
+    (keys, added, removed) = (KeyList(list), KeyList(list), KeyList())
+    shared.removeAll()
+    cache = nil
   }
 
   /// Forgets what was loaded, so that it is read again. There are no changes.
@@ -90,6 +136,7 @@ final class ToManyState {
     isOrderChanged = false
     added = KeyList()
     removed = KeyList()
+    shared.removeAll()
   }
 
   /// Forgets changes that have been saved.
@@ -99,6 +146,7 @@ final class ToManyState {
     for key in removed.keys { positions[key] = nil }
     added = KeyList()
     removed = KeyList()
+    shared.removeAll()
     isOrderChanged = false
   }
 }

@@ -49,12 +49,12 @@ extension ManagedObject {
   }
 
   /// Tells that all properties may change that a condition holds for.
-  final func willChange(where isMeant: (SlotPlan) -> Bool) {
+  final func willChange(where isMeant: (PropertyPlan) -> Bool) {
     guard flags.contains(.observed) else { return }
     for slot in scope.plan.slots where isMeant(slot) { willChange(slot.number) }
   }
 
-  final func didChange(where isMeant: (SlotPlan) -> Bool) {
+  final func didChange(where isMeant: (PropertyPlan) -> Bool) {
     guard flags.contains(.observed) else { return }
     for slot in scope.plan.slots where isMeant(slot) { didChange(slot.number) }
   }

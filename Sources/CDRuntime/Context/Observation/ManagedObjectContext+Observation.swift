@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   }
 
   /// Has it told that an object's properties may have changed: all, or those that a condition holds for.
-  func noteChange(of object: ManagedObject, where isMeant: (SlotPlan) -> Bool = { _ in true }) {
+  func noteChange(of object: ManagedObject, where isMeant: (PropertyPlan) -> Bool = { _ in true }) {
     guard object.flags.contains(.observed) else { return }
     var slots = SlotSet()
     for slot in object.scope.plan.slots where isMeant(slot) { slots.insert(slot.number) }

@@ -25,11 +25,11 @@ extension KeyPath: ObservedProperty where Root: ObservableEntityClass {
   }
 }
 
-extension EntityPlan {
+extension ObjectScope {
   /// The properties by slot; none where the class is not observable.
-  func observedProperties() -> [any ObservedProperty] {
-    guard isObservable, let objectType else { return [] }
+  func makeObservedProperties() -> [any ObservedProperty] {
+    guard plan.isObservable, let objectType else { return [] }
     let properties = objectType._keyPaths.paths.compactMap { $0 as? any ObservedProperty }
-    return properties.count == slots.count ? properties : []
+    return properties.count == plan.slots.count ? properties : []
   }
 }

@@ -92,6 +92,15 @@ public final class ContextUndoManager {
     trim()
   }
 
+  /// Notes that all changes until now have been saved.
+  func noteSave() {
+    open?.isSaved = true
+    for group in undoable.reversed() {
+      if group.isSaved { break }
+      group.isSaved = true
+    }
+  }
+
   private func trim() {
     guard levelsOfUndo > 0 else { return }
     if undoable.count > levelsOfUndo { undoable.removeFirst(undoable.count - levelsOfUndo) }

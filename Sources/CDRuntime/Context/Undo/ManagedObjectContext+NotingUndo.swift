@@ -98,6 +98,11 @@ extension ManagedObjectContext {
         return !holder.existed || former != .int(object.key)
       }
       group.entries[place] = entry
+    } else if !object.flags.contains(.inserted) {
+      // It came with the group and has been saved since. Where it goes with the group nothing refuses its deletion.
+      for slot in object.scope.plan.slots where object.isDenial(slot.number) {
+        group.entries[place].denials[slot.number] = .null
+      }
     }
     notePairs(of: object, others, in: group)
     // Their order is lost with the object.

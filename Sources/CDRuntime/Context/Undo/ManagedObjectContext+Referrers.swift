@@ -33,7 +33,7 @@ extension ManagedObjectContext {
       original(of: object).map { parent.oneSidedReferrers(of: $0) }
     }
     let lineage = object.scope.plan.lineage
-    for plan in model.entities where stores.home(of: plan) != nil {
+    for plan in model.entities where stores.store(of: plan) != nil {
       for case let relationship? in plan.relationships
       where relationship.inverse == nil && relationship.owner == plan.name
         && lineage.contains(relationship.destination)
@@ -66,22 +66,8 @@ extension ManagedObjectContext {
   private func keysOfReferrers(
     to object: ManagedObject, _ relationship: RelationshipPlan, _ plan: EntityPlan
   ) -> [ObjectKey] {
-    let sql: String
-    switch relationship.storage {
-    case .join(let place, _):
-      sql = "SELECT _source FROM \(SQLite.quoted(model.joins[place].table)) WHERE _target = ?1"
-    case .reference(let column):
-      sql =
-        "SELECT _pk FROM \(SQLite.quoted(plan.table)) WHERE \(SQLite.quoted(plan.columns[column].name)) = ?1"
-    case .inverseReference, .referencesOfOthers: return []
-    }
     do {
-      let statement = try reader().statement(sql)
-      defer { statement.reset() }
-      statement.bind(object.key, at: 1)
-      var keys: [ObjectKey] = []
-      while try statement.step() { keys.append(statement.int64(0)) }
-      return keys
+      return try reader().referrers(by: relationship, of: plan, to: object.key)
     } catch {
       object.report(.readFailed("\(error)"))
       return []

@@ -19,8 +19,24 @@ extension ManagedObjectContext {
     // New rows have no pairs.
     if object.flags.contains(.inserted) || member.flags.contains(.inserted) { return false }
     for (state, key) in states(of: object, relationship, member) where state.keys != nil {
-      return (state.keys?.contains(key) == true && !state.added.contains(key)) || state.removed.contains(key)
+      let isMember = state.keys?.contains(key) == true
+      let isChanged = isMember ? state.added.contains(key) : state.removed.contains(key)
+      return isMember != (isChanged && !state.isShared(key))
     }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// Whether the context has related two objects since its last save, and others have done so too.
+  func hasSharedPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    // An outdated one knows nothing of others.
+    guard
+      let (state, key) = states(of: object, relationship, member).first(where: { state, key in
+        !state.isOutdated && state.added.contains(key) && !state.removed.contains(key)
+      })
+    else { return false }
+    if state.keys != nil { return state.isShared(key) }
     return hasPairRow(object, relationship, member)
   }
 
@@ -33,7 +49,7 @@ extension ManagedObjectContext {
     return [own, other].compactMap { $0 }
   }
 
-  private func hasPairRow(
+  func hasPairRow(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> Bool {
     guard case .join(let place, let isSource) = relationship.storage,
@@ -44,12 +60,8 @@ extension ManagedObjectContext {
       return parent.hasPair(original, relationship, other)
     }
     do {
-      let statement = try reader().statement(
-        "SELECT 1 FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2")
-      defer { statement.reset() }
-      statement.bind(isSource ? object.key : member.key, at: 1)
-      statement.bind(isSource ? member.key : object.key, at: 2)
-      return try statement.step()
+      return try reader().hasPair(
+        ofJoin: place, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return false

@@ -12,17 +12,16 @@ extension ToManyState {
         keys?.append(key)
       }
     }
-    if !isMember || isStored { added.remove(key) }
-    if isMember || !isStored { removed.remove(key) }
-    if isMember, !isStored, !added.contains(key) { added.append(key) }
-    if !isMember, isStored, !removed.contains(key) { removed.append(key) }
+    forgetChange(of: key)
+    if isMember, !isStored { added.append(key) }
+    if !isMember, isStored { removed.append(key) }
     if !isMember || !isStored { positions[key] = nil }
     if isMember { isOrderChanged = true }
   }
 
   /// Whether only the order can tell that a relationship is other than in the store, and the store has to be asked.
   func lacksPositions(_ relationship: RelationshipPlan) -> Bool {
-    guard relationship.isOrdered, added.isEmpty, removed.isEmpty, let keys else { return false }
+    guard relationship.isOrdered, !differs, let keys else { return false }
     return keys.keys.contains { positions[$0] == nil }
   }
 
@@ -36,7 +35,7 @@ extension ToManyState {
 
   /// Whether the objects have been loaded and are in the order of the places that the store has.
   var hasStoredOrder: Bool {
-    guard added.isEmpty, removed.isEmpty, let keys else { return false }
+    guard !differs, let keys else { return false }
     let places = keys.keys.map { positions[$0] ?? 0 }
     return !places.contains(0) && zip(places, places.dropFirst()).allSatisfy(<)
   }

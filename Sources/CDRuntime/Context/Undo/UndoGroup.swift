@@ -65,6 +65,8 @@ struct UndoPair {
 /// Changes that are undone together.
 final class UndoGroup {
   var name = ""
+  /// Whether changes of the group have been saved.
+  var isSaved = false
   var entries: [UndoEntry] = []
   private(set) var pairs: [UndoPair] = []
   private var knownPairs: Set<UndoPair.ID> = []
@@ -122,6 +124,9 @@ extension ManagedObject {
   final var isLeaving: Bool {
     flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .gone, .inaccessible])
   }
+
+  /// Whether the object is there, or is deleted and still has its row.
+  final var isOrWasThere: Bool { exists || isLeaving }
 
   /// Whether a slot is a reference in the object's row that refuses the object's deletion.
   final func isDenial(_ slot: Int) -> Bool {

@@ -44,9 +44,7 @@ extension UndoRestoration {
       let former = object.referenceKey(slot)
       var key: ObjectKey = 0
       if case .int(let number) = value { key = number }
-      object.willSet(slot)
-      object._setReference(slot, key)
-      object.didChange(slot)
+      object.writeReference(key, slot)
       guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship), !inverse.isToMany
       else { continue }
       if let partner = registered(former, relationship), partner.extras?.partners[inverse.slot] == object.key
@@ -71,6 +69,18 @@ extension UndoRestoration {
   mutating func putPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
+    if !isRelated, !group.isSaved, object.exists, member.exists,
+      context.hasSharedPair(object, relationship, member)
+    {
+      // Without the context's own change it is what others have made.
+      for (object, slot, key) in [
+        (object, relationship.slot, member.key), (member, relationship.inverseSlot ?? -1, object.key),
+      ] where slot >= 0 {
+        object.extras?.toManyState(slot)?.forgetChange(of: key)
+        touch(object, slot)
+      }
+      return
+    }
     let isStored = context.hasStoredPair(object, relationship, member)
     object.toManyState(relationship.slot).put(member.key, isMember: isRelated, isStored: isStored)
     touch(object, relationship.slot)

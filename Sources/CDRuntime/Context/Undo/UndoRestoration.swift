@@ -10,6 +10,8 @@ struct UndoRestoration {
   var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
   /// Objects whose relationships were put right.
   var touched: [ObjectIdentifier: ManagedObject] = [:]
+  /// The keys of the objects whose rows are to be written anew, by their roots.
+  private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
 
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
     self.group = group
@@ -24,12 +26,18 @@ struct UndoRestoration {
     for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
       bringBack(entry)
     }
+    forgetClearedReferences()
     for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
     for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
     putLosses(of: leaving)
-    for pair in group.pairs where pair.object.exists && pair.member.exists {
-      putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+    for pair in group.pairs {
+      if pair.object.exists && pair.member.exists {
+        putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+      } else if !pair.wasRelated, pair.object.isOrWasThere, pair.member.isOrWasThere {
+        // Made by the group with an object that the group has deleted as well: it would refuse the deletion.
+        putPair(pair.object, pair.relationship, pair.member, isRelated: false)
+      }
     }
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
       for referrer in entry.referrers { restore(referrer, to: entry.object) }
@@ -77,6 +85,10 @@ struct UndoRestoration {
       _ = inverse.add(now)
     }
     for pair in group.pairs {
+      if context.parent != nil {
+        // A child's fault may be of an object that its parent has deleted.
+        for object in [pair.object, pair.member] where object.exists { object._willRead() }
+      }
       if pair.object.exists, pair.member.exists {
         context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
       } else if context.parent != nil {
@@ -98,9 +110,7 @@ struct UndoRestoration {
         }
         var key: ObjectKey = 0
         if case .int(let number) = value { key = number }
-        object.willSet(slot)
-        object._setReference(slot, key)
-        object.didChange(slot)
+        object.writeReference(key, slot)
       }
     }
     let leaving = Set(entries.map { ObjectIdentifier($0.object) })
@@ -121,9 +131,14 @@ struct UndoRestoration {
     guard object.scope.context === context else { return }
     let root = object.scope.plan.root
     if object.flags.contains(.gone) {
-      // A row that others have written anew is theirs.
+      // A row that others have written anew is theirs: the object becomes that row's, unless another one is.
       let known = context.registered(object.key, root: root)
       guard known == nil || known === object else { return }
+      if context.parent == nil, object.version != 0,
+        (try? context.fetchObject(object.key, object.scope.plan)) != nil
+      {
+        return
+      }
       if known == nil { context.addToMap(object) }
       let extras = object.requireExtras()
       context.forgetChanges(of: extras)
@@ -132,6 +147,7 @@ struct UndoRestoration {
       // Rows may still lead to it, even where it never had one itself.
       object.flags.become([.tracked, .revived])
       object.mark(.inserted, in: context)
+      if context.parent == nil { newRows[root, default: []].append(object.key...object.key) }
     } else if object.flags.contains(.deleted), object.flags.isDisjoint(with: [.inaccessible, .vanished]) {
       object.flags.remove(.deleted)
     } else {
@@ -139,6 +155,12 @@ struct UndoRestoration {
       return
     }
     if entry.isDraft { object.flags.insert(.draft) }
+  }
+
+  /// Lets references be read again that lead to rows which are written anew: the store has cleared them with the rows, and a
+  /// reference that is put back is a change.
+  private func forgetClearedReferences() {
+    for (root, keys) in newRows { context.forgetReferences(to: keys, of: root) }
   }
 
   /// Lets an object be no more. What is related to it is put back by facts of its own, as far as the undo manager
@@ -160,9 +182,7 @@ struct UndoRestoration {
         }
         // The save would refuse the deletion for it.
         if key != 0, relationship.description.deleteRule == .deny {
-          object.willSet(relationship.slot)
-          object._setReference(relationship.slot, 0)
-          object.didChange(relationship.slot)
+          object.writeReference(0, relationship.slot)
         }
       case .join:
         let state = object.extras?.toManyState(relationship.slot)
@@ -174,14 +194,19 @@ struct UndoRestoration {
         guard relationship.description.deleteRule != .noAction,
           let inverse = context.inverse(of: relationship)
         else { continue }
-        let keys =
-          object.extras?.toManyState(relationship.slot)?.keys?.keys
-          ?? object.extras?.partners[relationship.slot].map { [$0] } ?? []
-        for key in keys {
-          if let other = registered(key, relationship), other.exists { release(other, inverse, from: object) }
+        for other in referrers(of: object, relationship) where other.exists {
+          release(other, inverse, from: object)
         }
       }
     }
+  }
+
+  /// The objects that refer to one that goes. Others may have given it some that have never been read here.
+  private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    if !relationship.isToMany { return context.partner(of: object, relationship).map { [$0] } ?? [] }
+    let state = object.toManyState(relationship.slot)
+    if state.keys == nil { context.load(object, relationship, state) }
+    return (state.keys?.keys ?? []).compactMap { context.object($0, relationship) }
   }
 
   private mutating func release(
@@ -241,9 +266,7 @@ struct UndoRestoration {
     object._willRead()
     let former = object.referenceKey(relationship.slot)
     if former != key {
-      object.willSet(relationship.slot)
-      object._setReference(relationship.slot, key)
-      object.didChange(relationship.slot)
+      object.writeReference(key, relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }
       if former != 0 { settle(object, relationship, former) }
     }
@@ -253,8 +276,8 @@ struct UndoRestoration {
   /// Puts back a reference to an object that has come back.
   private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
     let (holder, relationship) = (referrer.object, referrer.relationship)
+    if holder.exists { holder._willRead() }
     guard holder.exists else { return }
-    holder._willRead()
     let key = holder.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
     // The store has cleared a reference that nobody else knows of when the row went.

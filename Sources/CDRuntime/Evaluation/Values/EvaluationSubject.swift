@@ -27,4 +27,29 @@ public protocol EvaluationSubject {
   /// By what the subject is equal to another one, or to an object that is a constant; nil for one that is
   /// equal to none.
   var evaluationIdentity: ObjectReference? { get }
+
+  /// Whether another subject is the same object: by their identities, unless the type knows better.
+  func isSameObject(as other: any EvaluationSubject) -> Bool
+
+  /// Whether a constant means the object: by its identity, unless the type knows better.
+  func isSameObject(as reference: ObjectReference) -> Bool
+}
+
+extension EvaluationSubject {
+  /// Whether both have one identity; false where one of them has none.
+  public func isSameObject(as other: any EvaluationSubject) -> Bool {
+    evaluationIdentity.map { $0.isSame(as: other.evaluationIdentity) } ?? false
+  }
+
+  /// Whether the identity is the constant's; false where there is none.
+  public func isSameObject(as reference: ObjectReference) -> Bool {
+    reference.isSame(as: evaluationIdentity)
+  }
+}
+
+extension ObjectReference {
+  /// Whether two identities mean one object; false where the other is none.
+  func isSame(as other: ObjectReference?) -> Bool {
+    other.map { CodeUnits.areEqual(uri, $0.uri) } ?? false
+  }
 }

@@ -30,6 +30,7 @@ struct Associations {
     do { try statement.run() } catch { throw session.wrapped(error) }
   }
 
+  @inline(never)
   private func rows<R>(
     _ sql: String, _ values: [AttributeValue], _ read: (SQLiteStatement) -> R
   ) throws -> [R] {

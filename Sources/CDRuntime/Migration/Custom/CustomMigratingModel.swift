@@ -1,24 +1,3 @@
-/// A model of generated code, whichever way its stores migrate.
-///
-/// ```swift
-/// func entityNames(of model: any ModelDeclaration.Type) -> [String] {
-///   model.model.currentVersion?.entities.map(\.name) ?? []
-/// }
-/// ```
-public protocol ModelDeclaration: Sendable {
-  @_spi(Generated) static var _definition: ModelDefinition { get }
-}
-
-extension ModelDeclaration {
-  /// The model that the code was generated from.
-  ///
-  /// It is parsed anew at each call: keep it. An unreadable one, which no generator writes, is empty.
-  public static var model: ManagedObjectModel {
-    (try? ManagedObjectModel(canonicalJSON: _definition.canonicalJSON))
-      ?? ManagedObjectModel(name: "\(Self.self)", id: EmptyValue.uuid, versions: [], currentVersionNumber: 0)
-  }
-}
-
 /// A model with entity mappings whose `policy` is `custom`: opening its stores takes the app's own code.
 ///
 /// Generated code declares such a model in place of a ``GeneratedModel``, and with it a protocol that has one

@@ -7,8 +7,8 @@ extension CustomWork {
     for source in sources {
       for (number, mapping) in plan.mapping.entityMappings.enumerated()
       where name == nil || mapping.name == name {
-        if let taker = plan.takers.first(where: { $0.mapping.name == mapping.name }),
-          taker.source === source.scope.plan, let object = try destination(of: source, taker)
+        if let sourceMapping = plan.sourceMappings.first(where: { $0.mapping.name == mapping.name }),
+          sourceMapping.source === source.scope.plan, let object = try destination(of: source, sourceMapping)
         {
           result.append(object)
         }
@@ -25,34 +25,38 @@ extension CustomWork {
     return result
   }
 
-  private func destination(of source: ManagedObject, _ taker: StepPlan.Taker) throws -> ManagedObject? {
-    let key = source.key + taker.offset
-    if let object = destination.registered(key, root: taker.destination.root) {
-      return object.scope.plan === taker.destination && !object.isDeleted && !object.isInaccessible
+  private func destination(of source: ManagedObject, _ sourceMapping: StepPlan.SourceMapping) throws
+    -> ManagedObject?
+  {
+    let key = source.key + sourceMapping.offset
+    if let object = destination.registered(key, root: sourceMapping.destination.root) {
+      return object.scope.plan === sourceMapping.destination && !object.isDeleted && !object.isInaccessible
         ? object : nil
     }
-    if taker.isUnrestricted { return destination.makeFault(key, taker.destination) }
+    if sourceMapping.isUnrestricted { return destination.makeFault(key, sourceMapping.destination) }
     // The object whose turn it is has none but what is in memory.
-    if source === current, taker.isCustom,
-      taker.mapping.name == plan.mapping.entityMappings[currentNumber].name
+    if source === current, sourceMapping.isCustom,
+      sourceMapping.mapping.name == plan.mapping.entityMappings[currentNumber].name
     {
       return nil
     }
-    let object = try destination.fetchObject(key, taker.destination)
-    return object?.scope.plan === taker.destination ? object : nil
+    let object = try destination.fetchObject(key, sourceMapping.destination)
+    return object?.scope.plan === sourceMapping.destination ? object : nil
   }
 
   func sources(of objects: [ManagedObject], in name: String?) throws -> [ManagedObject] {
     var result: [ManagedObject] = []
     for object in objects {
-      for taker in plan.takers
-      where (name == nil || taker.mapping.name == name) && taker.destination === object.scope.plan
-        && object.key > taker.offset
+      for sourceMapping in plan.sourceMappings
+      where (name == nil || sourceMapping.mapping.name == name)
+        && sourceMapping.destination === object.scope.plan
+        && object.key > sourceMapping.offset
       {
-        let key = object.key - taker.offset
+        let key = object.key - sourceMapping.offset
         let found =
-          try source.registered(key, root: taker.source.root) ?? source.fetchObject(key, taker.source)
-        if let found, found.scope.plan === taker.source { result.append(found) }
+          try source.registered(key, root: sourceMapping.source.root)
+          ?? source.fetchObject(key, sourceMapping.source)
+        if let found, found.scope.plan === sourceMapping.source { result.append(found) }
       }
       for other in try associations.sources(of: object)
       where name == nil || plan.mapping.entityMappings[other.mapping].name == name {
@@ -68,9 +72,13 @@ extension CustomWork {
   /// The row that an object was made of, and its entity; nil where it was made of none.
   func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
     for maker in makers.values {
-      guard let taker = maker.taker, taker.destination === object.scope.plan else { continue }
-      let key = object.key - taker.offset
-      if key > 0, key < plan.nextSourceKeys[taker.source.root] ?? 0 { return (taker.source.name, key) }
+      guard let sourceMapping = maker.sourceMapping, sourceMapping.destination === object.scope.plan else {
+        continue
+      }
+      let key = object.key - sourceMapping.offset
+      if key > 0, key < plan.nextSourceKeys[sourceMapping.source.root] ?? 0 {
+        return (sourceMapping.source.name, key)
+      }
     }
     guard let other = (try? associations.sources(of: object))?.first else { return nil }
     let name = plan.mapping.entityMappings[other.mapping].source

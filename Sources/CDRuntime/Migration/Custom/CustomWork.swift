@@ -59,14 +59,14 @@ final class CustomWork {
     self.session = session
     self.store = store
     self.source = ManagedObjectContext(source)
-    self.destination = ManagedObjectContext(destination, making: store)
+    self.destination = ManagedObjectContext(destination, importTarget: store)
     firstFreeKeys = store.nextKeys
     associations = try Associations(session)
     for (number, mapping) in plan.mapping.entityMappings.enumerated() where mapping.kind == .custom {
-      guard let entity = mapping.destination.flatMap(plan.destination.entity), entity.home == 0 else {
+      guard let entity = mapping.destination.flatMap(plan.destination.entity), entity.storeIndex == 0 else {
         continue
       }
-      guard let policy = policies[plan.leg.policy(of: mapping.name)] else {
+      guard let policy = policies[plan.routeStep.policy(of: mapping.name)] else {
         throw plan.error(.missingPolicy(mapping: mapping.name), entity.name)
       }
       let maker = MappingMaker(mapping, number: number, entity, of: plan)
@@ -90,7 +90,8 @@ final class CustomWork {
   private var manager: MigrationManager {
     if let shared { return shared }
     let manager = MigrationManager(
-      sourceModel: plan.leg.source, destinationModel: plan.leg.destination, mappingModel: plan.mapping,
+      sourceModel: plan.routeStep.source, destinationModel: plan.routeStep.destination,
+      mappingModel: plan.mapping,
       sourceContext: source, destinationContext: destination, work: self)
     shared = manager
     return manager
@@ -151,13 +152,15 @@ final class CustomWork {
   }
 
   private func count(_ item: Item) throws -> Int64 {
-    guard let taker = item.maker.taker else { return 0 }
+    guard let sourceMapping = item.maker.sourceMapping else { return 0 }
     return try session.number(
-      "SELECT count(*) FROM main.\(SQLite.quoted(taker.source.table)) AS t0" + Self.condition(taker))
+      "SELECT count(*) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
+        + Self.condition(sourceMapping))
   }
 
-  private static func condition(_ taker: StepPlan.Taker) -> String {
-    taker.source.hasEntityColumn ? " WHERE t0._entity = \(SQLite.literal(taker.source.name))" : ""
+  private static func condition(_ sourceMapping: StepPlan.SourceMapping) -> String {
+    sourceMapping.source.hasEntityColumn
+      ? " WHERE t0._entity = \(SQLite.literal(sourceMapping.source.name))" : ""
   }
 
   // MARK: Hooks
@@ -241,16 +244,17 @@ final class CustomWork {
   // MARK: Making
 
   private func stream(_ item: Item, _ done: inout Int64, _ total: Int64) throws {
-    guard let taker = item.maker.taker else { return }
-    let entity = taker.source
+    guard let sourceMapping = item.maker.sourceMapping else { return }
+    let entity = sourceMapping.source
     guard let map = source.maps[entity.root] else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
-    let connection = try source.reader()
     // By the entity's own columns: it is the one that the condition names.
-    let statement = try connection.makeStatement(
-      "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(taker)) ORDER BY t0._pk"
+    guard let reader = try source.reader() as? SQLiteSession else { return }
+    let statement = try reader.connection.makeStatement(
+      "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(sourceMapping)) ORDER BY t0._pk"
     )
-    let kind = source.rowKind(of: entity, statement.handle)
+    let rows = RowCursor(statement)
+    guard let kind = source.rowKind(of: entity, rows) else { return }
     let mapping = item.maker.mapping
     currentNumber = item.maker.number
     currentMaker = item.maker
@@ -259,14 +263,14 @@ final class CustomWork {
       currentMaker = nil
       currentNumber = -1
     }
-    while try statement.step() {
+    while try rows.next() {
       done += 1
       if done % 256 == 0 {
         try session.checkCancelled()
         if done % 4096 == 0 { report(0.1 + 0.6 * Double(done) / Double(total), item) }
       }
       source.sweepIfDue(map)
-      let key = try makeInstances(kind, statement, map, item, mapping)
+      let key = try makeInstances(kind, rows, map, item, mapping)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
         made.removeAll(keepingCapacity: true)
         try save()
@@ -281,10 +285,10 @@ final class CustomWork {
   ///
   /// - Returns: The object's key; the object itself is held no longer.
   private func makeInstances(
-    _ kind: ManagedObjectContext.RowKind, _ statement: SQLiteStatement, _ map: IdentityMap, _ item: Item,
+    _ kind: ManagedObjectContext.RowKind, _ rows: RowCursor, _ map: IdentityMap, _ item: Item,
     _ mapping: EntityMapping
   ) throws -> ObjectKey {
-    guard let object = source.object(of: kind, statement.handle, map) else { return 0 }
+    guard let object = source.object(of: kind, rows, map) else { return 0 }
     guard try item.maker.takes(object) else { return object.key }
     current = object
     defer { current = nil }
@@ -439,31 +443,32 @@ final class CustomWork {
       }
       if destination.pending.count >= Self.batchSize { try save() }
     }
-    let select = destination.model.selects[plan.index]
+    let select = store.sqlite.sql.selects[plan.index]
     let own = plan.hasEntityColumn ? "t0._entity = \(SQLite.literal(plan.name)) AND " : ""
     var last: ObjectKey = -1
     var end = ObjectKey.max
-    if let taker = item.maker.taker {
-      last = taker.offset
-      end = taker.offset + (self.plan.nextSourceKeys[taker.source.root] ?? 0)
+    if let sourceMapping = item.maker.sourceMapping {
+      last = sourceMapping.offset
+      end = sourceMapping.offset + (self.plan.nextSourceKeys[sourceMapping.source.root] ?? 0)
     } else {
       last = (firstFreeKeys[plan.root] ?? 1) - 1
     }
     while !leavesRelationships {
       try session.checkCancelled()
       try MigrationFaults.reach("createRelationships of \(item.maker.mapping.name)")
-      let statement = try destination.reader().statement(
+      _ = try destination.reader()
+      let statement = try store.sqlite.connection.statement(
         select.sql + " WHERE \(own)t0._pk > ?1 AND t0._pk < ?2 ORDER BY t0._pk LIMIT 500")
       statement.bind(last, at: 1)
       statement.bind(end, at: 2)
-      let objects = try destination.objects(from: statement, select, of: plan)
+      let objects = try destination.objects(from: store.sqlite.cursor(statement, select), of: plan)
       guard let highest = objects.last?.key else { break }
       last = highest
       try visit(try objects.filter { try isOf(item, $0) })
       destination.sweep()
     }
     var id: Int64 = -1
-    while !leavesRelationships, item.maker.taker != nil {
+    while !leavesRelationships, item.maker.sourceMapping != nil {
       let batch = try associations.batch(of: item.maker.number, after: id, limit: 500)
       guard let highest = batch.last?.id else { break }
       id = highest
@@ -475,8 +480,9 @@ final class CustomWork {
 
   /// Whether an object within a mapping's keys was made by the mapping: sources of one hierarchy share them.
   private func isOf(_ item: Item, _ object: ManagedObject) throws -> Bool {
-    guard let taker = item.maker.taker else { return true }
-    guard taker.source.hasEntityColumn else { return true }
-    return try source.fetchObject(object.key - taker.offset, taker.source)?.scope.plan === taker.source
+    guard let sourceMapping = item.maker.sourceMapping else { return true }
+    guard sourceMapping.source.hasEntityColumn else { return true }
+    return try source.fetchObject(object.key - sourceMapping.offset, sourceMapping.source)?.scope.plan
+      === sourceMapping.source
   }
 }

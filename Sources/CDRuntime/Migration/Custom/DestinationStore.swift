@@ -11,12 +11,15 @@ import CDModel
 ///
 /// It has no journal. Where a save fails, the file is no good any more, and the step fails whatever a policy does about
 /// the error.
-final class DestinationStore {
+final class DestinationStore: ImportTarget {
   /// What stands in a reference that is to be given by a rule, or is mandatory and has not been set yet. No row has it
   /// for its key.
   static let placeholder: ObjectKey = -1
 
-  let connection: SQLiteConnection
+  let sqlite: SQLiteSession
+  private let database: SQLiteDatabase
+  var session: any StoreSession { sqlite }
+  private var connection: SQLiteConnection { sqlite.connection }
   let files: NewExternalFiles
   private let model: ModelPlan
   private let url: URL
@@ -34,10 +37,14 @@ final class DestinationStore {
   private(set) var touchedRoots: Set<Int> = []
 
   /// - Parameters:
+  ///   - database: The stores of which it is one, with the model.
   ///   - nextKeys: The key after the last that is taken, by the place of the root entity.
   ///   - url: The store that is being migrated, for errors to name.
-  init(path: String, model: ModelPlan, nextKeys: [Int: ObjectKey], files: NewExternalFiles, url: URL) throws {
-    self.model = model
+  init(
+    path: String, of database: SQLiteDatabase, nextKeys: [Int: ObjectKey], files: NewExternalFiles, url: URL
+  ) throws {
+    self.database = database
+    model = database.model
     self.nextKeys = nextKeys
     self.files = files
     self.url = url
@@ -47,7 +54,8 @@ final class DestinationStore {
       }.map(\.number)
     }
     hasMandatorySlots = !mandatorySlots.allSatisfy(\.isEmpty)
-    connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
+    let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
+    sqlite = SQLiteSession(connection, stores: database.attached, model: database.model, sql: database.sql)
     try connection.execute("PRAGMA foreign_keys = OFF")
     _ = try connection.scalar("PRAGMA journal_mode = OFF")
     try connection.execute("PRAGMA synchronous = OFF")
@@ -55,9 +63,11 @@ final class DestinationStore {
 
   // MARK: Objects
 
+  func willWriteFiles(_ names: [String]) throws { try files.willWrite(names) }
+
   /// A key for an object that is made of none; 0 where another store holds its entity.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
-    guard plan.home == 0 else { return 0 }
+    guard plan.storeIndex == 0 else { return 0 }
     let key = nextKeys[plan.root] ?? 1
     nextKeys[plan.root] = key + 1
     return key
@@ -82,7 +92,8 @@ final class DestinationStore {
     do {
       try MigrationFaults.reach("save of new objects")
       var run = try SaveRun(
-        context: context, connection: connection, plan: plan, changeCount: context.changeCount)
+        context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan,
+        changeCount: context.changeCount)
       // Nothing is left half done where there is one file.
       _ = try run.write()
     } catch {

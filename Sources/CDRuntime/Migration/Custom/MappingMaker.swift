@@ -14,11 +14,11 @@ final class MappingMaker {
 
   let mapping: EntityMapping
   /// Nil for a mapping without a source.
-  let taker: StepPlan.Taker?
+  let sourceMapping: StepPlan.SourceMapping?
   /// By which associations name the mapping.
   let number: Int
   let destination: EntityPlan
-  /// The taker's, for each object.
+  /// The source mapping's, for each object.
   let source: EntityPlan?
   /// What is added to a source object's key.
   let offset: ObjectKey
@@ -39,7 +39,7 @@ final class MappingMaker {
     let slot: Int
     let field: String?
     let name: String
-    let cell: CellType
+    let cell: StorageType
     let value: ValueExpression
   }
 
@@ -48,29 +48,29 @@ final class MappingMaker {
     self.number = number
     self.destination = destination
     self.plan = plan
-    taker = plan.takers.first { $0.mapping.name == mapping.name }
+    sourceMapping = plan.sourceMappings.first { $0.mapping.name == mapping.name }
     copied = Array(repeating: -1, count: destination.slots.count)
     standIns = Array(repeating: .null, count: destination.slots.count)
-    source = taker?.source
-    offset = taker?.offset ?? 0
+    source = sourceMapping?.source
+    offset = sourceMapping?.offset ?? 0
     evaluator = PredicateEvaluator(now: plan.now)
-    guard let taker else { return }
-    for each in mapping.attributes { add(each, taker) }
+    guard let sourceMapping else { return }
+    for each in mapping.attributes { add(each, sourceMapping) }
     for slot in destination.slots {
       guard let relationship = slot.relationship, case .reference = relationship.storage,
-        let reference = reference(relationship, taker)
+        let reference = reference(relationship, sourceMapping)
       else { continue }
       references.append((slot.number, reference))
     }
   }
 
-  private func add(_ each: PropertyMapping, _ taker: StepPlan.Taker) {
+  private func add(_ each: PropertyMapping, _ sourceMapping: StepPlan.SourceMapping) {
     let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let slot = destination.slot(parts[0]) else { return }
     switch slot.kind {
     case .attribute(let attribute, let cell):
       guard attribute.derivation == nil else { return }
-      if let copy = copiedSlot(each.value, cell, of: taker.source) {
+      if let copy = copiedSlot(each.value, cell, of: sourceMapping.source) {
         copied[slot.number] = copy.slot
         standIns[slot.number] = copy.standIn
       } else if case .constant(.value(let constant)) = each.value.kind, let value = cell.fitted(constant) {
@@ -92,7 +92,7 @@ final class MappingMaker {
 
   /// The source's attribute that an expression is, or that it is with a constant in the place of nil.
   private func copiedSlot(
-    _ value: ValueExpression, _ cell: CellType, of entity: EntityPlan
+    _ value: ValueExpression, _ cell: StorageType, of entity: EntityPlan
   ) -> (slot: Int, standIn: AttributeValue)? {
     var value = value
     var standIn = AttributeValue.null
@@ -110,20 +110,22 @@ final class MappingMaker {
   }
 
   /// The source's attribute that an expression is, and nothing more.
-  private func sourceSlot(_ value: ValueExpression, of entity: EntityPlan) -> SlotPlan? {
+  private func sourceSlot(_ value: ValueExpression, of entity: EntityPlan) -> PropertyPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
     else { return nil }
     return entity.slot(key)
   }
 
-  private func reference(_ relationship: RelationshipPlan, _ taker: StepPlan.Taker) -> Reference? {
-    switch plan.objects(of: taker, relationship.name) {
+  private func reference(_ relationship: RelationshipPlan, _ sourceMapping: StepPlan.SourceMapping)
+    -> Reference?
+  {
+    switch plan.objects(of: sourceMapping, relationship.name) {
     case .none?: return nil
     // Nothing of its own: who refers to it by the inverse may say.
     case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
     case .objects(let value)?:
-      guard let old = plan.plainRelationship(value, of: taker.source), case .reference = old.storage,
+      guard let old = plan.plainRelationship(value, of: sourceMapping.source), case .reference = old.storage,
         !relationship.isGuaranteed || old.isGuaranteed || !old.isWithinStore,
         let offset = plan.commonOffset(
           of: plan.source.entities[old.destination], as: plan.destination.entities[relationship.destination])

@@ -29,7 +29,7 @@ struct LossCount {
       (try objects(name), .objects)
     case .entityLeftConfiguration(let name, _):
       // Another configuration's stores have a place for them.
-      (plan.destination.entity(name)?.home == 0 ? 0 : try objects(name), .objects)
+      (plan.destination.entity(name)?.storeIndex == 0 ? 0 : try objects(name), .objects)
     case .objectsFiltered(let name): (try filtered(name), .objects)
     case .ownedObjectsLeft(let name, _): (owned?[name], .objects)
     case .attributeRemoved(let name): (try values(name, of: change), .values)
@@ -48,7 +48,7 @@ struct LossCount {
   // MARK: Objects
 
   private func objects(_ name: String) throws -> Int {
-    guard let entity = plan.source.entity(name), entity.home == 0 else { return 0 }
+    guard let entity = plan.source.entity(name), entity.storeIndex == 0 else { return 0 }
     return try Self.count(entity, session)
   }
 
@@ -89,11 +89,11 @@ struct LossCount {
     let taken = change.mappings.compactMap { plan.mapping.entityMapping(named: $0)?.source }
     let names =
       taken.isEmpty
-      ? plan.source.entity(name.entity)?.kinds.map { plan.source.entities[$0].name } ?? [] : taken
+      ? plan.source.entity(name.entity)?.subtree.map { plan.source.entities[$0].name } ?? [] : taken
     var seen: Set<String> = []
     let first = name.name.prefix { $0 != "." }
     return names.filter { seen.insert($0).inserted }.compactMap(plan.source.entity)
-      .filter { $0.home == 0 && !$0.description.isAbstract && $0.slot(String(first)) != nil }
+      .filter { $0.storeIndex == 0 && !$0.description.isAbstract && $0.slot(String(first)) != nil }
   }
 
   private func values(_ name: PropertyName, of change: ModelChange) throws -> Int {
@@ -129,7 +129,7 @@ struct LossCount {
         )
       }
       if let lost {
-        let targets = lost.compactMap(plan.source.entity).filter { $0.home == 0 }.map { target in
+        let targets = lost.compactMap(plan.source.entity).filter { $0.storeIndex == 0 }.map { target in
           let own = target.hasEntityColumn ? " WHERE _entity = \(SQLite.literal(target.name))" : ""
           return "p.target IN (SELECT _pk FROM \(SQLite.quoted(target.table))\(own))"
         }

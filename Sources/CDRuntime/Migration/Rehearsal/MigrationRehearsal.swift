@@ -50,15 +50,16 @@ public struct MigrationRehearsal: Sendable {
       throw StoreError.cannotCreate(
         EmptyValue.url, reason: "a store in memory has no version to migrate from")
     }
-    let own = try ModelPlan(model, stores: [store] + otherStores).source(ofStore: 0)
+    let own = try ModelPlan(model, configurations: ([store] + otherStores).map(\.configuration)).source(
+      ofStore: 0)
     let format = store.location.format
     let metadata =
-      try format.map { try PersistentStoreCoordinator.metadata(forStoreAt: url, format: $0) }
-      ?? PersistentStoreCoordinator.metadata(forStoreAt: url, rollsBack: false)
+      try format.map { try PersistentStoreMetadata(ofStoreAt: url, format: $0) }
+      ?? PersistentStoreMetadata(ofStoreAt: url, rollsBack: false)
     guard metadata.modelID == own.model.id else {
       throw StoreError.otherModel(
         url, found: ModelIdentity(name: metadata.modelName, id: metadata.modelID),
-        expected: ModelIdentity(name: own.model.name, id: own.model.id))
+        expected: ModelIdentity(own.model))
     }
     let copy = try RehearsalCopy(of: url, format, in: workFolder)
     defer { withExtendedLifetime(copy) {} }
@@ -71,7 +72,7 @@ public struct MigrationRehearsal: Sendable {
       var run = RehearsalRun(
         migration: migration, storeID: metadata.storeID,
         report: MigrationReport(url, source: metadata.modelVersion.number, destination: own.version.number))
-      run.report.freeSpace = MigrationFiles.freeSpace(url.path(percentEncoded: false))
+      run.report.freeSpace = Disk.freeSpace(url.path(percentEncoded: false))
       try run.run()
       return run.report
     } catch let error as MigrationError { throw error.at(url) }

@@ -37,7 +37,7 @@ final class RehearsalCopy {
       source = try SQLiteConnection.reading(original, rollsBack: false)
     }
     if let size = try source.scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
-      let needed = Int64(size), let free = MigrationFiles.freeSpace(folder.url.path(percentEncoded: false)),
+      let needed = Int64(size), let free = Disk.freeSpace(folder.url.path(percentEncoded: false)),
       free < needed
     {
       throw MigrationError(original, .diskFull(needed: needed))

@@ -106,24 +106,26 @@ final class RehearsalLog {
   ///   - isLater: Whether a column gets its values from objects that are still to be made.
   /// - Returns: Whether there are such rows.
   func findMissingValues(
-    of taker: StepPlan.Taker, _ plan: StepPlan, from rows: String, _ session: MigrationSession,
+    of sourceMapping: StepPlan.SourceMapping, _ plan: StepPlan, from rows: String,
+    _ session: MigrationSession,
     except isLater: (ColumnPlan) -> Bool
   ) throws -> Bool {
     try timed {
       var isFound = false
-      for column in taker.destination.columns
-      where column.isMandatory && !plan.isDerived(column, in: taker.destination) && !isLater(column) {
-        let value = plan.valueOfBefore(column, for: taker) ?? plan.value(of: column, for: taker)
+      for column in sourceMapping.destination.columns
+      where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) && !isLater(column) {
+        let value =
+          plan.valueOfBefore(column, for: sourceMapping) ?? plan.value(of: column, for: sourceMapping)
         let lacking: SQLText =
           "FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows)) WHERE v IS NULL"
         guard let count = try session.key("SELECT count(*) \(lacking)"), count > 0 else { continue }
         isFound = true
         let keys = try session.keys(
           "SELECT k \(lacking) ORDER BY k LIMIT \(raw: "\(MigrationReport.Problem.namedObjects)")")
-        let property = plan.path(of: column, in: taker.destination)
+        let property = plan.path(of: column, in: sourceMapping.destination)
         add(
-          plan.error(.missingValue(property: property), taker.destination.name, keys.first),
-          taker.source.name, property, Self.missing, count: Int(count), keys: keys)
+          plan.error(.missingValue(property: property), sourceMapping.destination.name, keys.first),
+          sourceMapping.source.name, property, Self.missing, count: Int(count), keys: keys)
       }
       return isFound
     }
@@ -215,15 +217,15 @@ struct ProblemList {
 extension StepPlan {
   /// The value that an attribute without a rule had, so that what lacks one is found where the step refuses all; nil
   /// for an attribute that has a rule, or was not there.
-  fileprivate func valueOfBefore(_ column: ColumnPlan, for taker: Taker) -> SQLText? {
-    let path = path(of: column, in: taker.destination)
-    guard !column.isReference, !taker.mapping.attributes.contains(where: { $0.name == path }) else {
+  fileprivate func valueOfBefore(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
+    let path = path(of: column, in: sourceMapping.destination)
+    guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {
       return nil
     }
     let parts = path.split(separator: ".").map(String.init)
-    let renamed = taker.destination.slots[column.slot].attribute?.renamedFrom
+    let renamed = sourceMapping.destination.slots[column.slot].attribute?.renamedFrom
     let name = renamed?.split(separator: ".").last.map(String.init) ?? parts[0]
-    return sourceColumn(.keyPath([name] + parts.dropFirst()), of: taker.source).map {
+    return sourceColumn(.keyPath([name] + parts.dropFirst()), of: sourceMapping.source).map {
       "t0.\(raw: SQLite.quoted($0.name))"
     }
   }

@@ -42,12 +42,15 @@ struct RehearsalRun {
     let route = try migration.findRoute(found, carried)
     report.parts = parts(route)
     let now = Date()
-    let plans = try route.legs.map { try migration.makePlan($0, now: now) }
+    let plans = try route.routeSteps.map { try migration.makePlan($0, now: now) }
     try migration.checkSchema(
       plans, SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL]))
+    try checkIndexes(plans)
     report.isInPlace = plans.compactMap { InPlaceStep($0) }.count == plans.count
     var before: [String: Int] = [:]
-    if let start = route.legs.first?.source ?? route.refusal?.leg.source { before = try counts(start) }
+    if let start = route.routeSteps.first?.source ?? route.refusal?.routeStep.source {
+      before = try counts(start)
+    }
     for (place, plan) in plans.enumerated() {
       do {
         try rehearse(plan, place: (place, plans.count), found)
@@ -57,13 +60,13 @@ struct RehearsalRun {
       if report.refusal != nil { break }
     }
     if report.refusal == nil, let refusal = route.refusal {
-      try explore(refusal.leg, found)
+      try explore(refusal.routeStep, found)
       report.refusal = refusal.error.at(report.storeURL)
     }
     if let duplicate { report.refusal = duplicate.at(report.storeURL) }
     try compare(before, route)
     let done = report.steps.prefix { $0.isDone }.count
-    if done > 0 { try findBrokenRules(route.legs[done - 1].destination) }
+    if done > 0 { try findBrokenRules(route.routeSteps[done - 1].destination) }
   }
 
   /// Opens the copy as it is, and brings its indexes up to date.
@@ -72,7 +75,8 @@ struct RehearsalRun {
   private func isOpenable() throws -> Bool {
     guard let version = migration.model.currentVersion else { return false }
     // With its mappings, which may make a step of what both versions store alike.
-    let plan = try ModelPlan(migration.model, stores: migration.stores(version))
+    let plan = try ModelPlan(
+      migration.model, configurations: migration.stores(version).map(\.configuration))
     let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL])
     do {
       _ = try StoreOpening(connection: connection, url: migration.url, model: plan, place: 0).open()
@@ -93,7 +97,14 @@ struct RehearsalRun {
     try findBrokenRules(version)
   }
 
-  private func size(_ url: URL) -> Int64 { MigrationFiles.size(url.path(percentEncoded: false)) ?? 0 }
+  private func checkIndexes(_ plans: [StepPlan]) throws {
+    let session = try migration.session(file.path(percentEncoded: false))
+    try session.execute("BEGIN")
+    _ = try migration.checkIndexes(plans, session)
+    try session.execute("COMMIT")
+  }
+
+  private func size(_ url: URL) -> Int64 { Disk.size(url.path(percentEncoded: false)) ?? 0 }
 
   // MARK: Steps
 
@@ -106,7 +117,7 @@ struct RehearsalRun {
     defer { report.steps[last].take(log) }
     report.steps[last].losses = try losses(plan)
     // Without the app's code nothing of the step can be said.
-    _ = try migration.makePlans([plan.leg], policies)
+    _ = try migration.makePlans([plan.routeStep], policies)
     var migration = self.migration
     migration.log = log
     let clock = ContinuousClock()
@@ -123,28 +134,28 @@ struct RehearsalRun {
     }
     report.steps[last].duration = clock.now - start - log.ownTime
     report.steps[last].isDone = isDone
-    if isDone { reach(plan.leg) }
+    if isDone { reach(plan.routeStep) }
     if let error = log.firstError { throw error }
   }
 
   /// What the route does with each of the merged models; without one all of them stay.
   private func parts(_ route: MigrationRoute?) -> [MigrationReport.Part] {
     migration.model.parts.map { part in
-      let legs = (route?.legs ?? []) + [route?.refusal?.leg].compactMap(\.self)
-      let first = legs.first { $0.part?.id == part.id }
+      let routeSteps = (route?.routeSteps ?? []) + [route?.refusal?.routeStep].compactMap(\.self)
+      let first = routeSteps.first { $0.part?.id == part.id }
       let source = first?.source.number ?? part.currentVersionNumber
       return MigrationReport.Part(
         model: part.name, source: source, destination: part.currentVersionNumber, reached: source)
     }
   }
 
-  private mutating func reach(_ leg: MigrationRoute.Leg) {
-    guard let moved = leg.part else {
-      report.reached = leg.destination.number
+  private mutating func reach(_ routeStep: MigrationRoute.RouteStep) {
+    guard let moved = routeStep.part else {
+      report.reached = routeStep.destination.number
       return
     }
     let place = migration.model.parts.firstIndex { $0.id == moved.id }
-    if let place { report.parts[place].reached = leg.destination.number }
+    if let place { report.parts[place].reached = routeStep.destination.number }
   }
 
   /// - Returns: Whether all objects could be made.
@@ -152,7 +163,8 @@ struct RehearsalRun {
     _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
     guard let step = InPlaceStep(plan) else { return false }
-    let session = try migration.session(file.path(percentEncoded: false), leg: plan.leg, place: place)
+    let session = try migration.session(
+      file.path(percentEncoded: false), routeStep: plan.routeStep, place: place)
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("BEGIN EXCLUSIVE")
     do {
@@ -161,7 +173,7 @@ struct RehearsalRun {
       session.report(1)
       try migration.metadata(plan, found).write(to: session.connection)
       // The journal is the room that the transaction needs.
-      let journal = MigrationFiles.size(file.path(percentEncoded: false) + "-journal") ?? 0
+      let journal = Disk.size(file.path(percentEncoded: false) + "-journal") ?? 0
       let isDone = session.log?.hasProblems != true
       try session.execute(isDone ? "COMMIT" : "ROLLBACK")
       report.neededSpace = max(report.neededSpace, journal + max(0, size(file) - report.fileSize))
@@ -193,12 +205,12 @@ struct RehearsalRun {
 
   /// Finds out what is in the way of a step that the models alone refuse: what would be lost, and what could not be
   /// made.
-  private mutating func explore(_ leg: MigrationRoute.Leg, _ found: StoreMetadata) throws {
-    report.steps.append(MigrationReport.Step(leg.step))
+  private mutating func explore(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
+    report.steps.append(MigrationReport.Step(routeStep.step))
     let last = report.steps.count - 1
-    guard let plan = try? migration.makePlan(leg, now: Date()) else { return }
+    guard let plan = try? migration.makePlan(routeStep, now: Date()) else { return }
     report.steps[last].losses = try losses(plan)
-    guard (try? migration.makePlans([leg], policies)) != nil else { return }
+    guard (try? migration.makePlans([routeStep], policies)) != nil else { return }
     let log = RehearsalLog(storeID: storeID)
     var migration = self.migration
     migration.log = log
@@ -216,8 +228,8 @@ struct RehearsalRun {
   }
 
   private func losses(_ plan: StepPlan) throws -> [MigrationReport.Loss] {
-    let session = try migration.session(file.path(percentEncoded: false), leg: plan.leg)
-    return try LossCount(plan: plan, session: session) { try reader(plan.leg.source) }.losses()
+    let session = try migration.session(file.path(percentEncoded: false), routeStep: plan.routeStep)
+    return try LossCount(plan: plan, session: session) { try reader(plan.routeStep.source) }.losses()
   }
 
   // MARK: The result
@@ -227,7 +239,7 @@ struct RehearsalRun {
     var stores = migration.stores(version)
     stores[0].location = .sqlite(file)
     stores[0].isReadOnly = true
-    return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores)
+    return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores.map(\.settings))
   }
 
   /// The objects of each entity of the file that can have some.
@@ -235,7 +247,7 @@ struct RehearsalRun {
     let plan = try migration.plan(version)
     let session = try migration.session(file.path(percentEncoded: false))
     var result: [String: Int] = [:]
-    for entity in plan.entities where entity.home == 0 && !entity.description.isAbstract {
+    for entity in plan.entities where entity.storeIndex == 0 && !entity.description.isAbstract {
       result[entity.name] = try LossCount.count(entity, session)
     }
     return result
@@ -243,8 +255,8 @@ struct RehearsalRun {
 
   private mutating func compare(_ before: [String: Int], _ route: MigrationRoute) throws {
     let done = report.steps.prefix { $0.isDone }
-    guard let start = route.legs.first?.source ?? route.refusal?.leg.source else { return }
-    let end = done.isEmpty ? start : route.legs[done.count - 1].destination
+    guard let start = route.routeSteps.first?.source ?? route.refusal?.routeStep.source else { return }
+    let end = done.isEmpty ? start : route.routeSteps[done.count - 1].destination
     let after = try counts(end)
     var used: Set<String> = []
     for entity in end.entities {
@@ -267,7 +279,7 @@ struct RehearsalRun {
   private mutating func findBrokenRules(_ version: ModelVersion) throws {
     let coordinator = try reader(version)
     var problems = ProblemList()
-    for root in coordinator.plan.entities where root.root == root.index && root.home == 0 {
+    for root in coordinator.plan.entities where root.root == root.index && root.storeIndex == 0 {
       if migration.description.migrationObserver?.isCancelled == true {
         throw MigrationError(migration.url, .cancelled)
       }

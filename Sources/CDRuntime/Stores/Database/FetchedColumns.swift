@@ -3,15 +3,13 @@ import Foundation
 /// The columns of a statement that reads the values of key paths.
 struct FetchedColumns {
   private enum Reading {
-    case attribute(CellType)
+    case attribute(StorageType)
     /// A key, with the column of its entity's name where there may be several.
     case object(EntityPlan, nameColumn: Int32?)
   }
 
-  private let names: [String]
   private let readings: [Reading]
-  private let context: ManagedObjectContext
-  private let entity: EntityPlan
+  private let session: SQLiteSession
   let sql: String
   /// How many columns the values take, without those of entities' names.
   let count: Int
@@ -20,10 +18,10 @@ struct FetchedColumns {
 
   /// Nil where SQL has no form of one of the values.
   init?(
-    _ names: [String], _ types: [ExpressionType], of plan: EntityPlan, in context: ManagedObjectContext
+    _ names: [String], _ types: [ExpressionType], of plan: EntityPlan, _ session: SQLiteSession
   ) throws {
     var compiler = SQLCompiler(
-      entity: plan, model: context.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
+      entity: plan, model: session.model, variables: [:], now: Date(), key: SQLPredicate.noKey)
     var columns: [String] = []
     var entityColumns: [String] = []
     var readings: [Reading] = []
@@ -36,10 +34,10 @@ struct FetchedColumns {
       if value.kind == .opaque { hasOpaque = true }
       switch type {
       case .attribute(let type):
-        guard let cell = CellType(type, in: context.model.graph) else { return nil }
+        guard let cell = StorageType(type, in: session.model.graph) else { return nil }
         readings.append(.attribute(cell))
       case .object(let entity):
-        guard let destination = context.model.entity(entity) else { return nil }
+        guard let destination = session.model.entity(entity) else { return nil }
         guard destination.isPolymorphic else {
           readings.append(.object(destination, nameColumn: nil))
           continue
@@ -50,45 +48,28 @@ struct FetchedColumns {
       case .collection, .dictionary, .null, .unknown: return nil
       }
     }
-    self.names = names
     self.readings = readings
-    self.context = context
-    self.entity = plan
+    self.session = session
     self.hasOpaque = hasOpaque
     count = columns.count
     sql = (columns + entityColumns).joined(separator: ", ")
   }
 
-  func values(_ statement: SQLiteStatement) -> [FetchedValue] {
+  func values(_ statement: SQLiteStatement, _ report: RowReport) -> [FetchedValue] {
     let row = RowReader(
-      statement: statement.handle, map: readings.indices.map { Int32($0) }, report: context.rowReport)
+      statement: statement.handle, map: readings.indices.map { Int32($0) }, report: report)
     return readings.enumerated().map { column, reading in
       switch reading {
       case .attribute(let cell): return .attribute(row.value(column, cell))
       case .object(let destination, let nameColumn):
         if row.isNull(column) { return .object(nil) }
         let name = nameColumn.flatMap { statement.string($0) } ?? destination.name
-        guard let plan = context.model.entity(name) else { return .object(nil) }
-        let scope = context.scopes[plan.index]
+        guard let plan = session.model.entity(name), let store = session.stores.store(of: plan) else {
+          return .object(nil)
+        }
         return .object(
-          ManagedObjectID(storeID: scope.storeID, entityName: name, key: statement.int64(Int32(column))))
+          ManagedObjectID(storeID: store.storeID, entityName: name, key: statement.int64(Int32(column))))
       }
     }
-  }
-
-  /// Tells the context of values that could not be read.
-  func report(to context: ManagedObjectContext) {
-    let report = context.rowReport
-    guard !report.isEmpty else { return }
-    for column in report.columns { observe(.wrongType, column) }
-    for (column, reason) in report.unreadable { observe(.unreadableFile(reason), column) }
-    report.removeAll()
-  }
-
-  private func observe(_ reason: ObservedError.Reason, _ column: Int) {
-    context.observe(
-      ObservedError(
-        reason: reason, entity: entity.name, property: column < names.count ? names[column] : nil,
-        objectID: nil))
   }
 }

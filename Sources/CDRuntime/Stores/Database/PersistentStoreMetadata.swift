@@ -74,61 +74,31 @@ extension PersistentStoreMetadata {
   }
 }
 
-extension PersistentStoreCoordinator {
-  /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
-  ///
-  /// - Parameters:
-  ///   - url: The store's file.
-  ///   - formats: The app's own, where the store may be of one of them.
-  /// - Throws: ``StoreError`` where there is no store that this release can read.
-  public static func metadata(
-    forStoreAt url: URL, formats: [any StoreFormat] = []
-  ) throws -> PersistentStoreMetadata {
+extension PersistentStoreMetadata {
+  /// Reads the metadata of a store that nobody has to have open.
+  init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
-      return try metadata(forStoreAt: url, format: format)
+      try self.init(ofStoreAt: url, format: format)
+    } else {
+      try self.init(ofStoreAt: url, rollsBack: true)
     }
-    return try metadata(forStoreAt: url, rollsBack: true)
   }
 
-  static func metadata(forStoreAt url: URL, format: any StoreFormat) throws -> PersistentStoreMetadata {
+  init(ofStoreAt url: URL, format: any StoreFormat) throws {
     let file = try StoreFile(url, format, isReadOnly: true)
     let connection = try SQLiteConnection(path: ":memory:", of: [url])
     try file.read(into: StoreBuilder(connection, url: url, wantsMetadataOnly: true))
-    return try PersistentStoreMetadata(connection, url: url)
+    try self.init(connection, url: url)
   }
 
-  static func metadata(forStoreAt url: URL, rollsBack: Bool) throws -> PersistentStoreMetadata {
+  init(ofStoreAt url: URL, rollsBack: Bool) throws {
     let url = try Disk.resolvingLink(url)
-    return try FolderLock.whileBusy(url, timeout: 10) {
+    self = try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
-      let (connection, _) = try SQLiteStore.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
+      let (connection, _) = try SQLiteConnection.openToRead(url, rollsBack: rollsBack, busyTimeout: 0)
       try connection.execute("BEGIN")
       try StoredSchema(connection).check(of: url)
       return try PersistentStoreMetadata(connection, url: url)
-    }
-  }
-
-  /// What one of the coordinator's stores says of itself; nil for another store's UUID.
-  public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
-    try database.writer.use { connection in
-      let stores = database.stores
-      guard let store = stores[id] else { return nil }
-      return try PersistentStoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
-    }
-  }
-
-  /// Keeps values of the app's own in a store, at once: those of before are replaced.
-  ///
-  /// - Throws: ``StoreError``.
-  public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
-    try database.writer.use { connection in
-      let stores = database.stores
-      guard let store = stores[id] else { return }
-      if store.isReadOnly { throw StoreError.readOnly(store.url) }
-      try store.checkIdentity()
-      try database.write(connection, to: store) {
-        try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
-      }
     }
   }
 }

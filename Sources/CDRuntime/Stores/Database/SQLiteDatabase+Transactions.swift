@@ -2,7 +2,7 @@ import CSQLite
 
 // What writes, where stores may be files that are written whole.
 extension SQLiteDatabase {
-  private var hasFileStores: Bool { stores.all.contains { $0.file != nil } }
+  private var hasFileStores: Bool { attached.all.contains { $0.file != nil } }
 
   /// Begins a transaction that writes.
   ///
@@ -25,7 +25,7 @@ extension SQLiteDatabase {
       return try connection.execute("COMMIT")
     }
     try connection.checkDeferredReferences()
-    let stores = stores
+    let stores = attached
     func prepare(_ store: SQLiteStore, _ file: StoreFile) throws -> StoreFile.Prepared {
       try file.prepare(
         StoreContents(
@@ -58,6 +58,16 @@ extension SQLiteDatabase {
       throw error
     }
     try connection.execute("COMMIT")
+  }
+
+  /// Calls a body with what writes. A body keeps nothing of it.
+  ///
+  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread writes already.
+  func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
+    try writer.use { connection in
+      let session = SQLiteSession(connection, stores: attached, model: model, sql: sql)
+      return try body(SQLiteWriteSession(session, of: self))
+    }
   }
 
   /// Runs a body in a transaction that changes one store: all of it or, where it throws, nothing.

@@ -12,13 +12,15 @@ import Synchronization
 /// A table's name stands in one store alone, and needs no store before it. In a crash, or a power failure, each
 /// file has the whole of a save or nothing of it; that several files of one save have the same is what SQLite does
 /// not promise where the journal is a WAL.
-final class SQLiteDatabase: Sendable {
+final class SQLiteDatabase: StoreEngine {
   let writer: SQLiteWriter
   /// Where each store keeps its large values, by its place; nil for one in memory.
   let files: [ExternalFiles?]
   let model: ModelPlan
+  /// The texts of the statements on its rows.
+  let sql: ModelSQL
   /// Taken with the writer's lock held, or without it; nobody takes the writer's lock while holding this one.
-  private let current: Mutex<StoreSet>
+  private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
   private let readers = ReaderPool()
@@ -32,35 +34,39 @@ final class SQLiteDatabase: Sendable {
   private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
 
   /// The stores that there are now.
-  var stores: StoreSet { current.withLock { $0 } }
+  var attached: SQLiteStoreSet { current.withLock { $0 } }
+  var stores: StoreSet { attached.stores }
 
   /// How many stores have been removed, for a context to notice that one has.
   @inline(__always) var removalCount: Int { removals.load(ordering: .acquiring) }
 
   /// Opens stores, and makes those that are not there.
   ///
-  /// - Throws: ``StoreError``; existing stores are then as they were.
-  init(_ descriptions: [PersistentStoreDescription], model: ModelPlan) throws {
+  /// - Parameter open: Opens the store of a place, where more is to be done than to open it.
+  /// - Throws: ``StoreError``, or what `open` throws; existing stores are then as they were.
+  init(
+    _ settings: [StoreSettings], model: ModelPlan,
+    open: (_ store: ClosedStore, _ place: Int) throws -> OpenedStore = { store, _ in try store.open() }
+  ) throws {
     // A single store's goes on as the writer's; others are kept until that has attached their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
-    for (place, description) in descriptions.enumerated() {
-      if let url = description.location.url, stores.contains(where: { $0.isFile(at: url) }) {
+    for (place, own) in settings.enumerated() {
+      if let url = own.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
-      var connection: SQLiteConnection?
-      var others = descriptions
+      var others = settings.map(\.configuration)
       others.remove(at: place)
-      let store = try SQLiteStore(
-        description, place: place, model: model, others: others, keeping: &connection)
-      if let connection { kept.append(connection) }
-      stores.append(store)
+      let opened = try open(ClosedStore(own, place: place, model: model, others: others), place)
+      kept.append(opened.connection)
+      stores.append(opened.store)
     }
-    let set = StoreSet(stores, isAlone: descriptions.count == 1, of: model)
+    let set = SQLiteStoreSet(stores, isAlone: settings.count == 1, of: model)
     self.model = model
+    sql = ModelSQL(model)
     current = Mutex(set)
     files = stores.map(\.files)
-    busyTimeout = descriptions.map(\.busyTimeout).max() ?? 0
+    busyTimeout = settings.map(\.busyTimeout).max() ?? 0
     let first: SQLiteConnection
     if set.main != nil, let only = kept.first {
       first = only
@@ -75,15 +81,24 @@ final class SQLiteDatabase: Sendable {
   /// A store that is being made by a connection of its own. What others would read and write here is empty.
   init(making store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
-    current = Mutex(StoreSet([store], isAlone: true, of: model))
+    sql = ModelSQL(model)
+    current = Mutex(SQLiteStoreSet([store], isAlone: true, of: model))
     files = [store.files]
     busyTimeout = 0
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
   }
 
+  /// SQLite's stores, for what no other engine does.
+  ///
+  /// - Throws: ``StoreError/notSupported(_:)`` for another engine.
+  static func of(_ engine: any StoreEngine, for feature: String) throws -> SQLiteDatabase {
+    guard let database = engine as? SQLiteDatabase else { throw StoreError.notSupported(feature) }
+    return database
+  }
+
   // MARK: Connections
 
-  private static func connect(to set: StoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
+  private static func connect(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(
       path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
     for store in set.attached {
@@ -95,13 +110,13 @@ final class SQLiteDatabase: Sendable {
     return connection
   }
 
-  private static func writer(of set: StoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
+  private static func writer(of set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try connect(to: set, busyTimeout)
     try prepare(connection, toWrite: set)
     return connection
   }
 
-  private static func prepare(_ connection: SQLiteConnection, toWrite set: StoreSet) throws {
+  private static func prepare(_ connection: SQLiteConnection, toWrite set: SQLiteStoreSet) throws {
     for store in set.all { try connection.execute("PRAGMA \(set.schema(of: store)).synchronous = NORMAL") }
   }
 
@@ -111,23 +126,28 @@ final class SQLiteDatabase: Sendable {
     if writer.isHeldByThisThread { throw StoreError.nestedWrite(stores.all.map(\.url)) }
   }
 
-  /// A connection to read by, with the stores that it has open, until it is given back.
-  func takeReader() throws -> (connection: SQLiteConnection, stores: StoreSet) {
-    if stores.isInMemory { try checkIsReadable() }
-    var result: Result<(connection: SQLiteConnection, stores: StoreSet), any Error> =
-      .failure(CancellationError())
+  /// What to read by until it is given back.
+  func takeSession() throws -> any StoreSession { try session() }
+
+  func session() throws -> SQLiteSession {
+    if attached.isInMemory { try checkIsReadable() }
+    var result: Result<SQLiteSession, any Error> = .failure(CancellationError())
     // With the lock held, so that no store is removed, and its file perhaps with it, before it has been opened. By a
     // variable, since the lock's own result would have to be free to go to another isolation.
     current.withLock { set in
       let set = set
-      result = Result { (try readers.take() ?? makeReader(of: set), set) }
+      result = Result {
+        let reader = try readers.take() ?? makeReader(of: set)
+        try set.checkVersions(reader)
+        return SQLiteSession(reader, stores: set, model: model, sql: sql)
+      }
     }
     return try result.get()
   }
 
-  private func makeReader(of set: StoreSet) throws -> SQLiteConnection {
+  private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let connection = try Self.connect(to: set, busyTimeout)
-    // A store that is only read has no lock between two reads, so that a migration may have switched its file.
+    // Somebody may have put another file in the place of the one that was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
     // What leads to an entity whose store is not there leads nowhere, in each statement that says so.
     for sql in set.absentTables { try connection.execute(sql) }
@@ -135,9 +155,10 @@ final class SQLiteDatabase: Sendable {
     return connection
   }
 
-  /// - Parameter stores: What the reader was taken with.
-  func giveBack(_ reader: SQLiteConnection, of stores: StoreSet) {
-    current.withLock { if $0.removals == stores.removals { readers.give(reader) } }
+  /// - Parameter session: One that was taken, and is used no more.
+  func giveBack(_ session: any StoreSession) {
+    guard let session = session as? SQLiteSession else { return }
+    current.withLock { if $0.removals == session.stores.removals { readers.give(session.connection) } }
   }
 
   // MARK: Removal
@@ -148,7 +169,7 @@ final class SQLiteDatabase: Sendable {
   /// - Throws: ``StoreError`` where the others cannot be opened anew; nothing has changed then.
   func remove(_ id: UUID) throws -> Bool {
     let isRemoved = try writer.replace {
-      guard let next = stores.removing(id, of: model) else { return nil }
+      guard let next = attached.removing(id, of: model) else { return nil }
       let connection = try Self.writer(of: next, busyTimeout)
       current.withLock { set in
         set = next
@@ -175,12 +196,12 @@ final class SQLiteDatabase: Sendable {
 
   /// Reserves keys for new objects: never any that was reserved before, by whichever process.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
-    guard stores.home(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
+    guard stores.store(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     return try writer.use { connection in
       // With the writer in hand: the store may have been removed since.
-      let stores = stores
-      guard let store = stores.home(of: root) else { throw StoreError.noStore(entity: root.name) }
+      let stores = attached
+      guard let store = stores.store(of: root) else { throw StoreError.noStore(entity: root.name) }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
       // Somebody may have set the counter to a key that is taken, or where none follow.
       let statement = try connection.statement(

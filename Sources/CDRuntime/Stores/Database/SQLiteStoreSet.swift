@@ -4,14 +4,15 @@
   import Foundation
 #endif
 
-/// The stores that a coordinator has at a time. Those that it was made with, in that order, without those that have
-/// been removed since.
-struct StoreSet: Sendable {
+/// A coordinator's stores as SQLite has them open.
+struct SQLiteStoreSet: Sendable {
   let all: [SQLiteStore]
-  /// How many have been removed.
-  let removals: Int
+  /// The same for those who know of no SQLite.
+  let stores: StoreSet
   /// `CREATE TABLE` of what no store has, for a reader to find empty.
   let absentTables: [String]
+  /// Those that may be migrated between two reads.
+  private let unlocked: [SQLiteStore]
   /// The places in the order in which a save goes to them.
   private let order: [Int]
   private let isAlone: Bool
@@ -24,27 +25,39 @@ struct StoreSet: Sendable {
 
   private init(_ stores: [SQLiteStore], removals: Int, isAlone: Bool, of model: ModelPlan) {
     all = stores
-    self.removals = removals
+    self.stores = StoreSet(stores, removals: removals)
     self.isAlone = isAlone
     let places = stores.map(\.place)
+    unlocked = stores.filter(\.isUnlocked)
     absentTables = SQLiteSchema.tables(outside: Set(places), of: model)
     order = Self.order(places, model)
   }
 
   /// The same without one of the stores; nil where it is none of them.
-  func removing(_ id: UUID, of model: ModelPlan) -> StoreSet? {
+  func removing(_ id: UUID, of model: ModelPlan) -> SQLiteStoreSet? {
     guard all.contains(where: { $0.storeID == id }) else { return nil }
-    return StoreSet(
+    return SQLiteStoreSet(
       all.filter { $0.storeID != id }, removals: removals + 1, isAlone: isAlone, of: model)
   }
+
+  /// How many stores have been removed.
+  var removals: Int { stores.removals }
 
   /// Whether one of the stores is in memory, which has no snapshots to read from.
   var isInMemory: Bool { all.contains(where: \.isInMemory) }
 
+  /// Refuses to read from a store that has been migrated since it was opened, where no lock keeps that from happening.
+  ///
+  /// - Parameter connection: One whose snapshot has just begun, so that what is found holds until it ends; or any, where
+  ///   each statement reads the newest state.
+  @inline(__always) func checkVersions(_ connection: SQLiteConnection) throws {
+    for store in unlocked { try store.checkVersion(connection, schema: schema(of: store)) }
+  }
+
   subscript(id: UUID) -> SQLiteStore? { all.first { $0.storeID == id } }
 
   /// The store that holds an entity's objects; nil where none does.
-  func home(of plan: EntityPlan) -> SQLiteStore? { plan.home.flatMap(store(at:)) }
+  func store(of plan: EntityPlan) -> SQLiteStore? { plan.storeIndex.flatMap(store(at:)) }
 
   private func store(at place: Int) -> SQLiteStore? { all.first { $0.place == place } }
 
@@ -55,7 +68,7 @@ struct StoreSet: Sendable {
   var attached: [SQLiteStore] { isAlone ? [] : order.compactMap(store(at:)) }
 
   /// The name by which connections know a store.
-  func schema(of store: SQLiteStore) -> String { isAlone ? "main" : "store\(store.place)" }
+  func schema(of store: any AttachedStore) -> String { isAlone ? "main" : "store\(store.place)" }
 
   /// Stores after those that their objects refer to: where a save ends between two files, what has been written
   /// refers to nothing that has not. Where stores refer to each other in a circle, as they were given.
@@ -64,8 +77,8 @@ struct StoreSet: Sendable {
     var targets: [Int: Set<Int>] = [:]
     for plan in model.entities {
       for case let relationship? in plan.relationships {
-        let other = model.entities[relationship.destination].home
-        guard let home = plan.home, let other, home != other else { continue }
+        let other = model.entities[relationship.destination].storeIndex
+        guard let home = plan.storeIndex, let other, home != other else { continue }
         switch relationship.storage {
         case .reference, .join(_, isSource: true): targets[home, default: []].insert(other)
         case .join(_, isSource: false), .inverseReference, .referencesOfOthers: break

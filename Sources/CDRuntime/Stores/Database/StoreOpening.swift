@@ -14,8 +14,8 @@ struct StoreOpening {
   /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
   let place: Int
   var isReadOnly = false
-  /// How the store is opened, and the coordinator's other stores, whose configurations say what this one does not hold.
-  var descriptions: (own: PersistentStoreDescription, others: [PersistentStoreDescription])?
+  /// The configuration of the store, and those of the coordinator's other stores, which say what this one does not hold.
+  var configurations: (own: String?, others: [String?])?
   /// Whether a migration has made the store what it is a moment ago.
   var isJustMigrated = false
 
@@ -75,8 +75,7 @@ struct StoreOpening {
     let source = model.source(ofStore: place)
     guard found.modelID == source.model.id else {
       throw StoreError.otherModel(
-        url, found: ModelIdentity(name: found.modelName, id: found.modelID),
-        expected: ModelIdentity(name: source.model.name, id: source.model.id))
+        url, found: found.model, expected: ModelIdentity(source.model))
     }
     // What was written with this very version, for the same entities, says of itself what would be written now.
     let isSame =
@@ -114,13 +113,12 @@ struct StoreOpening {
   /// Refuses a store that holds the objects of other entities than it is opened for, by the version that it was written
   /// with: no migration would bring it there.
   private func checkConfiguration(_ found: StoreMetadata, tables: Set<String>) throws {
-    guard let descriptions, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
+    guard let configurations, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
     let graph = EntityGraph(version)
     let names = Set(version.configurations.map(\.name))
     // A configuration that the version has not says nothing of it.
-    let stores =
-      [descriptions.own] + descriptions.others.filter { $0.configuration.map(names.contains) ?? true }
-    guard let assignment = try? StoreAssignment(graph, stores) else { return }
+    let known = [configurations.own] + configurations.others.filter { $0.map(names.contains) ?? true }
+    guard let assignment = try? StoreAssignment(graph, configurations: known) else { return }
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
     let holds = version.entities.map(\.name).filter { tables.contains(root($0)) }
     let asked = version.entities.map(\.name).filter { assignment.places[root($0)] == 0 }

@@ -53,7 +53,7 @@ public final class StoreBuilder {
     let table: StoreTable
     let kind: StoreTable.Kind
     let types: [StoreColumn.ValueType]
-    let cells: [CellType?]
+    let cells: [StorageType?]
   }
 
   /// - Parameters:
@@ -155,7 +155,7 @@ public final class StoreBuilder {
       }
     }
     if let current, found.version == current.plan.source(ofStore: current.place).version.canonicalJSON {
-      let own = current.plan.entities.filter { $0.root == $0.index && $0.home == current.place }
+      let own = current.plan.entities.filter { $0.root == $0.index && $0.storeIndex == current.place }
       if Set(own.map(\.name)) == roots {
         try checkHash(current.plan, current.place)
         return (current.plan, current.place)
@@ -258,7 +258,7 @@ public final class StoreBuilder {
   }
 
   /// Whether a number is one that a narrower type has.
-  private static func isInRange(_ value: StoreValue, _ cell: CellType) -> Bool {
+  private static func isInRange(_ value: StoreValue, _ cell: StorageType) -> Bool {
     switch (cell, value) {
     case (.int16, .integer(let number)): Int16(exactly: number) != nil
     case (.int32, .integer(let number)): Int32(exactly: number) != nil

@@ -39,7 +39,7 @@
 /// A store is opened with its format:
 ///
 /// ```swift
-/// let location = PersistentStoreCoordinator.StoreLocation.custom(url, LineFormat())
+/// let location = StoreLocation.custom(url, LineFormat())
 /// ```
 ///
 /// What is written goes to a new file, which takes the place of the old one when it is whole and on the disk:

@@ -1,6 +1,31 @@
 public import Foundation
 
-extension PersistentStoreCoordinator.StoreLocation: Hashable {
+/// Where a store is, and of what kind it is.
+///
+/// ```swift
+/// let location = StoreLocation.xml(url)
+/// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
+/// ```
+///
+/// <doc:StoreTypes> says when to take which.
+public enum StoreLocation: Sendable {
+  /// A SQLite file, which is made where there is none.
+  case sqlite(URL)
+  /// An XML file, which is made where there is none. It is read whole, and each save writes it whole.
+  case xml(URL)
+  /// A binary file, compact and with checksums, which is made where there is none. It is read whole, and each save
+  /// writes it whole.
+  case binary(URL)
+  /// A file of an app's own format, which is made where there is none. It is read whole, and each save writes it
+  /// whole.
+  case custom(URL, any StoreFormat)
+  /// Memory, for as long as the coordinator lives.
+  case inMemory
+  /// A store of another engine than SQLite.
+  case engine(StoreEngineLocation)
+}
+
+extension StoreLocation: Hashable {
   /// Whether two locations are the same file by the same format; formats of one name count as one.
   public static func == (left: Self, right: Self) -> Bool {
     left.url == right.url && left.kind == right.kind
@@ -16,34 +41,35 @@ extension PersistentStoreCoordinator.StoreLocation: Hashable {
     switch self {
     case .sqlite: "sqlite"
     case .inMemory: "memory"
+    case .engine(let location): "engine \(location.name)"
     case .xml, .binary, .custom: format.map { "file \($0.name)" } ?? ""
     }
   }
 }
 
-extension PersistentStoreCoordinator.StoreLocation {
-  /// The file; nil for memory.
+extension StoreLocation {
+  /// The file; nil for memory, and for another engine's store.
   public var url: URL? {
     switch self {
     case .sqlite(let url), .xml(let url), .binary(let url), .custom(let url, _): url
-    case .inMemory: nil
+    case .inMemory, .engine: nil
     }
   }
 
-  /// The format of a file that is read and written whole; nil for SQLite's and for memory.
+  /// The format of a file that is read and written whole; nil for all others.
   var format: (any StoreFormat)? {
     switch self {
     case .xml: XMLStoreFormat()
     case .binary: BinaryStoreFormat()
     case .custom(_, let format): format
-    case .sqlite, .inMemory: nil
+    case .sqlite, .inMemory, .engine: nil
     }
   }
 
   /// The location of a file that is there, by what it holds and not by its name.
   ///
   /// ```swift
-  /// let location = try PersistentStoreCoordinator.StoreLocation(recognizing: url)
+  /// let location = try StoreLocation(recognizing: url)
   /// let container = PersistentContainer(try PersistentStoreCoordinator(for: ToDoModel.self, at: location))
   /// ```
   ///
@@ -77,7 +103,7 @@ extension PersistentStoreCoordinator.StoreLocation {
     case .xml(let url): .xml(try Disk.resolvingLink(url))
     case .binary(let url): .binary(try Disk.resolvingLink(url))
     case .custom(let url, let format): .custom(try Disk.resolvingLink(url), format)
-    case .inMemory: .inMemory
+    case .inMemory, .engine: self
     }
   }
 }

@@ -3,7 +3,7 @@ struct StoreRows {
   struct Part {
     let table: StoreTable
     /// What is narrower than a column's values: an integer of 16 or 32 bits, a Float.
-    let cells: [CellType?]
+    let cells: [StorageType?]
     /// `SELECT` for all rows, by the name of the database on the connection.
     let select: @Sendable (String) -> String
     let insert: String
@@ -20,24 +20,24 @@ struct StoreRows {
   var tables: [StoreTable] { parts.map(\.table) }
 
   init(_ model: ModelPlan, store place: Int) {
-    roots = model.entities.filter { $0.root == $0.index && $0.home == place }.map(\.name)
+    roots = model.entities.filter { $0.root == $0.index && $0.storeIndex == place }.map(\.name)
     addKeys()
     let layouts = Dictionary(
       SQLiteSchema(model, store: place).layouts.map { ($0.name, Set($0.columns.map(\.name))) },
       uniquingKeysWith: { first, _ in first })
-    for entity in model.entities where entity.home == place && !entity.description.isAbstract {
+    for entity in model.entities where entity.storeIndex == place && !entity.description.isAbstract {
       add(entity, columnsOfTable: layouts[entity.table] ?? [])
     }
-    for join in model.joins where model.entities[join.source].home == place { add(join) }
+    for join in model.joins where model.entities[join.source].storeIndex == place { add(join) }
     addHistory()
   }
 
   private mutating func add(
-    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], cells: [CellType?] = [],
+    _ kind: StoreTable.Kind, _ name: String, _ columns: [StoreColumn], cells: [StorageType?] = [],
     insert: String, select: @escaping @Sendable (String) -> String
   ) {
     let table = StoreTable(kind: kind, name: name, columns: columns, place: parts.count)
-    let rest = [CellType?](repeating: nil, count: columns.count - cells.count)
+    let rest = [StorageType?](repeating: nil, count: columns.count - cells.count)
     parts.append(Part(table: table, cells: cells + rest, select: select, insert: insert))
   }
 
@@ -58,7 +58,7 @@ struct StoreRows {
 
   private mutating func add(_ entity: EntityPlan, columnsOfTable: Set<String>) {
     var columns = [StoreColumn("_key", .key), StoreColumn("_version", .count)]
-    var cells: [CellType?] = [nil, nil]
+    var cells: [StorageType?] = [nil, nil]
     var names = ["\"_pk\"", "\"_version\""]
     for column in entity.columns {
       cells.append(Self.narrowCell(of: column))
@@ -84,7 +84,7 @@ struct StoreRows {
     }
   }
 
-  private static func narrowCell(of column: ColumnPlan) -> CellType? {
+  private static func narrowCell(of column: ColumnPlan) -> StorageType? {
     if column.isReference { return nil }
     return switch column.cell {
     case .int16, .int32, .float: column.cell

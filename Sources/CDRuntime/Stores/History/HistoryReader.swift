@@ -4,28 +4,28 @@
   import Foundation
 #endif
 
-/// Reads the histories of a coordinator's stores.
+/// Reads the histories of a database's stores.
 struct HistoryReader {
   private let database: SQLiteDatabase
-  private let model: ModelPlan
 
-  init(_ coordinator: PersistentStoreCoordinator) {
-    database = coordinator.database
-    model = coordinator.plan
-  }
+  init(_ database: SQLiteDatabase) { self.database = database }
 
   /// What a connection of its own is used for.
   struct Session {
     let connection: SQLiteConnection
-    let stores: StoreSet
+    let stores: SQLiteStoreSet
     let origin: String
     let model: ModelPlan
   }
 
   func read<Result>(_ body: (Session) throws -> Result) throws -> Result {
-    let (connection, stores) = try database.takeReader()
-    defer { database.giveBack(connection, of: stores) }
-    return try body(Session(connection: connection, stores: stores, origin: database.origin, model: model))
+    let session = try database.session()
+    defer { database.giveBack(session) }
+    return try body(
+      Session(
+        connection: session.connection, stores: session.attached, origin: database.origin,
+        model: database.model
+      ))
   }
 }
 
@@ -69,15 +69,20 @@ extension HistoryReader.Session {
         let writer = statement.string(3)
         guard author == nil || author == writer else { continue }
         count += 1
-        let row = RowReader(statement: statement.handle, map: [1], report: nil)
         result.append(
           HistoryTransaction(
-            date: row.date(0), author: writer, storeID: store.storeID,
+            date: date(statement.double(1)), author: writer,
+            storeID: store.storeID,
             changes: changes(statement.string(4) ?? "", of: store),
             isOwn: statement.string(2) == origin, token: reached))
       }
     }
     return result
+  }
+
+  /// The time of a row. Anybody may have written a number there that is none of a time.
+  private func date(_ seconds: Double) -> Date {
+    seconds.isFinite ? Date(timeIntervalSinceReferenceDate: seconds) : EmptyValue.date
   }
 
   private func changes(_ text: String, of store: SQLiteStore) -> ObjectChanges {

@@ -16,7 +16,7 @@ enum HistoryText {
     let save: UUID
     let stores: [UUID]
 
-    fileprivate static let key = "_save"
+    static let key = "_save"
 
     init(save: UUID, stores: [UUID]) {
       self.save = save
@@ -41,44 +41,12 @@ enum HistoryText {
       self.init(save: save, stores: ids)
     }
 
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
       .object([
         JSONValue.Member("id", .string(save.uuidString)),
         JSONValue.Member("stores", .array(stores.map { .string($0.uuidString) })),
       ])
     }
-  }
-
-  static func changes(_ plan: SavePlan, ofStore place: Int, _ mark: Mark? = nil) -> String {
-    var entities: [String: [JSONValue.Member]] = [:]
-    for (kind, objects) in [
-      ("deleted", plan.deleted), ("inserted", plan.inserted),
-      // A change of pairs changes what both sides read.
-      (
-        "updated",
-        plan.updated + plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
-      ),
-    ] {
-      var keys: [(entity: String, keys: [ObjectKey])] = []
-      var places: [Int: Int] = [:]
-      var last = (entity: -1, place: 0)
-      for object in objects where object.scope.plan.home == place {
-        let entity = object.scope.plan.index
-        if entity != last.entity {
-          last = (entity, places[entity] ?? keys.count)
-          if last.place == keys.count { keys.append((object.scope.plan.name, [])) }
-          places[entity] = last.place
-        }
-        keys[last.place].keys.append(object.key)
-      }
-      for (entity, keys) in keys {
-        entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
-      }
-    }
-    return JSONValue.object(
-      (mark.map { [JSONValue.Member(Mark.key, $0.json)] } ?? [])
-        + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
-    ).canonicalText
   }
 
   /// Whether a text is one of this release's, to its last range. Entities may be those of another version.
@@ -105,7 +73,7 @@ enum HistoryText {
     }
   }
 
-  private static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {
+  static func ranges(_ keys: [ObjectKey]) -> [JSONValue] {
     ranges(ofSorted: keys).map { .array([.int($0.lowerBound), .int($0.upperBound)]) }
   }
 

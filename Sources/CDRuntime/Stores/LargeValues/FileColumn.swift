@@ -17,7 +17,7 @@ extension ModelPlan {
   func fileColumns(ofStore store: Int) -> [FileColumn] {
     // Entities of one root share its table.
     var seen: Set<FileColumn> = []
-    return entities.filter { $0.home == store }.flatMap { entity in
+    return entities.filter { $0.storeIndex == store }.flatMap { entity in
       entity.externalSlots.flatMap { slot in
         entity.columns[entity.slots[slot].columns].map { FileColumn(table: entity.table, name: $0.name) }
       }

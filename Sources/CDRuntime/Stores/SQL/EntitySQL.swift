@@ -1,3 +1,39 @@
+/// The texts of a model's statements on rows, by the places of the entities.
+struct ModelSQL: Sendable {
+  /// The statements on single rows.
+  let rows: [EntitySQL]
+  /// How the rows of each entity are selected, with those of all below it.
+  let selects: [EntitySelect]
+
+  init(_ model: ModelPlan) {
+    rows = model.entities.map { EntitySQL($0) }
+    selects = model.entities.map { EntitySelect($0, entities: model.entities) }
+  }
+}
+
+/// The texts of an entity's statements on single rows.
+struct EntitySQL: Sendable {
+  let select: String
+  let selectByKey: String
+  let insert: String
+  let delete: String
+
+  init(_ plan: EntityPlan) {
+    let table = SQLite.quoted(plan.table)
+    let entity = plan.hasEntityColumn ? plan.name : nil
+    let names = plan.columns.map { SQLite.quoted($0.name) }
+    select = "SELECT " + (["_pk", "_version"] + names).joined(separator: ", ") + " FROM \(table)"
+    selectByKey = select + " WHERE _pk = ?1"
+    let system = entity == nil ? ["_pk", "_version"] : ["_pk", "_version", "_entity"]
+    let parameters =
+      ["?", "1"] + (entity.map { [SQLite.literal($0)] } ?? []) + names.map { _ in "?" }
+    insert =
+      "INSERT INTO \(table) (\((system + names).joined(separator: ", "))) "
+      + "VALUES (\(parameters.joined(separator: ", ")))"
+    delete = "DELETE FROM \(table) WHERE _pk = ?1 AND _version = ?2"
+  }
+}
+
 /// How rows of an entity and of all below it are selected: one statement, whose columns are those of all.
 struct EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
@@ -15,21 +51,24 @@ struct EntitySelect: Sendable {
   /// The condition that a row is of the entity or of one below it; nil where all rows of the table are.
   let condition: String?
 
+  /// The column of a statement's first value, after the key and the version.
+  static let firstColumn: Int32 = 2
+
   init(_ plan: EntityPlan, entities: [EntityPlan]) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]
     if plan.isPolymorphic {
       var places = Dictionary(
         names.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
-      for kind in plan.kinds.map({ entities[$0] }) {
+      for kind in plan.subtree.map({ entities[$0] }) {
         maps[kind.index] = kind.columns.map { column in
-          if let place = places[column.name] { return Int32(place) + RowReader.firstColumn }
+          if let place = places[column.name] { return Int32(place) + Self.firstColumn }
           places[column.name] = names.count
           names.append(column.name)
-          return Int32(names.count - 1) + RowReader.firstColumn
+          return Int32(names.count - 1) + Self.firstColumn
         }
       }
-      entityColumn = Int32(names.count) + RowReader.firstColumn
+      entityColumn = Int32(names.count) + Self.firstColumn
     } else {
       entityColumn = nil
     }
@@ -44,6 +83,6 @@ struct EntitySelect: Sendable {
       plan.root == plan.index
       ? nil
       : "t0._entity IN ("
-        + plan.kinds.map { SQLite.literal(entities[$0].name) }.joined(separator: ", ") + ")"
+        + plan.subtree.map { SQLite.literal(entities[$0].name) }.joined(separator: ", ") + ")"
   }
 }

@@ -10,7 +10,7 @@ extension ModelPlan {
   /// The condition that a row is of an entity or of those below it; none where all rows of its table are.
   func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
     guard entity.root != entity.index else { return [] }
-    let names = entity.kinds.map { SQLite.literal(entities[$0].name) }
+    let names = entity.subtree.map { SQLite.literal(entities[$0].name) }
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 

@@ -31,7 +31,7 @@ extension SQLCompiler {
   /// Where a path has come to.
   private enum Stop {
     case place(SQLPlace)
-    case composite(SQLPlace, SlotPlan, [FieldPlan])
+    case composite(SQLPlace, PropertyPlan, [FieldPlan])
     case collection(SQLCollection)
   }
 
@@ -135,7 +135,7 @@ extension SQLCompiler {
   }
 
   private mutating func column(
-    _ number: Int, _ cell: CellType, of place: SQLPlace, _ slot: SlotPlan
+    _ number: Int, _ cell: StorageType, of place: SQLPlace, _ slot: PropertyPlan
   ) -> SQLValue {
     let plan = place.entity.columns[number]
     let isNullable =
@@ -162,7 +162,7 @@ extension SQLCompiler {
       ], " ")
   }
 
-  private static func kind(_ cell: CellType) -> SQLValue.Kind {
+  private static func kind(_ cell: StorageType) -> SQLValue.Kind {
     switch cell {
     case .bool: .int(0...1)
     case .int16: .int(Int64(Int16.min)...Int64(Int16.max))

@@ -1,3 +1,4 @@
+import CDModel
 import CSQLite
 
 /// Small matters of SQLite's language and C interface.
@@ -14,6 +15,14 @@ enum SQLite {
   /// A string literal.
   static func literal(_ text: String) -> String {
     "'" + doubled(UInt8(ascii: "'"), in: text) + "'"
+  }
+
+  /// What stands behind IN for keys that are bound as one list.
+  static let boundKeys = "(SELECT value FROM json_each(?))"
+
+  /// Keys as the parameter of ``boundKeys``.
+  static func list(_ keys: some Sequence<ObjectKey>) -> AttributeValue {
+    .string("[" + keys.map(String.init).joined(separator: ",") + "]")
   }
 
   // By bytes, as SQLite reads it: to Swift a quote with an accent behind it is another character.

@@ -38,7 +38,7 @@ package final class DatabaseFile {
     // SQLite reads nothing yet, and writes nothing: whatever the file holds is as good as another.
     let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
     // By the system: SQLite takes a file of one byte for an empty one.
-    guard code == SQLITE_OK, let opened, let size = MigrationFiles.size(path) else {
+    guard code == SQLITE_OK, let opened, let size = Disk.size(path) else {
       let number = sqlite3_system_errno(opened)
       sqlite3_close_v2(opened)
       let reason = number == 0 ? String(cString: sqlite3_errstr(code)) : String(cString: strerror(number))

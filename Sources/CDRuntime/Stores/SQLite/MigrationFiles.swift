@@ -150,7 +150,7 @@ struct MigrationFiles {
     }
     defer { withExtendedLifetime(lock) {} }
     // A journal beside the new file would bring the old contents back.
-    if (Self.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
+    if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
       throw MigrationError(url, .inUse)
     }
     // One that a program has begun and not synced, before it was killed, is nobody's: the store is locked.
@@ -189,22 +189,8 @@ struct MigrationFiles {
 
   /// Bytes that the file has, and those that its disk has free; nil where that cannot be told.
   var sizes: (file: Int64, free: Int64)? {
-    guard let file = Self.size(path), let free = Self.freeSpace(path) else { return nil }
+    guard let file = Disk.size(path), let free = Disk.freeSpace(path) else { return nil }
     return (file, free)
-  }
-
-  /// The bytes of a file; nil where there is none.
-  static func size(_ path: String) -> Int64? {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
-  }
-
-  /// The bytes that are free on the disk of a file or a folder.
-  static func freeSpace(_ path: String) -> Int64? {
-    var volume = statvfs()
-    guard statvfs(path, &volume) == 0 else { return nil }
-    let free = UInt64(volume.f_bavail).multipliedReportingOverflow(by: UInt64(volume.f_frsize))
-    return free.overflow ? .max : Int64(clamping: free.partialValue)
   }
 
   private func exists(_ path: String) -> Bool {

@@ -26,15 +26,17 @@ struct SQLiteSchema {
   ]
 
   /// - Parameter store: The place of the store whose tables are asked for; nil for what no store holds.
+  @inline(never)
   init(_ model: ModelPlan, store: Int?) {
     self.model = model
-    for plan in model.entities where plan.root == plan.index && plan.home == store { addTable(plan) }
-    for join in model.joins where model.entities[join.source].home == store { addJoin(join) }
+    for plan in model.entities where plan.root == plan.index && plan.storeIndex == store { addTable(plan) }
+    for join in model.joins where model.entities[join.source].storeIndex == store { addJoin(join) }
   }
 
   /// `CREATE TEMP TABLE` for each table that none of these stores has.
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
-    let places = Set(model.entities.map(\.home)).filter { place in place.map { !stores.contains($0) } ?? true
+    let places = Set(model.entities.map(\.storeIndex)).filter { place in
+      place.map { !stores.contains($0) } ?? true
     }
     return places.flatMap { SQLiteSchema(model, store: $0).layouts.map { $0.sql(schema: "temp") } }
   }
@@ -51,7 +53,7 @@ struct SQLiteSchema {
         columns[name] = column
       }
     }
-    for kind in root.kinds.map({ model.entities[$0] }) {
+    for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where columns[column.name] == nil {
         let owner = model.entities.first { $0.name == kind.slots[column.slot].owner } ?? kind
         var declared = ColumnLayout(name: column.name, type: Self.type(of: column, in: kind))
@@ -135,7 +137,7 @@ struct SQLiteSchema {
         name: name, type: "INTEGER", isNotNull: true, reference: isGuaranteed ? reference : nil)
     }
     // No foreign key leads to another store.
-    let isWithin = model.entities[join.source].home == model.entities[join.target].home
+    let isWithin = model.entities[join.source].storeIndex == model.entities[join.target].storeIndex
     var columns = [
       column("_source", join.source, isGuaranteed: true),
       column("_target", join.target, isGuaranteed: isWithin),
@@ -151,6 +153,7 @@ struct SQLiteSchema {
 
   // MARK: Indexes
 
+  @inline(never)
   private mutating func addIndex(
     _ name: String, table: String, columns: [String], isUnique: Bool = false, condition: String? = nil
   ) {
@@ -162,7 +165,7 @@ struct SQLiteSchema {
   }
 
   private mutating func addReferenceIndexes(_ root: EntityPlan) {
-    for kind in root.kinds.map({ model.entities[$0] }) {
+    for kind in root.subtree.map({ model.entities[$0] }) {
       for column in kind.columns where column.isReference {
         var columns = [SQLite.quoted(column.name)]
         let relationship = kind.slots[column.slot].relationship
@@ -181,7 +184,7 @@ struct SQLiteSchema {
   }
 
   private mutating func addDeclaredIndexes(_ root: EntityPlan) {
-    for kind in root.kinds.map({ model.entities[$0] }) {
+    for kind in root.subtree.map({ model.entities[$0] }) {
       // A rule of the root holds for all rows; that of a subentity for its own and those below.
       let condition = kind.index == root.index ? nil : "\"_entity\" IN (\(entityList(kind)))"
       for constraint in kind.description.uniquenessConstraints {
@@ -211,25 +214,6 @@ struct SQLiteSchema {
   }
 
   private func entityList(_ entity: EntityPlan) -> String {
-    entity.kinds.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
-  }
-}
-
-extension ModelPlan {
-  /// The column that keeps the order of a to-many relationship, in the table where its references stand;
-  /// nil for a relationship that is not ordered or whose order a table of pairs keeps.
-  func positionColumn(of relationship: RelationshipPlan) -> String? {
-    guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
-      let column = referenceColumn(behind: relationship)
-    else { return nil }
-    return column.name + ".position"
-  }
-
-  /// The column of the destination that holds the references of a relationship's inverse.
-  func referenceColumn(behind relationship: RelationshipPlan) -> ColumnPlan? {
-    let destination = entities[relationship.destination]
-    guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
-    else { return nil }
-    return destination.columns[column]
+    entity.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
   }
 }

@@ -37,7 +37,7 @@ final class ScanGuard {
   init(_ handle: OpaquePointer, paths: [String]) {
     self.handle = handle
     self.paths = paths
-    let bytes = paths.compactMap { MigrationFiles.size($0) }.reduce(0, +)
+    let bytes = paths.compactMap { Disk.size($0) }.reduce(0, +)
     limit = Self.baseLimit + Int(clamping: min(max(bytes, 0), 1 << 40)) * Self.stepsPerByte
   }
 

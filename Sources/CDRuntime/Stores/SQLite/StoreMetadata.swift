@@ -27,6 +27,18 @@ struct StoreMetadata {
   /// The app's own, without the prefix that they have in the table.
   var values: [String: String] = [:]
 
+  /// Whether users may have stores such as this one: of a locked version of a model, or of one of its parts.
+  func isLocked(_ number: Int, in model: ManagedObjectModel) -> Bool {
+    model.lockedVersionNumbers.contains(number)
+      || model.parts.contains { part in
+        // The release that wrote the store may not have noted the versions of the parts.
+        partVersions[part.id].map(part.lockedVersionNumbers.contains) ?? !part.lockedVersionNumbers.isEmpty
+      }
+  }
+
+  /// By what the store knows its model.
+  var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
+
   private static let valuePrefix = "app."
 
   /// What the entry `pendingBackup` has for some names, none of which has a slash.

@@ -10,7 +10,7 @@
 /// let coordinator = try PersistentStoreCoordinator(for: ToDoModel.self, at: .sqlite(url))
 /// for result in coordinator.migrations {
 ///   print("from version \(result.source) to \(result.destination) in \(result.duration)")
-///   if let backup = result.backup { print("the old store is \(backup.path())") }
+///   if let backup = result.backup { print("the old store is \(backup.path(percentEncoded: false))") }
 /// }
 /// ```
 public struct MigrationResult: Hashable, Sendable {

@@ -58,7 +58,7 @@ import CSQLite
 
 /// Values that stand for a row.
 final class ValueRow {
-  let values: [AttributeValue]
+  var values: [AttributeValue]
   /// The fields of composites that one number stands for: those of transients, which are counted by slot.
   let composites: [Int: [AttributeValue]]
   let transients: ValueRow?
@@ -252,10 +252,6 @@ extension RowReader {
     return 0
   }
 
-  public func codable<Value>(_ column: Int) -> CodableStorage<Value> {
-    CodableStorage(json: optionalString(column))
-  }
-
   public func composite<Value: CompositeAttribute>(_ column: Int) -> Value {
     if let fields = values?.composites[column] {
       return Value(_row: RowReader(values: ValueRow(fields), report: report), 0)
@@ -290,7 +286,7 @@ extension RowReader {
   public func optionalUrl(_ column: Int) -> URL? { isNull(column) ? nil : url(column) }
 
   /// The value of a column of a type that only the model knows.
-  func value(_ column: Int, _ type: CellType) -> AttributeValue {
+  func value(_ column: Int, _ type: StorageType) -> AttributeValue {
     if isNull(column) { return .null }
     switch type {
     case .string, .codable: return .string(string(column))

@@ -63,6 +63,12 @@ import CSQLite
     return current
   }
 
+  /// Writes nil for a value that could not be encoded.
+  func fail(_ error: any Error) {
+    if failure == nil { failure = error }
+    null()
+  }
+
   private func null() {
     if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
   }
@@ -179,14 +185,6 @@ extension RowWriter {
       return
     }
     if value == 0 { null() } else { int64(value) }
-  }
-  public func codable<Value>(_ value: CodableStorage<Value>) {
-    do {
-      optionalString(try value.json())
-    } catch {
-      if failure == nil { failure = error }
-      null()
-    }
   }
   public func composite(_ value: some CompositeAttribute) { value._encode(self) }
   public func optionalComposite<Value: CompositeAttribute>(_ value: Value?) {

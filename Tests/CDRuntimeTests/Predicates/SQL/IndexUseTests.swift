@@ -59,7 +59,7 @@ import Testing
     let trace = try StatementTrace(context)
     _ = try context.objectIDs(for: request)
     let sql = try #require(trace.taken().last)
-    return try context.reader().rows("EXPLAIN QUERY PLAN " + sql).compactMap { $0[3] }
+    return try context.connection().rows("EXPLAIN QUERY PLAN " + sql).compactMap { $0[3] }
       .filter { sortKeys.isEmpty ? !$0.hasPrefix("USE TEMP B-TREE") : true }
   }
 

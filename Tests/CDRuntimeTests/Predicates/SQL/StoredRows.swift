@@ -10,7 +10,7 @@ struct StoredRows {
   init(_ version: ModelVersion) throws {
     plan = try ModelPlan(
       ManagedObjectModel(name: "Test", id: UUID(), versions: [version], currentVersionNumber: version.number))
-    store = try SQLiteDatabase([PersistentStoreDescription(.inMemory)], model: plan)
+    store = try SQLiteDatabase([StoreSettings(location: .inMemory)], model: plan)
   }
 
   /// Writes rows: a table's columns and their values, in one transaction.

@@ -1,0 +1,45 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension PersistentStoreCoordinator {
+  /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
+  ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - formats: The app's own, where the store may be of one of them.
+  /// - Throws: ``StoreError`` where there is no store that this release can read.
+  public static func metadata(
+    forStoreAt url: URL, formats: [any StoreFormat] = []
+  ) throws -> PersistentStoreMetadata {
+    try PersistentStoreMetadata(ofStoreAt: url, formats: formats)
+  }
+
+  /// What one of the coordinator's stores says of itself; nil for another store's UUID.
+  public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
+    let database = try SQLiteDatabase.of(engine, for: "metadata")
+    return try database.writer.use { connection in
+      let stores = database.attached
+      guard let store = stores[id] else { return nil }
+      return try PersistentStoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
+    }
+  }
+
+  /// Keeps values of the app's own in a store, at once: those of before are replaced.
+  ///
+  /// - Throws: ``StoreError``.
+  public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
+    let database = try SQLiteDatabase.of(engine, for: "metadata")
+    try database.writer.use { connection in
+      let stores = database.attached
+      guard let store = stores[id] else { return }
+      if store.isReadOnly { throw StoreError.readOnly(store.url) }
+      try store.checkIdentity()
+      try database.write(connection, to: store) {
+        try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
+      }
+    }
+  }
+}

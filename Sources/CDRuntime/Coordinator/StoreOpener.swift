@@ -1,0 +1,58 @@
+/// Opens the stores of a coordinator, and migrates those of older versions in between.
+struct StoreOpener {
+  private let plan: ModelPlan
+  private let descriptions: [PersistentStoreDescription]
+
+  init(_ plan: ModelPlan, _ descriptions: [PersistentStoreDescription]) {
+    self.plan = plan
+    self.descriptions = descriptions
+  }
+
+  /// - Throws: ``StoreError`` or ``MigrationError``; existing stores are then as they were.
+  func open() throws -> any StoreEngine {
+    for case .engine(let location) in descriptions.map(\.location) {
+      guard descriptions.allSatisfy({ $0.location == .engine(location) }) else {
+        throw StoreError.notSupported("stores of several engines in one coordinator")
+      }
+      return try location.open(descriptions.map(\.settings), plan)
+    }
+    return try SQLiteDatabase(descriptions.map(\.settings), model: plan) { store, place in
+      do { return try store.open() } catch StoreError.needsMigration
+        where descriptions[place].migratesStoreAutomatically && !store.isReadOnly
+      {
+        return try migrate(store, place)
+      }
+    }
+  }
+
+  private func migrate(_ store: ClosedStore, _ place: Int) throws -> OpenedStore {
+    let description = descriptions[place]
+    var others = descriptions
+    others.remove(at: place)
+    switch store {
+    case .file(let opening):
+      guard let rows = opening.rows?.connection else { return try opening.open() }
+      return try FileStoreMigration(opening, rows: rows, description, others: others).open()
+    case .database(let opening):
+      return try opening.open(after: migrate(opening, description, others))
+    // A store that is made now is of the current version.
+    case .memory(let opening): return try opening.open()
+    }
+  }
+
+  private func migrate(
+    _ opening: DatabaseOpening, _ description: PersistentStoreDescription,
+    _ others: [PersistentStoreDescription]
+  ) throws -> MigrationResult {
+    let source = plan.source(ofStore: opening.place)
+    do {
+      return try StoreMigration(
+        url: opening.url, description: description, model: source.model, others: others
+      ).run()
+    } catch {
+      guard let draft = ChangedDraft(error, of: description, source) else { throw error }
+      try draft.erase(opening.url)
+      return draft.result
+    }
+  }
+}

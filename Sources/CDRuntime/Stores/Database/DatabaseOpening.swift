@@ -1,0 +1,126 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The opening of a SQLite file.
+struct DatabaseOpening {
+  /// The file itself, not a link to it.
+  let url: URL
+  let settings: StoreSettings
+  let place: Int
+  let model: ModelPlan
+  /// The configurations of the coordinator's other stores.
+  let others: [String?]
+
+  private var path: String { url.path(percentEncoded: false) }
+
+  /// - Parameter migration: What has made the store what it is a moment ago.
+  func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
+    let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
+    if !settings.isReadOnly, model.hasExternalSlots(ofStore: place) {
+      try ExternalFiles(store: url).collect(opened.connection)
+    }
+    return opened
+  }
+
+  /// What is to be right before SQLite opens the file.
+  private func checkFiles() throws {
+    try DatabaseFile.checkHeader(of: url)
+    try MigrationFiles(url).checkNames()
+    if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
+  }
+
+  /// Opens a file that is current, and leaves it with a lock of SQLite's that keeps it where it is.
+  private func openToWrite(after migration: MigrationResult?) throws -> OpenedStore {
+    let isJustMigrated = migration != nil
+    return try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
+      if !isJustMigrated { try MigrationFiles(url).recover() }
+      try checkFiles()
+      let connection = try connect()
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      let storeID = try StoreOpening(
+        connection: connection, url: url, model: model, place: place,
+        configurations: isJustMigrated ? nil : (settings.configuration, others),
+        isJustMigrated: isJustMigrated
+      ).open()
+      // The journal of a store that is not ours, or not yet, is left alone until here. From here on the connection has a
+      // lock on the file as long as it is open.
+      _ = try connection.scalar("PRAGMA journal_mode = WAL")
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      connection.wait(forOthers: settings.busyTimeout)
+      return OpenedStore(
+        store: SQLiteStore(
+          place: place, url: url, storeID: storeID, path: path, isReadOnly: false,
+          files: ExternalFiles(store: url), identity: FileIdentity(path), migration: migration),
+        connection: connection)
+    }
+  }
+
+  private func openToRead() throws -> OpenedStore {
+    try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
+      try checkFiles()
+      let (connection, path) = try SQLiteConnection.openToRead(url, busyTimeout: 0)
+      let storeID = try StoreOpening(
+        connection: connection, url: url, model: model, place: place, isReadOnly: true,
+        configurations: (settings.configuration, others)
+      ).open()
+      if connection.hasMoved { throw StoreError.replaced(url) }
+      let isLocked = try connection.scalar("PRAGMA journal_mode") == "wal"
+      let version = isLocked ? nil : try SQLiteStore.version(connection, schema: "main")
+      connection.wait(forOthers: settings.busyTimeout)
+      return OpenedStore(
+        store: SQLiteStore(
+          place: place, url: url, storeID: storeID, path: path, isReadOnly: true,
+          files: ExternalFiles(store: url), identity: FileIdentity(self.path), unlockedVersion: version),
+        connection: connection)
+    }
+  }
+
+  private func connect() throws -> SQLiteConnection {
+    let isThere = FileManager.default.fileExists(atPath: path)
+    do {
+      let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
+      connection.limitScans(ofFiles: [path])
+      // The first read is what opens the file and its journal.
+      _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
+      // SQLite opens a file that it may not write to all the same, and fails at the first write.
+      if sqlite3_db_readonly(connection.handle, "main") == 1 {
+        throw StoreError.notWritable([url], reason: "it may only be read")
+      }
+      return connection
+    } catch StoreError.inputOutput(_, let reason) {
+      let reason = Disk.hindrance(of: url, toWrite: true) ?? reason
+      // The one thing that cannot be opened of a file that is there is the journal beside it.
+      throw isThere
+        ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)
+    }
+  }
+}
+
+extension ExternalFiles {
+  /// How long, in seconds, a file stays that no row refers to any more.
+  private static let grace: Double = 3600
+
+  /// Removes the files that have been listed for long enough.
+  fileprivate func collect(_ connection: SQLiteConnection, now: Date = Date()) throws {
+    let limit = now.timeIntervalSinceReferenceDate - Self.grace
+    let names = try connection.rows("SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit)")
+      .compactMap { $0[0] }
+    guard !names.isEmpty else { return }
+    try connection.write {
+      // Listed again, or referred to, by whoever was faster: the row is gone or younger then.
+      let statement = try connection.statement(
+        "DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1 AND \"time\" < ?2")
+      for name in names {
+        statement.bind(name, at: 1)
+        sqlite3_bind_double(statement.handle, 2, limit)
+        try statement.run()
+        if sqlite3_changes(connection.handle) == 1 { remove(name) }
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The opening of a store that is read whole: its rows go into a database in memory, which is then opened as a SQLite
+/// store's file is. Nobody else can have the file meanwhile.
+struct FileStoreOpening {
+  let file: StoreFile
+  let settings: StoreSettings
+  let model: ModelPlan
+  let place: Int
+  /// The configurations of the coordinator's other stores.
+  let others: [String?]
+  /// The rows of the file in memory, and the path by which other connections open them; nil for an empty file.
+  let rows: (connection: SQLiteConnection, memory: String)?
+
+  var url: URL { file.url }
+
+  /// Reads the file. A migration works on the same rows.
+  init(file: StoreFile, settings: StoreSettings, model: ModelPlan, place: Int, others: [String?]) throws {
+    self.file = file
+    self.settings = settings
+    self.model = model
+    self.place = place
+    self.others = others
+    rows = file.isEmpty ? nil : try Self.memory(of: file.url)
+    if let rows { try file.read(into: StoreBuilder(rows.connection, url: file.url, current: (model, place))) }
+  }
+
+  /// An empty database in memory.
+  private static func memory(of url: URL) throws -> (connection: SQLiteConnection, memory: String) {
+    let path = SQLiteConnection.memoryPath()
+    return (try SQLiteConnection.inMemory(path, of: url), path)
+  }
+
+  func open() throws -> OpenedStore {
+    guard let (connection, memory) = rows else {
+      if settings.isReadOnly { throw StoreError.unreadable(url, StoreFormatError(.truncated)) }
+      return try make()
+    }
+    let before = try metadata(connection)
+    let id = try opening(connection).open()
+    if !settings.isReadOnly {
+      if model.hasExternalSlots { try removeUnusedFiles(connection) }
+      if try metadata(connection) != before { try write(connection) }
+    }
+    return opened(connection, memory, id)
+  }
+
+  /// Makes a new store.
+  ///
+  /// - Parameter migration: Why there is a new one where there was another.
+  func make(after migration: MigrationResult? = nil) throws -> OpenedStore {
+    let (connection, memory) = try Self.memory(of: url)
+    let id = try opening(connection).open()
+    // The rest of the world is to see at once which store it is.
+    try write(connection)
+    return opened(connection, memory, id, migration)
+  }
+
+  func opened(
+    _ connection: SQLiteConnection, _ memory: String, _ storeID: UUID, _ migration: MigrationResult? = nil
+  ) -> OpenedStore {
+    OpenedStore(
+      store: SQLiteStore(
+        place: place, url: url, storeID: storeID, path: memory, isReadOnly: settings.isReadOnly,
+        isInMemory: true, files: ExternalFiles(store: url), file: file, migration: migration),
+      connection: connection)
+  }
+
+  func opening(_ connection: SQLiteConnection, isJustMigrated: Bool = false) -> StoreOpening {
+    StoreOpening(
+      connection: connection, url: url, model: model, place: place, isReadOnly: settings.isReadOnly,
+      configurations: (settings.configuration, others), isJustMigrated: isJustMigrated)
+  }
+
+  private func metadata(_ connection: SQLiteConnection) throws -> [[String?]] {
+    try connection.rows("SELECT \"key\", \"value\" FROM \"_cdgen_metadata\"")
+  }
+
+  func contents(_ connection: SQLiteConnection) throws -> StoreContents {
+    try StoreContents(StoreRows(model, store: place), connection, schema: "main")
+  }
+
+  private func write(_ connection: SQLiteConnection) throws {
+    try file.put(file.prepare(contents(connection)))
+  }
+
+  // MARK: Large values
+
+  /// Removes files of large values that no row refers to: nobody else can still come for them. Those of a backup that
+  /// stays are left.
+  func removeUnusedFiles(_ connection: SQLiteConnection) throws {
+    let files = ExternalFiles(store: url)
+    let names = files.names
+    // By a link the folder may be another store's too.
+    guard !names.isEmpty, files.isOwn else { return }
+    let siblings = try FileManager.default.contentsOfDirectory(
+      atPath: url.deletingLastPathComponent().path(percentEncoded: false))
+    guard !siblings.contains(where: { $0.hasPrefix(url.lastPathComponent + "-before-") }) else { return }
+    var used: Set<String> = []
+    for column in model.fileColumns(ofStore: place) {
+      used.formUnion(try connection.rows(column.fileNames()).compactMap { $0[0] })
+    }
+    for name in names.subtracting(used) { files.remove(name) }
+  }
+}

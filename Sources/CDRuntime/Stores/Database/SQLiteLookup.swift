@@ -1,0 +1,87 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The statement that finds objects by a value of one attribute, kept by whoever asks again: a lookup then costs little more
+/// than SQLite's own search.
+///
+/// It answers what SQLite's `=` decides as a predicate's does.
+final class SQLiteLookup: ValueLookup {
+  private let session: SQLiteSession
+  private let select: EntitySelect
+  private let cell: StorageType
+  private let sql: String
+  /// With and without a limit of two rows.
+  private var statements: [SQLiteStatement?] = [nil, nil]
+
+  /// Nil where `=` would not do.
+  init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
+    guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
+    switch cell {
+    case .string, .bool, .int16, .int32, .int64, .uuid: break
+    case .float, .double, .decimal, .date, .data, .url, .codable: return nil
+    }
+    self.session = session
+    self.cell = cell
+    select = session.sql.selects[entity.index]
+    let column = SQLite.quoted(entity.columns[slot.columns.lowerBound].name)
+    sql =
+      select.sql + " WHERE " + (select.condition.map { $0 + " AND " } ?? "")
+      + "t0.\(column) = ?1 ORDER BY t0._pk"
+  }
+
+  func withRows<R>(
+    of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R
+  ) throws -> R? {
+    switch (value, cell) {
+    case (.string(var text), .string):
+      let statement = try statement(isSingle)
+      return try text.withUTF8 { bytes in
+        // SQLite reads the bytes where they are: the statement is done with them before they go.
+        bytes.withMemoryRebound(to: CChar.self) {
+          // No address would be NULL.
+          let empty = $0.isEmpty || $0.baseAddress == nil
+          _ =
+            empty
+            ? sqlite3_bind_text(statement.handle, 1, "", 0, SQLite.copied)
+            : sqlite3_bind_text(statement.handle, 1, $0.baseAddress, Int32(clamping: $0.count), nil)
+        }
+        defer { sqlite3_bind_null(statement.handle, 1) }
+        return try body(session.cursor(statement, select))
+      }
+    case (.bool(let isTrue), .bool): return try withRows(isTrue ? 1 : 0, isSingle, body)
+    case (.int(let number), .int16), (.int(let number), .int32), (.int(let number), .int64):
+      return try withRows(number, isSingle, body)
+    case (.uuid(let uuid), .uuid):
+      let statement = try statement(isSingle)
+      withUnsafeBytes(of: uuid.uuid) {
+        _ = sqlite3_bind_blob(statement.handle, 1, $0.baseAddress, 16, SQLite.copied)
+      }
+      return try body(session.cursor(statement, select))
+    default: return nil
+    }
+  }
+
+  private func withRows<R>(_ number: Int64, _ isSingle: Bool, _ body: (RowCursor) throws -> R) throws -> R {
+    let statement = try statement(isSingle)
+    statement.bind(number, at: 1)
+    return try body(session.cursor(statement, select))
+  }
+
+  private func statement(_ isSingle: Bool) throws -> SQLiteStatement {
+    if let statement = statements[isSingle ? 1 : 0] { return statement }
+    let statement = try session.connection.makeStatement(sql + (isSingle ? " LIMIT 2" : ""))
+    statements[isSingle ? 1 : 0] = statement
+    return statement
+  }
+}
+
+extension SQLiteSession {
+  func lookup(_ entity: EntityPlan, _ slot: PropertyPlan) -> (any ValueLookup)? {
+    SQLiteLookup(self, entity, slot)
+  }
+}

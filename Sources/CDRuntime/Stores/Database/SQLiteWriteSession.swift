@@ -1,0 +1,364 @@
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a save writes SQLite by: the connection that writes, and all changes of rows that are made by it.
+final class SQLiteWriteSession: StoreWriteSession {
+  let session: SQLiteSession
+  var reader: any StoreSession { session }
+  private let database: SQLiteDatabase
+  private let writer = RowWriter()
+  /// The statement of the last row of each kind: the next one mostly needs it again.
+  private var lastInsert: (entity: Int, statement: SQLiteStatement)?
+  private var lastUpdate: (entity: Int, changed: SlotSet, statement: SQLiteStatement, slots: [Int])?
+  private var lastDelete: (root: Int, statement: SQLiteStatement)?
+  private var lastPositions: (relationship: RelationshipPlan, sql: PositionSQL)?
+  /// The statement of a row that could not be written.
+  private var failed: SQLiteStatement?
+
+  private var connection: SQLiteConnection { session.connection }
+  private var model: ModelPlan { session.model }
+  private var stores: SQLiteStoreSet { session.attached }
+
+  init(_ session: SQLiteSession, of database: SQLiteDatabase) {
+    self.session = session
+    self.database = database
+  }
+
+  // MARK: Transactions
+
+  func begin() throws { try database.begin(connection) }
+
+  func commit(changed: [any AttachedStore], check: () throws -> Void) throws {
+    do {
+      try database.commit(connection, changed: changed.compactMap { $0 as? SQLiteStore }, check: check)
+    } catch let error as StoreError where error.isReferenceViolation {
+      throw ReferenceViolation()
+    }
+  }
+
+  /// Takes everything back, where SQLite has not done so.
+  func rollback() {
+    if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
+  }
+
+  func write<R>(_ body: () throws -> R) throws -> R { try connection.write(body) }
+
+  // MARK: Rows
+
+  func insert(
+    _ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void
+  ) throws -> RowOutcome {
+    let statement = try insertStatement(entity)
+    statement.bind(key, at: 1)
+    writer.start(statement.handle, at: 2)
+    encode(writer)
+    return try run(statement, entity)
+  }
+
+  private func insertStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
+    if let lastInsert, lastInsert.entity == entity.index { return lastInsert.statement }
+    let statement = try connection.statement(.init(purpose: .insert, place: entity.index)) {
+      session.sql.rows[entity.index].insert
+    }
+    lastInsert = (entity.index, statement)
+    return statement
+  }
+
+  func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) throws {
+    let statement = try connection.statement(
+      "UPDATE \(SQLite.quoted(entity.table)) SET \"_version\" = ?2 WHERE \"_pk\" = ?1")
+    statement.bind(key, at: 1)
+    statement.bind(version, at: 2)
+    try statement.run()
+  }
+
+  func update(
+    _ entity: EntityPlan, _ changed: SlotSet, _ key: ObjectKey, version: Int64,
+    _ encode: (_ slots: [Int], RowWriter) throws -> Void
+  ) throws -> RowOutcome {
+    let (statement, slots) = try updateStatement(entity, changed)
+    writer.start(statement.handle)
+    try encode(slots, writer)
+    statement.bind(key, at: writer.nextParameter)
+    statement.bind(version, at: writer.nextParameter + 1)
+    return try run(statement, entity)
+  }
+
+  private func updateStatement(
+    _ entity: EntityPlan, _ changed: SlotSet
+  ) throws -> (SQLiteStatement, [Int]) {
+    if let lastUpdate, lastUpdate.entity == entity.index, lastUpdate.changed == changed {
+      return (lastUpdate.statement, lastUpdate.slots)
+    }
+    let slots = entity.storedSlots.filter(changed.contains)
+    var set = SlotSet()
+    for slot in slots { set.insert(slot) }
+    let statement = try connection.statement(.init(purpose: .update, place: entity.index, detail: set)) {
+      let columns = slots.flatMap { entity.slots[$0].columns }
+      let assignments = columns.map { SQLite.quoted(entity.columns[$0].name) + " = ?" }
+      return "UPDATE \(SQLite.quoted(entity.table)) SET "
+        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
+        + " WHERE _pk = ? AND _version = ?"
+    }
+    lastUpdate = (entity.index, changed, statement, slots)
+    return (statement, slots)
+  }
+
+  func delete(_ entity: EntityPlan, _ key: ObjectKey, version: Int64) throws -> RowOutcome {
+    let statement = try deleteStatement(entity)
+    statement.bind(key, at: 1)
+    statement.bind(version, at: 2)
+    try statement.run()
+    return sqlite3_changes(connection.handle) == 0 ? .missing : .done
+  }
+
+  private func deleteStatement(_ entity: EntityPlan) throws -> SQLiteStatement {
+    if let lastDelete, lastDelete.root == entity.root { return lastDelete.statement }
+    let statement = try connection.statement(.init(purpose: .delete, place: entity.root)) {
+      session.sql.rows[entity.index].delete
+    }
+    lastDelete = (entity.root, statement)
+    return statement
+  }
+
+  private func run(_ statement: SQLiteStatement, _ entity: EntityPlan) throws -> RowOutcome {
+    guard writer.failure == nil else {
+      failed = statement
+      return .unwritable
+    }
+    do {
+      try statement.run()
+    } catch let error as StoreError where error.isUniquenessViolation {
+      return .notUnique(error.refusedProperties(of: entity))
+    }
+    return sqlite3_changes(connection.handle) == 0 ? .missing : .done
+  }
+
+  /// What is wrong with values of a row that was ``Outcome/unwritable``; nil for nothing.
+  func failure(of encode: (RowWriter) -> Void) -> (any Error)? {
+    guard let failed else { return nil }
+    // The parameters do not matter any more.
+    writer.start(failed.handle)
+    encode(writer)
+    return writer.failure
+  }
+
+  // MARK: Unique values
+
+  func holder(
+    of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
+    _ encode: (_ slots: [Int], RowWriter) -> Void
+  ) throws -> (key: ObjectKey, entity: String)? {
+    var slots: [Int] = []
+    for column in columns where !slots.contains(entity.columns[column].slot) {
+      slots.append(entity.columns[column].slot)
+    }
+    // All columns of a slot are written together; those of the list are compared.
+    let written = slots.flatMap { entity.slots[$0].columns }
+    let values = written.indices.map { "?\($0 + 1) AS c\($0)" }.joined(separator: ", ")
+    let conditions = columns.map { column in
+      "t.\(SQLite.quoted(entity.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
+    }
+    let kinds = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+    let name = entity.hasEntityColumn ? "t._entity" : SQLite.literal(entity.name)
+    let statement = try connection.statement(
+      "WITH v AS (SELECT \(values)) SELECT t._pk, \(name) FROM \(SQLite.quoted(entity.table)) AS t, v WHERE "
+        + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
+        + (entity.hasEntityColumn ? " AND t._entity IN (\(kinds))" : "") + " LIMIT 1")
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    encode(slots, writer)
+    statement.bind(key, at: writer.nextParameter)
+    guard try statement.step() else { return nil }
+    return (statement.int64(0), statement.string(1) ?? entity.name)
+  }
+
+  /// The values of some columns as SQLite compares them; nil if one of them is nil.
+  ///
+  /// - Parameter encode: Writes slots of an object.
+  func comparedValues(
+    of columns: [Int], _ entity: EntityPlan, _ encode: (_ slots: [Int], RowWriter) -> Void
+  ) throws -> [String]? {
+    let slots = Set(columns.map { entity.columns[$0].slot }).sorted()
+    let written = slots.flatMap { entity.slots[$0].columns }
+    let terms = columns.map { column in
+      let value = "?\((written.firstIndex(of: column) ?? 0) + 1)"
+      return "CASE WHEN typeof(\(value)) IN ('text', 'blob') THEN hex(\(value)) ELSE quote(\(value)) END"
+    }
+    let statement = try connection.statement("SELECT \(terms.joined(separator: ", "))")
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    encode(slots, writer)
+    guard try statement.step() else { return nil }
+    let texts = columns.indices.map { statement.string(Int32($0)) ?? "NULL" }
+    return texts.contains("NULL") ? nil : texts
+  }
+
+  func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
+    let name = SQLite.quoted(column.name)
+    let value =
+      switch column.cell {
+      case .string, .url, .decimal, .codable: "'_cdgen ' || hex(randomblob(16))"
+      case .data, .uuid: "randomblob(16)"
+      case .bool, .int16, .int32, .int64: "random()"
+      case .float, .double, .date: "CAST(random() AS REAL)"
+      }
+    let statement = try connection.statement(
+      "UPDATE \(SQLite.quoted(entity.table)) SET \(name) = \(value) WHERE _pk = ?1")
+    // Two numbers alike are as good as impossible, and a dozen of them more so.
+    for attempt in 1... {
+      statement.bind(key, at: 1)
+      do {
+        return try statement.run()
+      } catch let error as StoreError where error.isUniquenessViolation && attempt < 12 {
+        continue
+      }
+    }
+  }
+
+  // MARK: Relationships
+
+  func deletePairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
+    try run(
+      "DELETE FROM \(SQLite.quoted(model.joins[place].table)) WHERE _source = ?1 AND _target = ?2", source,
+      targets)
+  }
+
+  func insertPairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws {
+    try run(
+      "INSERT OR IGNORE INTO \(SQLite.quoted(model.joins[place].table)) (_source, _target) VALUES (?1, ?2)",
+      source, targets)
+  }
+
+  private func run(_ sql: String, _ key: ObjectKey, _ others: [ObjectKey]) throws {
+    guard !others.isEmpty else { return }
+    let statement = try connection.statement(sql)
+    for other in others {
+      statement.bind(key, at: 1)
+      statement.bind(other, at: 2)
+      try statement.run()
+    }
+  }
+
+  /// Nil for a relationship without positions.
+  private func positionSQL(_ relationship: RelationshipPlan) -> PositionSQL? {
+    if let lastPositions, lastPositions.relationship === relationship { return lastPositions.sql }
+    guard let sql = PositionSQL(relationship, in: model) else { return nil }
+    lastPositions = (relationship, sql)
+    return sql
+  }
+
+  func hasPositions(_ relationship: RelationshipPlan) -> Bool { positionSQL(relationship) != nil }
+
+  func lastPosition(_ relationship: RelationshipPlan, of key: ObjectKey) throws -> Int64 {
+    guard let sql = positionSQL(relationship) else { return 0 }
+    return try session.keys(sql.maximum, key).first ?? 0
+  }
+
+  func positionedKeys(_ relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey] {
+    guard let sql = positionSQL(relationship) else { return [] }
+    return try session.keys(sql.others, key)
+  }
+
+  func setPosition(
+    _ position: Int64, of member: ObjectKey, _ relationship: RelationshipPlan, of key: ObjectKey, isNew: Bool
+  ) throws {
+    guard let sql = positionSQL(relationship) else { return }
+    let statement = try connection.statement(isNew ? sql.updateNew : sql.update)
+    statement.bind(position, at: 1)
+    statement.bind(key, at: 2)
+    statement.bind(member, at: 3)
+    try statement.run()
+  }
+
+  // MARK: References
+
+  func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)] {
+    let rows = try connection.rows("PRAGMA \(stores.schema(of: store)).foreign_key_check").prefix(100)
+    return rows.compactMap { row in
+      guard let table = row[0], let key = row[1].flatMap({ ObjectKey($0) }),
+        let root = model.entities.first(where: { $0.root == $0.index && $0.table == table })
+      else { return nil }
+      return (root, key)
+    }
+  }
+
+  // MARK: History
+
+  func addSave(
+    to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
+  ) throws -> Int64 {
+    let statement = try connection.statement(
+      "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
+        + "VALUES (?, ?, ?, ?)")
+    writer.start(statement.handle)
+    writer.date(date)
+    writer.string(origin)
+    writer.optionalString(author)
+    writer.string(changes)
+    try statement.run()
+    return sqlite3_last_insert_rowid(connection.handle)
+  }
+
+  func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
+    try connection.scalar(
+      "SELECT \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" = \(number) "
+        + "AND \"origin\" = \(SQLite.literal(origin))")
+  }
+
+  // MARK: Files of large values
+
+  func fileName(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws -> String? {
+    let name = SQLite.quoted(column.name)
+    let statement = try connection.statement(
+      "SELECT \(name) FROM \(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text'")
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try statement.step() ? statement.string(0) : nil
+  }
+
+  func listFile(_ name: String, in store: any AttachedStore) throws {
+    let statement = try connection.statement(
+      "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") VALUES (?1, ?2)"
+    )
+    statement.bind(name, at: 1)
+    sqlite3_bind_double(statement.handle, 2, Date().timeIntervalSinceReferenceDate)
+    try statement.run()
+  }
+
+  @discardableResult func unlistFile(_ name: String, in store: any AttachedStore) throws -> Bool {
+    let statement = try connection.statement(
+      "DELETE FROM \(stores.schema(of: store)).\"_cdgen_files\" WHERE \"name\" = ?1")
+    statement.bind(name, at: 1)
+    try statement.run()
+    return sqlite3_changes(connection.handle) == 1
+  }
+}
+
+extension StoreError {
+  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
+  func refusedProperties(of plan: EntityPlan) -> [String] {
+    guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
+      return []
+    }
+    let rest = message[message.index(after: colon)...]
+    if rest.hasPrefix(" index '") {
+      let name = rest.dropFirst(" index '".count).dropLast()
+      return name.split(separator: ".").dropFirst(2).map(String.init)
+    }
+    let table = plan.table + "."
+    return rest.split(separator: ",").map { part in
+      let column = part.drop { $0 == " " }
+      let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
+      // A column shared with a sibling's name has the entity's before it.
+      guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
+      let slot = plan.slots[found.slot]
+      return slot.columns.count == 1 ? slot.name : name
+    }
+  }
+}
