@@ -100,7 +100,6 @@ import Testing
   }
 
   @Test(
-    .needs(.batches),
     arguments: [("Team", "players"), ("Club", "members"), ("List", "entries"), ("Crown", "king")])
   func aBatchIsRefused(entity: String, key: String) throws {
     _ = try make(entity, key)

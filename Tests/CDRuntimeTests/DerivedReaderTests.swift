@@ -168,7 +168,7 @@ import Testing
     #expect(try container.persistentStoreCoordinator.verify().isEmpty)
   }
 
-  @Test(.needs(.batches)) func aBatchReachesThemToo() throws {
+  @Test func aBatchReachesThemToo() throws {
     let context = container.newContext()
     let (shelf, author) = (
       try context.insert(entityNamed: "Shelf"), try context.insert(entityNamed: "Author")

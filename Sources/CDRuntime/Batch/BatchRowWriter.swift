@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// Gives the values of a batch's rows to a statement, or to who collects them, one after another.
+/// Gives the values of a batch's rows to what inserts them, or to who collects them, one after another.
 @usableFromInline final class BatchRowWriter {
   let properties: [BatchProperty]
   /// What can be written as it is, by the places of the properties.
@@ -13,7 +13,7 @@
   private let entity: EntityPlan
   private let model: ModelPlan
   /// Where rows go to; nil where they are collected.
-  private let statement: OpaquePointer?
+  private let insertion: (any RowInsertion)?
   private let writer: RowWriter
   /// The UUIDs of the stores, by their places.
   private let storeIDs: [Int: UUID]
@@ -35,7 +35,7 @@
 
   init(
     _ properties: [BatchProperty], of entity: EntityPlan, in model: ModelPlan, storeIDs: [Int: UUID],
-    _ statement: OpaquePointer?, _ writer: RowWriter
+    _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) {
     self.properties = properties
     plain = properties.map(\.plainCell)
@@ -47,16 +47,16 @@
     }
     self.entity = entity
     self.model = model
-    self.statement = statement
+    self.insertion = insertion
     self.writer = writer
     self.storeIDs = storeIDs
   }
 
-  /// Begins a row. The first parameter is the key's.
+  /// Begins a row.
   @usableFromInline func start() {
     number += 1
     place = 0
-    if let statement { return writer.start(statement, at: 2) }
+    if let insertion { return insertion.start(writer) }
     writer.startCapture()
     unnamed = SlotSet()
   }
@@ -77,7 +77,7 @@
   }
 
   func writeDefault() throws {
-    if statement == nil { unnamed.insert(place) }
+    if insertion == nil { unnamed.insert(place) }
     try write(properties[place].defaultValue)
   }
 
@@ -85,7 +85,7 @@
     mistakes.append(BatchMistake(row: number, entity: entity.name, property: property, reason: reason))
   }
 
-  /// Notes that SQLite does not take a value.
+  /// Notes that the store does not take a value.
   ///
   /// - Parameter row: The number of the row; nil for the one that was written last.
   func noteTooLarge(row: Int? = nil) {
@@ -103,7 +103,7 @@
   }
 }
 
-// Values of the types that most columns have, which go to the statement as they are; what is not the column's own type,
+// Values of the types that most columns have, which go to the store as they are; what is not the column's own type,
 // or what there is more to check of, takes the long way.
 extension BatchRowWriter {
   @usableFromInline func write(_ value: String) throws {

@@ -5,11 +5,12 @@ extension BatchRun {
   func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
     let run = try fetchRun(request)
     let kinds = entity.subtree.map { model.entities[$0] }
-    if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let condition = try self.condition(run) {
-      // Foreign keys clear references, of rows of any table, while the statement runs.
-      let rows = condition.readRoots.isEmpty ? condition : .list(try run.keys().map(\.key))
-      return try change(
-        .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(rows.sql)", rows.bindings)
+    if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let found = try selection(run) {
+      // The store clears references, of rows of any table, while it deletes.
+      let keys = try rows.delete(
+        entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
+      noteDeleted(keys)
+      return keys.values.reduce(0) { $0 + $1.count }
     }
     let keys = try run.keys()
     try delete(keys)
@@ -52,7 +53,7 @@ extension BatchRun {
         all.append((place, keys))
         for case let relationship? in model.entities[place].relationships
         where relationship.description.deleteRule == .cascade {
-          waiting += try related(relationship, of: keys)
+          waiting += try rows.related(relationship, of: keys)
         }
       }
     }
@@ -66,7 +67,7 @@ extension BatchRun {
       let entity = model.entities[place]
       readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: place) }, nil)
       for relationship in oneSidedMinimums(of: entity) {
-        counted.append((relationship, try owners(of: relationship, to: keys).filter(stays).map(\.key)))
+        counted.append((relationship, try rows.owners(of: relationship, to: keys).filter(stays).map(\.key)))
       }
       for case let relationship? in entity.relationships {
         let rule = relationship.description.deleteRule
@@ -74,7 +75,7 @@ extension BatchRun {
         if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil {
           continue
         }
-        let others = try related(relationship, of: keys).filter(stays)
+        let others = try rows.related(relationship, of: keys).filter(stays)
         guard !others.isEmpty else { continue }
         if rule == .deny { throw try denial(relationship, keys, stays) }
         guard let inverse = inverse(of: relationship) else { continue }
@@ -101,7 +102,7 @@ extension BatchRun {
     var ids: [ManagedObjectID] = []
     let owner = model.entity(relationship.owner) ?? entity
     for key in keys where ids.count < 100 {
-      if try related(relationship, of: [key]).contains(where: stays) { ids.append(id(key, owner)) }
+      if try rows.related(relationship, of: [key]).contains(where: stays) { ids.append(id(key, owner)) }
     }
     return .deleteDenied(entity: owner.name, relationship: relationship.name, ids)
   }
@@ -121,30 +122,19 @@ extension BatchRun {
     for (relationship, keys) in references {
       guard let owner = model.entity(relationship.owner), case .reference(let column) = relationship.storage
       else { continue }
-      var assignments = [SQLite.quoted(owner.columns[column].name) + " = NULL"]
-      if let inverse = inverse(of: relationship), let position = model.positionColumn(of: inverse) {
-        assignments.append(SQLite.quoted(position) + " = NULL")
-      }
-      assignments.append("_version = (_version + 1) & 4294967295")
-      noteUpdated(
-        try self.keys(
-          "UPDATE \(SQLite.quoted(owner.table)) SET \(assignments.joined(separator: ", ")) "
-            + "WHERE _pk IN \(SQLite.boundKeys) RETURNING \(Self.keyColumns(of: owner))", [SQLite.list(keys)],
-          of: owner))
+      let position = inverse(of: relationship).flatMap(model.positionColumn)
+      let columns = [owner.columns[column].name] + [position].compactMap(\.self)
+      noteUpdated(try rows.update(owner, columns.map { ($0, .value(.null)) }, .keys(keys)))
     }
   }
 
   private func remove(_ keys: [ObjectKey], of entity: EntityPlan) throws {
-    let rows = RowChoice.list(keys)
-    try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, rows)
+    try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, .keys(keys))
     for case let relationship? in entity.relationships where !relationship.isWithinStore {
-      // No foreign key takes the pairs along.
+      // The store does not take the pairs along.
       guard case .join(let place, let isSource) = relationship.storage else { continue }
-      try execute(
-        "DELETE FROM \(SQLite.quoted(model.joins[place].table)) "
-          + "WHERE \(isSource ? "_source" : "_target") IN \(SQLite.boundKeys)", rows.bindings)
+      try rows.deletePairs(ofJoin: place, isSource: isSource, keys)
     }
-    try execute("DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(rows.sql)", rows.bindings)
-    noteDeleted(keys.map { FetchedKey(key: $0, entity: entity.index) })
+    noteDeleted(try rows.delete(entity, .keys(keys)))
   }
 }

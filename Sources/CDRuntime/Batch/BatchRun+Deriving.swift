@@ -23,7 +23,7 @@ extension BatchRun {
     var result: [FetchedKey] = []
     for relationship in references {
       guard let inverse = inverse(of: relationship) else { continue }
-      let others = try related(relationship, of: keys.map(\.key))
+      let others = try rows.related(relationship, of: keys.map(\.key))
       result += try others + readers(of: others, [inverse.name])
     }
     return result
@@ -41,7 +41,7 @@ extension BatchRun {
         var found = keys
         var owners: [FetchedKey] = []
         for relationship in trigger.path.reversed() {
-          owners = found.isEmpty ? [] : try self.owners(of: relationship, to: found)
+          owners = found.isEmpty ? [] : try rows.owners(of: relationship, to: found)
           found = owners.map(\.key)
         }
         result += owners
@@ -93,21 +93,16 @@ extension BatchRun {
   ) throws -> Bool {
     let plan = model.entities[key.entity]
     guard let object = try reading.fetchObject(key.key, plan) else { return false }
-    var assignments: [String] = []
-    var values: [AttributeValue] = []
+    var values: [(column: String, value: AttributeValue)] = []
     for slot in object.scope.plan.derivedSlots {
       guard let value = try reading.derivedValue(of: object, object.scope.plan.slots[slot], evaluator) else {
         continue
       }
       let column = object.scope.plan.columns[object.scope.plan.slots[slot].columns.lowerBound]
-      assignments.append("\(SQLite.quoted(column.name)) = ?")
-      values.append(value.stored)
+      values.append((column.name, value))
     }
-    guard !assignments.isEmpty else { return false }
-    if raisingVersion { assignments.append("_version = (_version + 1) & 4294967295") }
-    try execute(
-      "UPDATE \(SQLite.quoted(plan.table)) SET \(assignments.joined(separator: ", ")) WHERE _pk = ?",
-      values + [.int(key.key)])
+    guard !values.isEmpty else { return false }
+    try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
     return true
   }
 }

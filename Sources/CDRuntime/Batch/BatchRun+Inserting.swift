@@ -1,5 +1,3 @@
-import CSQLite
-
 extension BatchRun {
   /// Inserts rows.
   ///
@@ -18,10 +16,10 @@ extension BatchRun {
     if uniqueness == .update, rows.keyPaths == nil || dependsOnReplaced(properties) {
       return try BatchUpsert(self, properties).insert(rows)
     }
-    let statement = try insertStatement(properties, uniqueness)
+    let insertion = try insertion(properties, uniqueness)
     let writer = RowWriter()
-    let row = rowWriter(properties, statement, writer)
-    let first = try firstKey()
+    let row = rowWriter(properties, insertion, writer)
+    let first = try self.rows.firstKey(of: entity)
     var key = first
     var replaced: [FetchedKey] = []
     let writeNext = rows.start()
@@ -31,20 +29,15 @@ extension BatchRun {
         if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
         continue
       }
-      statement.bind(key, at: 1)
       do {
-        if uniqueness == .refuse {
-          try statement.run()
+        guard let written = try insertion.write(key) else { continue }
+        if written == key {
           key += 1
-        } else if let written = try writtenKey(statement) {
-          if written == key {
-            key += 1
-          } else {
-            replaced.append(FetchedKey(key: written, entity: entity.index))
-          }
+        } else {
+          replaced.append(FetchedKey(key: written, entity: entity.index))
         }
-      } catch let error as StoreError where error.isUniquenessViolation {
-        throw notUnique(error, row.number)
+      } catch let violation as UniquenessViolation {
+        throw notUnique(violation, row.number)
       }
     }
     guard row.mistakes.isEmpty else {
@@ -55,15 +48,14 @@ extension BatchRun {
   }
 
   func rowWriter(
-    _ properties: [BatchProperty], _ statement: SQLiteStatement?, _ writer: RowWriter
+    _ properties: [BatchProperty], _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) -> BatchRowWriter {
     let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
-    return BatchRowWriter(
-      properties, of: entity, in: model, storeIDs: stores, statement?.handle, writer)
+    return BatchRowWriter(properties, of: entity, in: model, storeIDs: stores, insertion, writer)
   }
 
-  func notUnique(_ error: StoreError, _ row: Int) -> BatchError {
-    .notUnique(entity: entity.name, properties: error.refusedProperties(of: entity), row: row)
+  func notUnique(_ violation: UniquenessViolation, _ row: Int) -> BatchError {
+    .notUnique(entity: entity.name, properties: violation.properties, row: row)
   }
 
   /// Does what follows from rows that have been written.
@@ -77,22 +69,20 @@ extension BatchRun {
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
     if !keys.isEmpty {
-      try reserve(upTo: keys.upperBound)
+      try rows.reserve(upTo: keys.upperBound, of: entity)
       noteInserted(keys.lowerBound...keys.upperBound - 1, of: entity)
     }
     var replaced = replaced
     if !replaced.isEmpty {
       // Such a row may be of a subentity.
-      replaced = try self.keys(
-        "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
-        [SQLite.list(replaced.map(\.key))], of: entity)
+      replaced = try rows.keys(replaced.map(\.key), of: entity)
       noteUpdated(replaced)
     }
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }
-      let rows = RowChoice.range(keys, and: replaced.map(\.key))
-      try place(relationship, rows, moved: moved(property, former))
-      try checkCounts(behind: relationship, rows)
+      let written = RowSelection.range(keys, and: replaced.map(\.key))
+      try place(relationship, written, moved: moved(property, former))
+      try checkCounts(behind: relationship, written)
     }
     try settle(former)
     try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.readers)
@@ -133,68 +123,24 @@ extension BatchRun {
     if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
   }
 
-  /// The first key that no object has had or will have.
-  func firstKey() throws -> ObjectKey {
-    guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
-    let statement = try connection.statement(
-      "SELECT coalesce((SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1), 1), "
-        + "(SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(entity.table)))")
-    defer { statement.reset() }
-    let root = model.entities[entity.root].name
-    statement.bind(root, at: 1)
-    _ = try statement.step()
-    let next = statement.int64(0)
-    guard next > 0, next > statement.int64(1), next <= SQLiteDatabase.largestKey else {
-      throw StoreError.damagedKeys(store.url, entity: root)
-    }
-    return next
-  }
+  // MARK: What is inserted
 
-  private func reserve(upTo key: ObjectKey) throws {
-    guard let store = stores.store(of: entity) else { return }
-    try execute(
-      "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
-        + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = ?2",
-      [.string(model.entities[entity.root].name), .int(key)])
-  }
-
-  // MARK: The statement
-
-  /// The parameters are the key and the properties' columns; what all rows have alike is bound here.
-  ///
   /// - Parameter updated: The columns that a row which is there already takes from the new one; nil for all that rows
   ///   have values for.
-  func insertStatement(
+  func insertion(
     _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
-  ) throws -> SQLiteStatement {
+  ) throws -> any RowInsertion {
     let given = properties.flatMap(\.columns)
-    var names = ["_pk", "_version"]
-    var values = ["?1", "1"]
-    if entity.hasEntityColumn {
-      names.append("_entity")
-      values.append(SQLite.literal(entity.name))
-    }
-    for (place, name) in given.enumerated() {
-      names.append(SQLite.quoted(name))
-      values.append("?\(place + 2)")
-    }
-    var constants: [AttributeValue] = []
-    for (name, value) in defaults(except: given) {
-      names.append(SQLite.quoted(name))
-      if let value {
-        values.append("?\(given.count + constants.count + 2)")
-        constants.append(value)
-      } else {
-        values.append("randomblob(16)")
+    let conflict: InsertionPlan.Conflict =
+      switch uniqueness {
+      case .refuse: .refuse
+      case .keep: .keep
+      case .update: .update(updated ?? given)
       }
-    }
-    let sql =
-      "INSERT INTO \(SQLite.quoted(entity.table)) (\(names.joined(separator: ", "))) "
-      + "VALUES (\(values.joined(separator: ", ")))"
-      + conflictClauses(updated ?? given, uniqueness)
-    let statement = try connection.makeStatement(sql)
-    statement.bind(constants, from: Int32(clamping: given.count + 2))
-    return statement
+    return try rows.insertion(
+      InsertionPlan(
+        entity: entity, columns: given, defaults: defaults(except: given), lists: uniqueLists,
+        conflict: conflict))
   }
 
   /// The columns with a default that rows give no value for, with what all rows have in them: nil for a UUID, which is
@@ -205,8 +151,8 @@ extension BatchRun {
       .map { column, value in
         switch value {
         case .uuid: (column, nil)
-        case .now: (column, AttributeValue.date(now).stored)
-        case .value(let value): (column, value.stored)
+        case .now: (column, AttributeValue.date(now))
+        case .value(let value): (column, value)
         }
       }
   }
@@ -220,32 +166,13 @@ extension BatchRun {
     return zip(names, fields).map { ($0, .value(values[$1.description.name] ?? .null)) }
   }
 
-  /// What is to be done where a `unique:` list refuses a row. A one-to-one reference is refused whatever is said.
-  private func conflictClauses(_ columns: [String], _ uniqueness: BatchUniqueness) -> String {
-    guard uniqueness != .refuse else { return "" }
-    let action: String
-    if uniqueness == .keep || columns.isEmpty {
-      action = "DO NOTHING"
-    } else {
-      let assignments = columns.map { "\(SQLite.quoted($0)) = excluded.\(SQLite.quoted($0))" }
-      action =
-        "DO UPDATE SET "
-        + (assignments + ["_version = (_version + 1) & 4294967295"]).joined(separator: ", ")
+  /// The `unique:` lists of the batch's entity and of those above it.
+  var uniqueLists: [UniqueList] {
+    entity.lineage.map { model.entities[$0] }.flatMap { owner in
+      owner.description.uniquenessConstraints.compactMap { properties in
+        let columns = properties.flatMap(entity.columnNumbers).map { entity.columns[$0].name }
+        return columns.isEmpty ? nil : UniqueList(owner: owner, properties: properties, columns: columns)
+      }
     }
-    var clauses = ""
-    for list in uniqueLists {
-      let columns = list.columns.map(SQLite.quoted).joined(separator: ", ")
-      let condition = model.isPart(list.owner).map { " WHERE " + $0 }.joined()
-      clauses += " ON CONFLICT (\(columns))\(condition) \(action)"
-    }
-    return clauses + " RETURNING _pk"
-  }
-
-  /// The key of the row that was inserted or updated; nil for none.
-  func writtenKey(_ statement: SQLiteStatement) throws -> ObjectKey? {
-    defer { statement.reset() }
-    var key: ObjectKey?
-    while try statement.step() { key = statement.int64(0) }
-    return key
   }
 }

@@ -1,10 +1,8 @@
-import CSQLite
-
 extension BatchRun {
-  /// What a property is given: what its columns are to hold, or what is to be calculated.
+  /// What a property is given: what its columns are to hold, or who calculates that.
   private enum Given {
     case values([AttributeValue])
-    case sql(SQLText)
+    case store(any StoreCalculation)
     case expression(ValueExpression)
   }
 
@@ -40,11 +38,11 @@ extension BatchRun {
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
       || properties.contains { $0.slot.attribute?.storesExternally == true }
-    if !needsKeys, let condition = try condition(run), !condition.readRoots.contains(entity.root) {
-      return try writing { try write(properties, given, condition) }
+    if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
+      return try writing { try write(properties, given, found.rows) }
     }
     let keys = try run.keys()
-    let rows = RowChoice.list(keys.map(\.key))
+    let rows = RowSelection.keys(keys.map(\.key))
     let readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
     var counted: [(RelationshipPlan, [ObjectKey])] = []
     for relationship in references {
@@ -86,7 +84,7 @@ extension BatchRun {
       }
     }
     try property.store(
-      value, of: entity, in: model, { result.append($0.stored) },
+      value, of: entity, in: model, { result.append($0) },
       { reason, field in
         found.append(
           BatchMistake(
@@ -107,21 +105,16 @@ extension BatchRun {
       throw BatchError.wrongExpression(
         entity: entity.name, key: property.name, reason: "only single attributes are calculated")
     }
-    var compiler = SQLCompiler(
-      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup)
-    switch try compiler.operand(checked.expression) {
+    switch try rows.calculation(
+      checked.expression, on: entity, as: cell, isMandatory: property.isMandatory, now: now)
+    {
     case .constant(let value):
       guard let value = Self.attributeValue(value) else {
         throw wrongValue(of: property, attribute)
       }
       return .values(try stored(.attribute(value), property, &mistakes))
-    case .value(let value)
-    where !compiler.mayFail && !property.isRuled && (!value.isNullable || !property.isMandatory)
-      && cell.holds(value.kind)
-      // Another row of the table may have its new value already when it is read.
-      && !compiler.readRoots.contains(entity.root):
-      return .sql(value.sql)
-    case .value, .collection, nil: return .expression(checked.expression)
+    case .store(let calculation) where !property.isRuled: return .store(calculation)
+    case .store, .evaluator: return .expression(checked.expression)
     }
   }
 
@@ -143,36 +136,29 @@ extension BatchRun {
   private func writing<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as StoreError where error.isUniquenessViolation {
-      throw BatchError.notUnique(
-        entity: entity.name, properties: error.refusedProperties(of: entity), row: nil)
+    } catch let violation as UniquenessViolation {
+      throw BatchError.notUnique(entity: entity.name, properties: violation.properties, row: nil)
     }
   }
 
-  /// Sets what all rows are given alike, or SQL calculates.
+  /// Sets what all rows are given alike, or the store calculates.
   ///
   /// - Returns: How many rows there were.
   private func write(
-    _ properties: [BatchProperty], _ given: [Given], _ rows: RowChoice
+    _ properties: [BatchProperty], _ given: [Given], _ selected: RowSelection
   ) throws -> Int {
-    var assignments: [String] = []
-    var bindings: [AttributeValue] = []
+    var assignments: [(column: String, source: ColumnSource)] = []
     for (property, given) in zip(properties, given) {
       switch given {
       case .values(let values):
-        assignments += property.columns.map { SQLite.quoted($0) + " = ?" }
-        bindings += values
-      case .sql(let sql):
-        assignments.append("\(SQLite.quoted(property.columns[0])) = \(sql.text)")
-        bindings += sql.bindings
+        for (column, value) in zip(property.columns, values) { assignments.append((column, .value(value))) }
+      case .store(let calculation): assignments.append((property.columns[0], .calculation(calculation)))
       case .expression: break
       }
     }
-    assignments.append("_version = (_version + 1) & 4294967295")
-    return try change(
-      .update,
-      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE \(rows.sql)",
-      bindings + rows.bindings)
+    let keys = try rows.update(entity, assignments, selected)
+    noteUpdated(keys)
+    return keys.values.reduce(0) { $0 + $1.count }
   }
 
   /// Sets what is calculated in memory: all of it before the first row is written.
@@ -187,7 +173,7 @@ extension BatchRun {
       for (property, given) in zip(properties, given) {
         switch given {
         case .values(let constants): values += constants
-        case .sql: break
+        case .store: break
         case .expression(let expression):
           guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
             throw BatchError.wrongExpression(
@@ -196,7 +182,7 @@ extension BatchRun {
           let id = object.objectID
           let name = entity.name
           try property.store(
-            .attribute(value), of: entity, in: model, { values.append($0.stored) },
+            .attribute(value), of: entity, in: model, { values.append($0) },
             { reason, _ in
               mistakes.append(
                 BatchMistake(entity: name, property: property.name, reason: reason, objectID: id))
@@ -208,41 +194,15 @@ extension BatchRun {
     }
     reading.reset()
     guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
-    var assignments: [String] = []
-    var constants: [AttributeValue] = []
+    var calculated: [(column: String, source: ColumnSource)] = []
+    var columns: [String] = []
     for (property, given) in zip(properties, given) {
-      if case .sql(let sql) = given {
-        assignments.append("\(SQLite.quoted(property.columns[0])) = \(sql.text)")
-        constants += sql.bindings
+      if case .store(let calculation) = given {
+        calculated.append((property.columns[0], .calculation(calculation)))
+      } else {
+        columns += property.columns
       }
     }
-    for (property, given) in zip(properties, given) {
-      if case .sql = given { continue }
-      assignments += property.columns.map { SQLite.quoted($0) + " = ?" }
-    }
-    let statement = try connection.makeStatement(
-      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")), "
-        + "_version = (_version + 1) & 4294967295 WHERE _pk = ?")
-    for row in rows {
-      statement.bind(constants + row.values + [.int(row.key)])
-      try statement.run()
-    }
-  }
-}
-
-extension StorageType {
-  /// Whether every value that SQL calculates is one of the column's.
-  fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
-    switch (self, kind) {
-    case (.int16, .int(let range)):
-      Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
-    case (.int32, .int(let range)):
-      Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
-    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid),
-      (.data, .data),
-      (.url, .url), (.decimal, .decimal), (.float, .float):
-      true
-    default: false
-    }
+    try self.rows.update(entity, calculated: calculated, columns, rows)
   }
 }

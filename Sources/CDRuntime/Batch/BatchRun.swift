@@ -1,5 +1,3 @@
-import CSQLite
-
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -9,14 +7,13 @@ import CSQLite
 /// One batch's transaction, and what it changes.
 final class BatchRun {
   let context: ManagedObjectContext
-  let connection: SQLiteConnection
-  /// What reads in the batch's transaction.
-  let session: SQLiteSession
   let entity: EntityPlan
-  /// The stores that the connection has open.
-  let stores: SQLiteStoreSet
-  private let database: SQLiteDatabase
-  /// What was changed, by the place of the entity.
+  /// The stores that are open.
+  let stores: StoreSet
+  /// What works on many rows at a time.
+  let rows: any StoreBatchSession
+  private let session: any StoreWriteSession
+  /// What was changed, by the index of the entity.
   private var inserted: [Int: KeyRanges] = [:]
   private var updated: [Int: KeyRanges] = [:]
   private var deleted: [Int: KeyRanges] = [:]
@@ -24,36 +21,37 @@ final class BatchRun {
   let now = Date()
   var model: ModelPlan { context.model }
 
-  /// A context that reads what the transaction has written so far, for what SQL does not answer. Its unsaved changes
-  /// are none.
+  /// A context that reads what the transaction has written so far, for what the store does not answer. Its unsaved
+  /// changes are none.
   private(set) lazy var reading = ManagedObjectContext(
-    context.persistentStoreCoordinator, readingBy: session)
+    context.persistentStoreCoordinator, readingBy: session.reader)
 
-  init(
-    _ context: ManagedObjectContext, _ database: SQLiteDatabase, _ connection: SQLiteConnection,
-    _ entity: EntityPlan
-  ) {
-    self.database = database
+  init(_ context: ManagedObjectContext, _ session: any StoreWriteSession, _ entity: EntityPlan) {
     self.context = context
-    self.connection = connection
+    self.session = session
     self.entity = entity
-    stores = database.attached
-    session = SQLiteSession(connection, stores: stores, model: context.model, sql: database.sql)
+    stores = session.reader.stores
+    rows = session.batch
   }
 
   /// Runs a batch: all of it or, where it throws, nothing.
   ///
   /// - Parameter body: Gives how many objects the request was for.
   func run(_ body: () throws -> Int) throws -> BatchResult {
-    guard let home = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
-    try check(home)
+    guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    try check(store)
     do {
-      return try database.write(connection) {
+      try session.begin()
+      do {
         let count = try body()
         let changes = allChanges()
-        return (BatchResult(count: count, changes: changes), try writeHistory(of: changes))
+        try session.commit(changed: try writeHistory(of: changes)) {}
+        return BatchResult(count: count, changes: changes)
+      } catch {
+        session.rollback()
+        throw error
       }
-    } catch let error as StoreError where error.isReferenceViolation {
+    } catch is ReferenceViolation {
       throw BatchError.danglingReferences(entity: entity.name)
     } catch EvaluationError.cancelled {
       throw CancellationError()
@@ -62,7 +60,7 @@ final class BatchRun {
     }
   }
 
-  private func check(_ store: SQLiteStore) throws {
+  private func check(_ store: any AttachedStore) throws {
     try store.checkIdentity()
     if store.isReadOnly { throw StoreError.readOnly(store.url) }
   }
@@ -73,23 +71,15 @@ final class BatchRun {
     inserted[entity.index, default: KeyRanges()].append(keys)
   }
 
-  func noteUpdated(_ keys: [FetchedKey]) { Self.note(keys, in: &updated) }
+  func noteUpdated(_ keys: [FetchedKey]) { noteUpdated(KeyRanges.byEntity(keys)) }
 
-  func noteUpdated(_ keys: KeyRanges, of entity: EntityPlan) {
-    for range in keys.ranges { updated[entity.index, default: KeyRanges()].append(range) }
-  }
+  func noteUpdated(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &updated) }
 
-  func noteDeleted(_ keys: [FetchedKey]) { Self.note(keys, in: &deleted) }
+  func noteDeleted(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &deleted) }
 
-  func noteDeleted(_ keys: KeyRanges, of entity: EntityPlan) {
-    for range in keys.ranges { deleted[entity.index, default: KeyRanges()].append(range) }
-  }
-
-  private static func note(_ keys: [FetchedKey], in changes: inout [Int: KeyRanges]) {
-    for (entity, keys) in byEntity(keys) {
-      var ranges = changes.removeValue(forKey: entity) ?? KeyRanges()
-      for key in keys { ranges.append(key) }
-      changes[entity] = ranges
+  private static func note(_ keys: [Int: KeyRanges], in changes: inout [Int: KeyRanges]) {
+    for (entity, keys) in keys {
+      for range in keys.ranges { changes[entity, default: KeyRanges()].append(range) }
     }
   }
 
@@ -116,7 +106,7 @@ final class BatchRun {
   }
 
   /// - Returns: The stores that have changed.
-  private func writeHistory(of changes: ObjectChanges) throws -> [SQLiteStore] {
+  private func writeHistory(of changes: ObjectChanges) throws -> [any AttachedStore] {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
@@ -125,83 +115,25 @@ final class BatchRun {
       guard let text = HistoryText.text(changes, of: store.storeID, mark) else { continue }
       // A delete rule may have led to another store.
       try check(store)
-      let statement = try connection.statement(
-        "INSERT INTO \(stores.schema(of: store)).\"_cdgen_history\" (\"time\", \"origin\", \"author\", \"changes\") "
-          + "VALUES (?, ?, ?, ?)")
-      let writer = RowWriter()
-      writer.start(statement.handle)
-      writer.date(now)
-      writer.string(database.origin)
-      writer.optionalString(context.transactionAuthor)
-      writer.string(text)
-      try statement.run()
+      _ = try session.addSave(
+        to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
     }
     return touched
   }
 
-  // MARK: Statements
+  // MARK: Which rows a request is for
 
-  /// The first columns of a statement's rows as keys, with the entity of each.
-  ///
-  /// - Parameter entity: The entity of the rows, where the statement's second column does not name it.
-  func keys(
-    _ sql: String, _ bindings: [AttributeValue] = [], of entity: EntityPlan
-  ) throws -> [FetchedKey] {
-    let statement = try connection.statement(sql)
-    defer { statement.reset() }
-    statement.bind(bindings)
-    var result: [FetchedKey] = []
-    let isNamed = statement.columnCount > 1
-    var last: (name: String, place: Int)?
-    while try statement.step() {
-      let key = statement.int64(0)
-      guard key > 0 else { continue }
-      guard isNamed else {
-        result.append(FetchedKey(key: key, entity: entity.index))
-        continue
-      }
-      let name = statement.string(1) ?? ""
-      if last?.name != name {
-        guard let place = model.places[name] else { continue }
-        last = (name, place)
-      }
-      if let last { result.append(FetchedKey(key: key, entity: last.place)) }
-    }
-    return result
+  /// The rows of a request where the store alone can tell them while it changes them, and there is no window.
+  func selection(_ run: FetchRun) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
+    guard run.limit == nil, run.offset == 0 else { return nil }
+    return try rows.selection(of: run.query)
   }
 
-  /// Runs a statement that changes rows of the batch's entity in its table, by an alias `t0`, notes them, and says how
-  /// many they are.
-  func change(
-    _ change: SQLiteConnection.RowChange, _ sql: String, _ bindings: [AttributeValue]
-  ) throws -> Int {
-    if entity.hasEntityColumn {
-      // A key alone does not say which entity a row is of.
-      let keys = try keys(sql + " RETURNING \(Self.keyColumns(of: entity))", bindings, of: entity)
-      switch change {
-      case .update: noteUpdated(keys)
-      case .delete: noteDeleted(keys)
-      }
-      return keys.count
-    }
-    let statement = try connection.statement(sql)
-    statement.bind(bindings)
-    let keys = try connection.keysChanged(by: statement, change, inTable: entity.table)
-    switch change {
-    case .update: noteUpdated(keys, of: entity)
-    case .delete: noteDeleted(keys, of: entity)
-    }
-    return keys.count
+  func fetchRun<Object>(_ request: FetchRequest<Object>) throws -> FetchRun {
+    try FetchRun(request, of: entity, in: reading)
   }
 
-  /// `_pk`, and `_entity` where the table has several.
-  static func keyColumns(of entity: EntityPlan, alias: String = "") -> String {
-    alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
-  }
-
-  func execute(_ sql: String, _ bindings: [AttributeValue] = []) throws {
-    let statement = try connection.statement(sql)
-    statement.bind(bindings)
-    try statement.run()
+  func id(_ key: ObjectKey, _ entity: EntityPlan) -> ManagedObjectID {
+    ManagedObjectID(storeID: context.scopes[entity.index].storeID, entityName: entity.name, key: key)
   }
 }

@@ -21,20 +21,20 @@ final class BatchUpsert {
 
     let properties: [String]
     let sources: [Source]
-    let statement: SQLiteStatement
+    let rows: any RowSearch
   }
 
   private static let chunk = 500
   /// How many bytes of texts and data are collected at the most, but for those of one row.
   private static let mostBytes = 1 << 20
-  private static let mostStatements = 100
+  private static let mostInsertions = 100
 
   private let run: BatchRun
   private let properties: [BatchProperty]
   private let writer = RowWriter()
   private let row: BatchRowWriter
   private let searches: [Search]
-  private var statements: [SlotSet: SQLiteStatement] = [:]
+  private var insertions: [SlotSet: any RowInsertion] = [:]
   private let first: ObjectKey
   private var key: ObjectKey
   private var replaced: [FetchedKey] = []
@@ -47,7 +47,7 @@ final class BatchUpsert {
     self.properties = properties
     row = run.rowWriter(properties, nil, writer)
     searches = try Self.searches(run, properties)
-    first = try run.firstKey()
+    first = try run.rows.firstKey(of: run.entity)
     key = first
   }
 
@@ -84,7 +84,6 @@ final class BatchUpsert {
   private static func searches(_ run: BatchRun, _ properties: [BatchProperty]) throws -> [Search] {
     let given = properties.flatMap(\.columns)
     let defaults = run.defaults(except: given)
-    let table = SQLite.quoted(run.entity.table)
     return try run.uniqueLists.compactMap { list in
       // A value that is nil, or new with each row, is nobody's.
       let sources = list.columns.compactMap { column -> Search.Source? in
@@ -92,12 +91,8 @@ final class BatchUpsert {
         return defaults.first { $0.column == column }?.value.map { .constant($0) }
       }
       guard sources.count == list.columns.count else { return nil }
-      let conditions = list.columns.map { SQLite.quoted($0) + " = ?" } + run.model.isPart(list.owner)
       return Search(
-        properties: list.properties, sources: sources,
-        statement: try run.connection.makeStatement(
-          "SELECT \(BatchRun.keyColumns(of: run.entity)) FROM \(table) "
-            + "WHERE \(conditions.joined(separator: " AND "))"))
+        properties: list.properties, sources: sources, rows: try run.rows.search(list, of: run.entity))
     }
   }
 
@@ -123,23 +118,16 @@ final class BatchUpsert {
   }
 
   private func find(_ row: Row, _ search: Search) throws -> FetchedKey? {
-    let statement = search.statement
-    defer { statement.reset() }
-    writer.start(statement.handle)
+    var values: [AttributeValue] = []
     for source in search.sources {
       switch source {
       case .value(let place):
         if case .null = row.values[place] { return nil }
-        writer.value(row.values[place])
-      case .constant(let value): writer.value(value)
+        values.append(row.values[place])
+      case .constant(let value): values.append(value)
       }
     }
-    guard try statement.step() else { return nil }
-    guard statement.columnCount > 1 else {
-      return FetchedKey(key: statement.int64(0), entity: run.entity.index)
-    }
-    return statement.string(1).flatMap { run.model.places[$0] }
-      .map { FetchedKey(key: statement.int64(0), entity: $0) }
+    return try search.rows.find(values)
   }
 
   // MARK: Writing
@@ -149,32 +137,30 @@ final class BatchUpsert {
     for place in places { named.insert(place) }
     try run.note(try find(rows), places.map { properties[$0] }, in: &former)
     for row in rows {
-      let statement = try statement(row.unnamed)
-      writer.start(statement.handle, at: 2)
+      let insertion = try insertion(row.unnamed)
+      insertion.start(writer)
       for value in row.values { writer.value(value) }
       guard writer.failure == nil else { return self.row.noteTooLarge(row: row.number) }
-      statement.bind(key, at: 1)
       do {
-        guard let written = try run.writtenKey(statement) else { continue }
+        guard let written = try insertion.write(key) else { continue }
         if written == key {
           key += 1
         } else {
           replaced.append(FetchedKey(key: written, entity: run.entity.index))
         }
-      } catch let error as StoreError where error.isUniquenessViolation {
-        throw run.notUnique(error, row.number)
+      } catch let violation as UniquenessViolation {
+        throw run.notUnique(violation, row.number)
       }
     }
   }
 
-  private func statement(_ unnamed: SlotSet) throws -> SQLiteStatement {
-    if let statement = statements[unnamed] { return statement }
-    if statements.count >= Self.mostStatements { statements.removeAll() }
+  private func insertion(_ unnamed: SlotSet) throws -> any RowInsertion {
+    if let insertion = insertions[unnamed] { return insertion }
+    if insertions.count >= Self.mostInsertions { insertions.removeAll() }
     let named = properties.enumerated().filter { !unnamed.contains($0.offset) }
-    let statement = try run.insertStatement(
-      properties, .update, updating: named.flatMap(\.element.columns))
-    statements[unnamed] = statement
-    return statement
+    let insertion = try run.insertion(properties, .update, updating: named.flatMap(\.element.columns))
+    insertions[unnamed] = insertion
+    return insertion
   }
 }
 

@@ -44,54 +44,34 @@ extension BatchRun {
     var references: [RelationshipPlan] = []
     for property in properties {
       if hasFiles(property) {
-        for column in property.columns { try noteFiles(column, list, in: &former) }
+        for column in property.columns {
+          former.files[column, default: [:]].merge(try rows.files(column, of: entity, list)) { $1 }
+        }
       }
       guard case .reference(let relationship) = property.kind else { continue }
       references.append(relationship)
       guard let inverse = inverse(of: relationship), let column = property.columns.first else { continue }
       if Self.hasCountRule(inverse) {
-        let owners = try counted(behind: relationship, .list(list))
+        let owners = try counted(behind: relationship, .keys(list))
         former.counted[column, default: (inverse, [])].owners.formUnion(owners)
       }
       if model.positionColumn(of: inverse) != nil {
         // What was noted first is what there was before the batch.
-        former.references[column, default: [:]].merge(try self.references(column, of: list)) { old, _ in old }
+        former.references[column, default: [:]].merge(try rows.references(column, of: entity, list)) {
+          old, _ in
+          old
+        }
       }
     }
     former.readers += try readers(of: keys, Set(properties.map(\.slot.name)))
     former.readers += try touched(by: references, of: keys)
   }
 
-  private func noteFiles(_ column: String, _ keys: [ObjectKey], in former: inout FormerRows) throws {
-    let name = SQLite.quoted(column)
-    let statement = try connection.statement(
-      "SELECT _pk, \(name) FROM \(SQLite.quoted(entity.table)) "
-        + "WHERE typeof(\(name)) = 'text' AND _pk IN \(SQLite.boundKeys)")
-    defer { statement.reset() }
-    statement.bind([SQLite.list(keys)])
-    while try statement.step() {
-      former.files[column, default: [:]][statement.int64(0)] = statement.string(1)
-    }
-  }
-
-  /// What the references of rows lead to; 0 for nothing.
-  private func references(_ column: String, of keys: some Sequence<ObjectKey>) throws -> [ObjectKey:
-    ObjectKey]
-  {
-    let statement = try connection.statement(
-      "SELECT _pk, \(SQLite.quoted(column)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)"
-    )
-    defer { statement.reset() }
-    statement.bind([SQLite.list(keys)])
-    var result: [ObjectKey: ObjectKey] = [:]
-    while try statement.step() { result[statement.int64(0)] = statement.int64(1) }
-    return result
-  }
-
   /// The rows whose references lead elsewhere now. Who stays keeps its place in the other side's order.
   func moved(_ property: BatchProperty, _ former: FormerRows) throws -> [ObjectKey] {
     guard let column = property.columns.first, let before = former.references[column] else { return [] }
-    return try references(column, of: before.keys).filter { before[$0.key] != $0.value }.keys.sorted()
+    return try rows.references(column, of: entity, Array(before.keys)).filter { before[$0.key] != $0.value }
+      .keys.sorted()
   }
 
   /// Checks and lists what the rows no longer lead to.
@@ -99,15 +79,9 @@ extension BatchRun {
     for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
       try checkCounts(of: counted.inverse, of: counted.owners.sorted())
     }
-    guard !former.files.isEmpty, let store = stores.store(of: entity) else { return }
     for (column, files) in former.files {
-      let name = SQLite.quoted(column)
       // A file that is still referred to must not be listed.
-      let sql =
-        "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
-        + "SELECT ?2, \(now.timeIntervalSinceReferenceDate) WHERE NOT EXISTS (SELECT 1 FROM "
-        + "\(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text' AND \(name) = ?2)"
-      for (key, file) in files { try execute(sql, [.int(key), .string(file)]) }
+      for (key, file) in files { try rows.listFile(file, unlessIn: column, of: entity, key, at: now) }
     }
   }
 }

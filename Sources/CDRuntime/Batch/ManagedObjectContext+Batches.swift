@@ -30,7 +30,7 @@ extension ManagedObjectContext {
 
   /// Deletes all objects that meet a condition, without an object for each, in one transaction.
   ///
-  /// Delete rules are followed, all in SQL: what a rule of `cascade` reaches is deleted too, with its own rules;
+  /// Delete rules are followed, by the store: what a rule of `cascade` reaches is deleted too, with its own rules;
   /// references of others become nil; and where a rule of `deny` meets an object that is not deleted by the same batch,
   /// nothing is. The store alone counts: unsaved changes of contexts have no part in it.
   ///
@@ -45,14 +45,13 @@ extension ManagedObjectContext {
 
   private func runBatch(_ plan: EntityPlan, _ body: (BatchRun) throws -> Int) throws -> BatchResult {
     endReading()
-    let database = try SQLiteDatabase.of(engine, for: "batches")
-    let result = try database.writer.use { connection in
-      let run = BatchRun(self, database, connection, plan)
+    let result = try engine.write { session in
+      let run = BatchRun(self, session, plan)
       return try run.run { try body(run) }
     }
     // The sequence may have read in this context, from a state without the batch.
     endReading()
-    database.watch.announce()
+    engine.watch.announce()
     // What this context has in memory follows at once.
     if session != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
     return result

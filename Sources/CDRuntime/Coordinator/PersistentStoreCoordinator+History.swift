@@ -12,7 +12,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError`` where a store cannot be read.
   public func currentHistoryToken() throws -> HistoryToken {
-    try HistoryReader(SQLiteDatabase.of(engine, for: "history")).read { try $0.currentToken() }
+    try HistoryReader.read(engine) { try $0.currentToken() }
   }
 
   /// The saves and batches since a point of the history, the oldest first; of several stores, those of each together.
@@ -25,7 +25,7 @@ extension PersistentStoreCoordinator {
   public func history(
     after token: HistoryToken? = nil, author: String? = nil, limit: Int? = nil
   ) throws -> [HistoryTransaction] {
-    try HistoryReader(SQLiteDatabase.of(engine, for: "history")).read {
+    try HistoryReader.read(engine) {
       try $0.transactions(after: token, author: author, limit: limit)
     }
   }
@@ -35,7 +35,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``.
   public func purgeHistory(before date: Date) throws {
-    try purge("\"time\" < \(date.timeIntervalSinceReferenceDate)") { _ in true }
+    try purge(.before(date)) { _ in true }
   }
 
   /// Forgets what the stores' histories tell of the time up to a point, for instance the one that a copy elsewhere has
@@ -44,21 +44,14 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError``.
   public func purgeHistory(upTo token: HistoryToken) throws {
     for (id, save) in token.saves {
-      try purge("\"id\" <= \(save)") { $0.storeID.uuidString == id }
+      try purge(.upTo(save)) { $0.storeID.uuidString == id }
     }
   }
 
-  private func purge(_ condition: String, _ isMeant: (SQLiteStore) -> Bool) throws {
-    let database = try SQLiteDatabase.of(engine, for: "history")
-    try database.writer.use { connection in
-      let stores = database.attached
-      for store in stores.all where !store.isReadOnly && isMeant(store) {
-        try store.checkIdentity()
-        let table = "\(stores.schema(of: store)).\"_cdgen_history\""
-        try database.write(connection, to: store) {
-          try connection.execute(
-            "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
-        }
+  private func purge(_ range: HistoryRange, _ isMeant: (any AttachedStore) -> Bool) throws {
+    try engine.write { session in
+      for store in session.reader.stores.all where !store.isReadOnly && isMeant(store) {
+        try session.write(to: store) { try session.deleteEntries(range, of: store) }
       }
     }
   }
@@ -85,13 +78,12 @@ extension PersistentStoreCoordinator {
   ) throws -> AsyncThrowingStream<HistoryTransaction, any Error> {
     // Now, and not when somebody first asks: nothing is missed in between.
     let start = try token ?? currentHistoryToken()
-    let database = try SQLiteDatabase.of(engine, for: "history")
-    let watcher = database.watcher()
+    let watcher = engine.watcher()
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()
     let id = UUID.random()
-    database.watch.listeners.add(1, ordering: .sequentiallyConsistent)
-    continuation.onTermination = { [weak database] _ in
-      database?.watch.listeners.subtract(1, ordering: .sequentiallyConsistent)
+    engine.watch.listeners.add(1, ordering: .sequentiallyConsistent)
+    continuation.onTermination = { [weak engine] _ in
+      engine?.watch.listeners.subtract(1, ordering: .sequentiallyConsistent)
       Task { await watcher.remove(id) }
     }
     Task { await watcher.add(id, continuation, after: start) }

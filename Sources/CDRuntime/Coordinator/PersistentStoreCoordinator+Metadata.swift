@@ -19,11 +19,9 @@ extension PersistentStoreCoordinator {
 
   /// What one of the coordinator's stores says of itself; nil for another store's UUID.
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
-    let database = try SQLiteDatabase.of(engine, for: "metadata")
-    return try database.writer.use { connection in
-      let stores = database.attached
-      guard let store = stores[id] else { return nil }
-      return try PersistentStoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
+    try engine.write { session in
+      guard let store = session.reader.stores[id] else { return nil }
+      return try PersistentStoreMetadata(session.metadata(of: store), url: store.url)
     }
   }
 
@@ -31,15 +29,10 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``StoreError``.
   public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
-    let database = try SQLiteDatabase.of(engine, for: "metadata")
-    try database.writer.use { connection in
-      let stores = database.attached
-      guard let store = stores[id] else { return }
+    try engine.write { session in
+      guard let store = session.reader.stores[id] else { return }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
-      try store.checkIdentity()
-      try database.write(connection, to: store) {
-        try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
-      }
+      try session.write(to: store) { try session.setMetadata(values, of: store) }
     }
   }
 }

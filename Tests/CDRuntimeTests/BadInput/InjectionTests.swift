@@ -66,7 +66,7 @@ import Testing
     #expect(try store.container().persistentStoreCoordinator.verify() == [])
   }
 
-  @Test(.needs(.metadata)) func metadataAndAuthorsAreText() throws {
+  @Test(.needs(.tables)) func metadataAndAuthorsAreText() throws {
     let coordinator = context.persistentStoreCoordinator
     let values = Dictionary(
       uniqueKeysWithValues: Self.texts.filter { !$0.contains("\u{0}") }.map { ($0, $0) })

@@ -4,7 +4,7 @@ import Testing
 
 /// A batch chooses and calculates by what there was before it, also where a condition reads other rows of the table that
 /// it changes.
-@Suite(.needs(.batches)) struct BatchConditionTests {
+@Suite struct BatchConditionTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
   /// A chain: each has the one before it for its parent.

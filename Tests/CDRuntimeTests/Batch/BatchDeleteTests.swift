@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A batch deletes what objects would have deleted.
-@Suite(.needs(.batches)) struct BatchDeleteTests {
+@Suite struct BatchDeleteTests {
   private let store: TemporaryStore
   private let context: ManagedObjectContext
   private let author: Author

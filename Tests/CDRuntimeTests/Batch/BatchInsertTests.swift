@@ -7,7 +7,7 @@ extension Fields where Root == Book {
 }
 
 /// Rows that are inserted without objects are what objects would have been.
-@Suite(.needs(.batches)) struct BatchInsertTests {
+@Suite struct BatchInsertTests {
   private let store: TemporaryStore
   private let context: ManagedObjectContext
   private let author: Author

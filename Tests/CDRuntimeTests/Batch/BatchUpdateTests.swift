@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Values that are set without objects are what objects would have been given.
-@Suite(.needs(.batches)) struct BatchUpdateTests {
+@Suite struct BatchUpdateTests {
   private let store: TemporaryStore
   private let context: ManagedObjectContext
   private let author: Author

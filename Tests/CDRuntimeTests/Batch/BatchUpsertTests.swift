@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A row that updates another by a batch insert leaves all that is around it right.
-@Suite(.needs(.batches)) struct BatchUpsertTests {
+@Suite struct BatchUpsertTests {
   private static let model: ManagedObjectModel = {
     let code = AttributeDescription(name: "code", type: .string)
     func derived(_ name: String, _ type: AttributeType, _ text: String) -> AttributeDescription {

@@ -375,7 +375,7 @@ import Testing
 
   // MARK: References that the store clears
 
-  @Test(.needs(.batches), arguments: [true, false])
+  @Test(arguments: [true, false])
   func aReferenceThatTheStoreHasClearedDoesNotComeBackWithTheRow(isBatch: Bool) throws {
     let book = self.book("1")
     let shelves = [Shelf(in: context), Shelf(in: context)]

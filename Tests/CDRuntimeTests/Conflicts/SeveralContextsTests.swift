@@ -44,7 +44,7 @@ import Testing
 
   // MARK: Learning
 
-  @Test(.needs(.batches)) func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
+  @Test func aPartnerOfAnUnsavedReferenceStaysWhenOthersHaveSaved() throws {
     let shared = try GraphStore(Self.pairs)
     let (context, other) = (shared.context(), shared.context())
     let (holder, partner) = (try context.insert(entityNamed: "B"), try context.insert(entityNamed: "C"))

@@ -76,7 +76,7 @@ import Testing
       ])
   }
 
-  @Test func withoutNamesAllStoredAttributesCome() throws {
+  @Test(.needs(.decisions)) func withoutNamesAllStoredAttributesCome() throws {
     let request = FetchRequest<Author>(where: \.name == "Melville")
     #expect(try context.dictionaries(for: request) == [["name": .attribute(.string("Melville"))]])
     #expect(context.registeredObjects.isEmpty)

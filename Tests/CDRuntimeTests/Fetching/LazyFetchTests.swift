@@ -51,7 +51,7 @@ import Testing
     #expect(most <= 2200)
   }
 
-  @Test func changesAndDeletionsMoveNothing() throws {
+  @Test(.needs(.decisions)) func changesAndDeletionsMoveNothing() throws {
     let context = container.newContext()
     let new = Tag(name: "a new one", in: context)
     var request = FetchRequest<Tag>()

@@ -24,9 +24,10 @@ extension Trait where Self == ConditionTrait {
 
 /// What not every engine has.
 enum EngineFeature: String {
-  case batches, history, metadata
   /// Tables and statements of SQL.
   case tables
+  /// Predicates, orders and calculations that the store decides, so that no object is made of what is not wanted.
+  case decisions = "decisions of its own"
   /// Several stores of one coordinator.
   case severalStores = "several stores that are opened again"
 }

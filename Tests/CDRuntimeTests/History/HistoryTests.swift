@@ -24,7 +24,7 @@ import Testing
     return tag.objectID
   }
 
-  @Test(.needs(.history)) func theHistoryTellsEverySaveAfterAToken() throws {
+  @Test func theHistoryTellsEverySaveAfterAToken() throws {
     let first = try saveTag("a", in: container)
     let token = try coordinator.currentHistoryToken()
     let second = try saveTag("b", author: "import", in: store.container())
@@ -48,7 +48,7 @@ import Testing
     #expect(try coordinator.history().count == 3)
   }
 
-  @Test(.needs(.history)) func aTokenFromBeforeAPurgeIsRefused() throws {
+  @Test func aTokenFromBeforeAPurgeIsRefused() throws {
     _ = try saveTag("a", in: container)
     let token = try coordinator.currentHistoryToken()
     _ = try saveTag("b", in: container)
@@ -65,7 +65,7 @@ import Testing
     #expect(try coordinator.history().count == 2)
   }
 
-  @Test(.needs(.history)) func aContextThatHasNotSeenWhatIsPurgedReadsEverythingAnew() throws {
+  @Test func aContextThatHasNotSeenWhatIsPurgedReadsEverythingAnew() throws {
     let id = try saveTag("a", in: container)
     let context = container.newContext()
     let tag = try #require(try context.existingObject(with: id) as? Tag)
@@ -79,7 +79,7 @@ import Testing
     #expect(tag.name == "b")
   }
 
-  @Test(.needs(.history), .timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(10)))
   func aListenerIsToldOfEverySaveOfThisAndOtherCoordinators() async throws {
     let stream = try coordinator.changes()
     let own = try saveTag("a", in: container)
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// Clocks go back, and machines have clocks of their own.
-  @Test(.needs(.history)) func aGapInTheMiddleIsRefusedToo() throws {
+  @Test(.needs(.tables)) func aGapInTheMiddleIsRefusedToo() throws {
     _ = try saveTag("a", in: container)
     let token = try coordinator.currentHistoryToken()
     for name in ["b", "c", "d"] { _ = try saveTag(name, in: container) }
@@ -165,7 +165,7 @@ import Testing
     #expect(try coordinator.history().count == 3)
   }
 
-  @Test(.needs(.history)) func aTokenOfALaterFileIsRefused() throws {
+  @Test func aTokenOfALaterFileIsRefused() throws {
     _ = try saveTag("a", in: container)
     var token = try coordinator.currentHistoryToken()
     for key in token.saves.keys { token.saves[key]? += 1 }

@@ -18,10 +18,7 @@ import Testing
     case history, mergeChanges, removeStore, dropContext, rollbackAndSet, resetAndInsert
   }
 
-  private static let hooks = chosen(Hook.self, "CDGEN_HOOK").filter {
-    // The plain engine has no batches.
-    $0 != .batchSequence || StoreKind.ofEnvironment != .plain
-  }
+  private static let hooks = chosen(Hook.self, "CDGEN_HOOK")
   private static let actions = chosen(Action.self, "CDGEN_ACTION")
 
   private static func chosen<T: CaseIterable & RawRepresentable>(_ type: T.Type, _ variable: String) -> [T]

@@ -10,6 +10,7 @@ import Synchronization
 /// common with SQLite's.
 final class PlainEngine: StoreEngine {
   let model: ModelPlan
+  let uniqueLists: PlainUniqueLists
   let origin = UUID().uuidString
   let watch = HistoryWatch()
   private let current: Mutex<Current>
@@ -26,6 +27,7 @@ final class PlainEngine: StoreEngine {
 
   init(_ model: ModelPlan, storeCount: Int = 1) {
     self.model = model
+    uniqueLists = PlainUniqueLists(model)
     let stores = (0..<storeCount).map { PlainStore(place: $0) }
     current = Mutex(Current(stores: StoreSet(stores, removals: 0), state: PlainState()))
   }
@@ -45,7 +47,7 @@ final class PlainEngine: StoreEngine {
   func checkIsReadable() throws {}
 
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
-    if writer.withLock({ $0 === Thread.current }) { throw StoreError.nestedWrite(stores.all.map(\.url)) }
+    try checkIsNotWriting()
     writing.lock()
     writer.withLock { $0 = Thread.current }
     defer {
@@ -55,10 +57,18 @@ final class PlainEngine: StoreEngine {
     return try body(PlainWriteSession(self, PlainSession(self, stores)))
   }
 
+  private func checkIsNotWriting() throws {
+    if writer.withLock({ $0 === Thread.current }) { throw StoreError.nestedWrite(stores.all.map(\.url)) }
+  }
+
   func put(_ state: PlainState) { current.withLock { $0.state = state } }
 
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
-    try current.withLock { current in
+    // A batch under way takes keys of its own.
+    try checkIsNotWriting()
+    writing.lock()
+    defer { writing.unlock() }
+    return try current.withLock { current in
       guard let store = current.stores.store(of: root) else { throw StoreError.noStore(entity: root.name) }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
       let next = current.state.nextKeys[root.index] ?? 1
@@ -70,6 +80,9 @@ final class PlainEngine: StoreEngine {
   func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {}
 
   func remove(_ id: UUID) throws -> Bool {
+    try checkIsNotWriting()
+    writing.lock()
+    defer { writing.unlock() }
     let isRemoved = current.withLock { current in
       guard current.stores[id] != nil else { return false }
       current.stores = StoreSet(
@@ -140,12 +153,15 @@ struct PlainState: Sendable {
 
   /// By the place of the root entity.
   var tables: [Int: [ObjectKey: Row]] = [:]
+  /// The rows by what they have of unique lists.
+  var unique: [UniqueValues: ObjectKey] = [:]
   /// By the place of the join.
   var joins: [Int: [Pair: Positions]] = [:]
   var nextKeys: [Int: ObjectKey] = [:]
   /// By the place of the store.
   var saves: [Int: [Save]] = [:]
   var lastSaves: [Int: Int64] = [:]
+  var metadata: [Int: [String: String]] = [:]
 
   func row(_ key: ObjectKey, of root: Int) -> Row? { tables[root]?[key] }
 }

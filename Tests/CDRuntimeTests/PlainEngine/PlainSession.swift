@@ -13,7 +13,7 @@ final class PlainSession: StoreSession {
   var working = PlainState()
   var isWriting = false
 
-  private var model: ModelPlan { engine.model }
+  var model: ModelPlan { engine.model }
   private var state: PlainState { isWriting ? working : held ?? engine.state }
 
   init(_ engine: PlainEngine, _ stores: StoreSet) {
@@ -70,6 +70,11 @@ final class PlainSession: StoreSession {
 
   private func value(of column: String, in row: PlainState.Row) -> AttributeValue {
     model.entities[row.entity].columns.firstIndex { $0.name == column }.map { row.values[$0] } ?? .null
+  }
+
+  /// The key that a reference of a row leads to; 0 for nothing.
+  func reference(_ column: String, in row: PlainState.Row) -> ObjectKey {
+    if case .int(let key) = value(of: column, in: row) { key } else { 0 }
   }
 
   private func listed(_ key: ObjectKey, _ row: PlainState.Row, as entity: EntityPlan? = nil) -> RowList.Row {
@@ -217,6 +222,19 @@ final class PlainSession: StoreSession {
       try body(each.number, each.changes)
     }
   }
+
+  func forEachEntry(
+    of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
+  ) throws {
+    for each in state.saves[store.place] ?? [] where each.number > save {
+      let entry = HistoryEntry(
+        number: each.number, date: each.date, origin: each.origin, author: each.author, changes: each.changes)
+      guard try body(entry) else { return }
+    }
+  }
+
+  /// Nobody else writes to a plain engine.
+  func changeMark() throws -> String { "" }
 }
 
 /// A query of which a plain store decides nothing but the entities: the evaluator does the rest.
@@ -235,7 +253,7 @@ struct PlainAnswer: StoreAnswer {
     query.predicate == nil ? [] : ["a predicate, which this engine leaves to the evaluator"]
   }
 
-  private func found(_ window: StoreWindow) -> [(key: ObjectKey, row: PlainState.Row)] {
+  func found(_ window: StoreWindow) -> [(key: ObjectKey, row: PlainState.Row)] {
     let all = session.rows(ofKind: query.entity).filter {
       query.includesSubentities || $0.row.entity == query.entity.index
     }

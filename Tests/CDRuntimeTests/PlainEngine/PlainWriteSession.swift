@@ -6,11 +6,11 @@ import Foundation
 /// What a save writes a plain engine's stores by: a copy of the state, which takes the state's place at the end.
 final class PlainWriteSession: StoreWriteSession {
   private let engine: PlainEngine
-  private let session: PlainSession
+  let session: PlainSession
   private let writer = RowWriter()
-  private var placeholders: Int64 = 0
 
   var reader: any StoreSession { session }
+  var batch: any StoreBatchSession { PlainBatchSession(self) }
   private var model: ModelPlan { engine.model }
   init(_ engine: PlainEngine, _ session: PlainSession) {
     self.engine = engine
@@ -28,7 +28,7 @@ final class PlainWriteSession: StoreWriteSession {
     guard !hasDanglingRows else { throw ReferenceViolation() }
     try check()
     // Keys may have been reserved meanwhile.
-    session.working.nextKeys = engine.state.nextKeys
+    session.working.nextKeys.merge(engine.state.nextKeys) { max($0, $1) }
     engine.put(session.working)
     rollback()
   }
@@ -63,7 +63,7 @@ final class PlainWriteSession: StoreWriteSession {
     let row = PlainState.Row(entity: entity.index, version: 1, values: values)
     if session.working.row(key, of: entity.root) != nil { return .notUnique(["_pk"]) }
     if let properties = refusal(of: row, key) { return .notUnique(properties) }
-    session.working.tables[entity.root, default: [:]][key] = row
+    put(row, key, entity.root)
     return .done
   }
 
@@ -83,13 +83,13 @@ final class PlainWriteSession: StoreWriteSession {
     }
     row.version = (row.version + 1) & 0xFFFF_FFFF
     if let properties = refusal(of: row, key) { return .notUnique(properties) }
-    session.working.tables[entity.root]?[key] = row
+    put(row, key, entity.root)
     return .done
   }
 
   func delete(_ entity: EntityPlan, _ key: ObjectKey, version: Int64) throws -> RowOutcome {
     guard let row = session.working.row(key, of: entity.root), row.version == version else { return .missing }
-    session.working.tables[entity.root]?[key] = nil
+    put(nil, key, entity.root)
     let root = entity.root
     for (place, join) in model.joins.enumerated() {
       let isWithin = model.entities[join.source].storeIndex == model.entities[join.target].storeIndex
@@ -109,7 +109,9 @@ final class PlainWriteSession: StoreWriteSession {
       guard let column = entity.slots[slot].columns.first else { continue }
       for (holder, row) in session.working.tables[entity.root] ?? [:]
       where row.entity == entity.index && row.values[column] == .int(key) {
-        session.working.tables[entity.root]?[holder]?.values[column] = .null
+        var row = row
+        row.values[column] = .null
+        put(row, holder, entity.root)
       }
     }
   }
@@ -122,102 +124,66 @@ final class PlainWriteSession: StoreWriteSession {
 
   // MARK: Unique values
 
-  /// What makes two values one to a unique index; nil for nil, which equals nothing.
-  private func identity(_ value: AttributeValue) -> String? {
-    switch value.stored {
-    case .null: nil
-    case .int(let number): "\(number)"
-    case .double(let number): "\(number == 0 ? 0 : number)"
-    // By code units: to Swift an accent of its own and one that is part of a letter are the same.
-    case .string(let text): text.utf8.map { String($0, radix: 16) }.joined(separator: " ")
-    case .data(let data): data.map { String($0, radix: 16) }.joined(separator: " ")
-    case .bool, .decimal, .date, .uuid, .url, .composite: nil
-    }
-  }
-
-  private struct UniqueColumns {
-    let owner: EntityPlan
-    let names: [String]
-    let properties: [String]
-  }
-
-  private func uniqueColumns(of entity: EntityPlan) -> [UniqueColumns] {
-    var result: [UniqueColumns] = []
-    for case let relationship? in entity.relationships where relationship.isOneToOne {
-      guard case .reference(let column) = relationship.storage else { continue }
-      result.append(
-        UniqueColumns(
-          owner: model.entities[entity.root], names: [entity.columns[column].name],
-          properties: [relationship.description.name]))
-    }
-    for owner in entity.lineage.map({ model.entities[$0] }) {
-      for properties in owner.description.uniquenessConstraints {
-        let names = properties.flatMap(entity.columnNumbers).map { entity.columns[$0].name }
-        result.append(UniqueColumns(owner: owner, names: names, properties: properties))
-      }
-    }
-    return result
-  }
-
-  private func identities(_ names: [String], _ row: PlainState.Row) -> [String]? {
-    let entity = model.entities[row.entity]
-    var result: [String] = []
-    for name in names {
-      guard let column = entity.columns.firstIndex(where: { $0.name == name }),
-        let identity = identity(row.values[column])
-      else { return nil }
-      result.append(identity)
-    }
-    return result.isEmpty ? nil : result
+  func put(_ row: PlainState.Row?, _ key: ObjectKey, _ root: Int) {
+    session.working.put(row, key, root, engine.uniqueLists)
   }
 
   /// The properties of the first unique list that another row has the values of.
-  private func refusal(of row: PlainState.Row, _ key: ObjectKey) -> [String]? {
-    let entity = model.entities[row.entity]
-    for unique in uniqueColumns(of: entity) {
-      guard let own = identities(unique.names, row) else { continue }
-      let isTaken = (session.working.tables[entity.root] ?? [:]).contains { other, row in
-        other != key && unique.owner.subtree.contains(row.entity) && identities(unique.names, row) == own
-      }
-      if isTaken { return unique.properties }
-    }
-    return nil
+  func refusal(of row: PlainState.Row, _ key: ObjectKey) -> [String]? {
+    session.working.refusal(of: row, key, engine.uniqueLists)
+  }
+
+  /// The row that has the values of a `unique:` list.
+  func holder(of list: UniqueList, _ entity: EntityPlan, _ values: [AttributeValue]) -> FetchedKey? {
+    guard let own = UniqueValues(owner: list.owner.index, list.columns, values),
+      let key = session.working.unique[own], let row = session.working.row(key, of: entity.root)
+    else { return nil }
+    return FetchedKey(key: key, entity: row.entity)
   }
 
   func holder(
     of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> (key: ObjectKey, entity: String)? {
-    guard let own = try comparedValues(of: columns, entity, encode) else { return nil }
-    let names = columns.map { entity.columns[$0].name }
-    let found = (session.working.tables[entity.root] ?? [:]).sorted { $0.key < $1.key }.first { other, row in
-      other != key && owner.subtree.contains(row.entity) && identities(names, row) == own
-    }
-    return found.map { ($0.key, model.entities[$0.value.entity].name) }
+    guard let own = uniqueValues(columns, entity, owner.index, encode),
+      let found = session.working.unique[own], found != key,
+      let row = session.working.row(found, of: entity.root)
+    else { return nil }
+    return (found, model.entities[row.entity].name)
   }
 
   func comparedValues(
     of columns: [Int], _ entity: EntityPlan, _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> [String]? {
+    uniqueValues(columns, entity, entity.index, encode)?.texts
+  }
+
+  private func uniqueValues(
+    _ columns: [Int], _ entity: EntityPlan, _ owner: Int, _ encode: (_ slots: [Int], RowWriter) -> Void
+  ) -> UniqueValues? {
     let slots = Set(columns.map { entity.columns[$0].slot }).sorted()
     let written = slots.flatMap { entity.slots[$0].columns }
     guard let values = captured({ encode(slots, $0) }) else { return nil }
-    var result: [String] = []
-    for column in columns {
-      guard let place = written.firstIndex(of: column), let text = identity(values[place]) else { return nil }
-      result.append(text)
-    }
-    return result
+    return UniqueValues(
+      owner: owner, columns.map { entity.columns[$0].name },
+      columns.map { column in written.firstIndex(of: column).map { values[$0] } ?? .null })
   }
 
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws {
-    placeholders += 1
-    guard let row = session.working.row(key, of: entity.root),
+    guard var row = session.working.row(key, of: entity.root),
       let place = model.entities[row.entity].columns.firstIndex(where: { $0.name == column.name })
     else { return }
     // Nil equals nothing.
-    session.working.tables[entity.root]?[key]?.values[place] = .null
+    row.values[place] = .null
+    put(row, key, entity.root)
   }
+
+  // MARK: Keys of batches
+
+  func nextKey(of root: Int) -> ObjectKey {
+    engine.state.nextKeys[root] ?? session.working.nextKeys[root] ?? 1
+  }
+  func reserve(upTo key: ObjectKey, of root: Int) { session.working.nextKeys[root] = key }
 
   // MARK: Relationships
 
@@ -325,6 +291,30 @@ final class PlainWriteSession: StoreWriteSession {
     session.working.saves[store.place, default: []].append(
       PlainState.Save(number: number, date: date, origin: origin, author: author, changes: changes))
     return number
+  }
+
+  func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws {
+    let newest = session.working.lastSaves[store.place] ?? 0
+    session.working.saves[store.place]?.removeAll { save in
+      let isMeant =
+        switch range {
+        case .before(let date): save.date < date
+        case .upTo(let number): save.number <= number
+        }
+      return isMeant && save.number < newest
+    }
+  }
+
+  // MARK: Metadata
+
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
+    var metadata = StoreMetadata(model, storeID: store.storeID, store: store.place)
+    metadata.values = session.working.metadata[store.place] ?? engine.state.metadata[store.place] ?? [:]
+    return metadata
+  }
+
+  func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
+    session.working.metadata[store.place] = values
   }
 
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {

@@ -8,7 +8,7 @@ import Testing
 
   init() throws { stores = try DiaryStores() }
 
-  @Test(.needs(.metadata)) func itsObjectsAreInaccessibleAndTheOthersGoOn() throws {
+  @Test func itsObjectsAreInaccessibleAndTheOthersGoOn() throws {
     let coordinator = try stores.container().persistentStoreCoordinator
     let context = PersistentContainer(coordinator).newContext()
     let (grace, note) = try DiaryStores.fill(context)

@@ -69,7 +69,7 @@ import Testing
     #expect(SQLite.quoted("a\"\u{308}b").utf8.elementsEqual("\"a\"\"\u{308}b\"".utf8))
   }
 
-  @Test(.needs(.metadata)) func metadataMayBeginWithAnAccent() throws {
+  @Test func metadataMayBeginWithAnAccent() throws {
     let coordinator = context.persistentStoreCoordinator
     try coordinator.setMetadata(["\u{301}a": "1"], forStore: coordinator.storeIDs[0])
     #expect(try coordinator.metadata(forStore: coordinator.storeIDs[0])?.values == ["\u{301}a": "1"])

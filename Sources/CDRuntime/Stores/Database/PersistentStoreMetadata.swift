@@ -39,8 +39,8 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
   /// What the app keeps here: see ``PersistentStoreCoordinator/setMetadata(_:forStore:)``.
   public let values: [String: String]
 
-  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
-    let metadata = try StoreMetadata(connection, schema: schema, url: url)
+  /// - Parameter url: By which errors name the store.
+  init(_ metadata: StoreMetadata, url: URL) throws {
     storeID = metadata.storeID
     formatVersion = metadata.formatVersion
     modelID = metadata.modelID
@@ -67,6 +67,10 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
 }
 
 extension PersistentStoreMetadata {
+  init(_ connection: SQLiteConnection, schema: String = "main", url: URL) throws {
+    try self.init(StoreMetadata(connection, schema: schema, url: url), url: url)
+  }
+
   /// The model of the store's version, to open the store with where nothing else is known of it.
   public var managedObjectModel: ManagedObjectModel {
     ManagedObjectModel(

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// What a context reads SQLite by: a connection, and all questions that are asked by it.
 final class SQLiteSession: StoreSession {
   let connection: SQLiteConnection
@@ -228,5 +234,30 @@ final class SQLiteSession: StoreSession {
     defer { statement.reset() }
     statement.bind(save, at: 1)
     while try statement.step() { try body(statement.int64(0), statement.string(1) ?? "") }
+  }
+
+  func forEachEntry(
+    of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
+  ) throws {
+    let statement = try connection.statement(
+      "SELECT \"id\", \"time\", \"origin\", \"author\", \"changes\" FROM \(attached.schema(of: store)).\"_cdgen_history\" "
+        + "WHERE \"id\" > ?1 ORDER BY \"id\"")
+    defer { statement.reset() }
+    statement.bind(save, at: 1)
+    while try statement.step() {
+      // Anybody may have written a number there that is none of a time.
+      let seconds = statement.double(1)
+      let entry = HistoryEntry(
+        number: statement.int64(0),
+        date: seconds.isFinite ? Date(timeIntervalSinceReferenceDate: seconds) : EmptyValue.date,
+        origin: statement.string(2) ?? "", author: statement.string(3), changes: statement.string(4) ?? "")
+      guard try body(entry) else { return }
+    }
+  }
+
+  func changeMark() throws -> String {
+    try attached.all.map {
+      try connection.scalar("PRAGMA \(attached.schema(of: $0)).data_version") ?? ""
+    }.joined(separator: " ")
   }
 }

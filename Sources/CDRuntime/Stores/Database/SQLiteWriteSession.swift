@@ -10,6 +10,7 @@ import CSQLite
 final class SQLiteWriteSession: StoreWriteSession {
   let session: SQLiteSession
   var reader: any StoreSession { session }
+  var batch: any StoreBatchSession { SQLiteBatchSession(session) }
   private let database: SQLiteDatabase
   private let writer = RowWriter()
   /// The statement of the last row of each kind: the next one mostly needs it again.
@@ -305,10 +306,31 @@ final class SQLiteWriteSession: StoreWriteSession {
     return sqlite3_last_insert_rowid(connection.handle)
   }
 
+  func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws {
+    let table = "\(stores.schema(of: store)).\"_cdgen_history\""
+    let condition =
+      switch range {
+      case .before(let date): "\"time\" < \(date.timeIntervalSinceReferenceDate)"
+      case .upTo(let number): "\"id\" <= \(number)"
+      }
+    try connection.execute(
+      "DELETE FROM \(table) WHERE \(condition) AND \"id\" < (SELECT max(\"id\") FROM \(table))")
+  }
+
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String? {
     try connection.scalar(
       "SELECT \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" WHERE \"id\" = \(number) "
         + "AND \"origin\" = \(SQLite.literal(origin))")
+  }
+
+  // MARK: Metadata
+
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata {
+    try StoreMetadata(connection, schema: stores.schema(of: store), url: store.url)
+  }
+
+  func setMetadata(_ values: [String: String], of store: any AttachedStore) throws {
+    try StoreMetadata.write(values, to: connection, schema: stores.schema(of: store))
   }
 
   // MARK: Files of large values

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-extension SQLiteDatabase {
+extension StoreEngine {
   /// Who reads the histories for all that listen: the one that there is, or a new one.
   func watcher() -> HistoryWatcher { watch.watcher { HistoryWatcher(self) } }
 }
@@ -20,16 +20,16 @@ actor HistoryWatcher: HistoryListener {
   }
 
   private let executor = BackgroundExecutor()
-  private let database: SQLiteDatabase
+  private let engine: any StoreEngine
   private var listeners: [UUID: Listener] = [:]
   /// Those that were let go of before they were added.
   private var gone: Set<UUID> = []
   private var polling: Task<Void, Never>?
-  /// A connection that is kept, since its `data_version` is what tells of other connections' writing.
-  private var session: SQLiteSession?
-  private var lastVersions: [String] = []
+  /// A session that is kept, since it tells what others have written since it was last asked.
+  private var session: (any StoreSession)?
+  private var lastMark: String?
 
-  init(_ database: SQLiteDatabase) { self.database = database }
+  init(_ engine: any StoreEngine) { self.engine = engine }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -40,7 +40,7 @@ actor HistoryWatcher: HistoryListener {
     if gone.remove(id) != nil { return }
     listeners[id] = Listener(continuation: continuation, token: token)
     tell()
-    guard polling == nil, !database.stores.isInMemory else { return }
+    guard polling == nil, !engine.stores.isInMemory else { return }
     polling = Task { [weak self] in
       while !Task.isCancelled {
         try? await Task.sleep(for: Self.interval)
@@ -56,21 +56,19 @@ actor HistoryWatcher: HistoryListener {
     polling?.cancel()
     polling = nil
     session = nil
-    lastVersions = []
+    lastMark = nil
   }
 
   private func poll() {
     guard !listeners.isEmpty else { return }
     do {
       // A store that is removed is to be let go of.
-      if session?.stores.removals != database.stores.removals { session = nil }
-      let session = try session ?? database.session()
+      if session?.stores.removals != engine.stores.removals { session = nil }
+      let session = try session ?? engine.takeSession()
       self.session = session
-      let versions = try session.attached.all.map {
-        try session.connection.scalar("PRAGMA \(session.attached.schema(of: $0)).data_version") ?? ""
-      }
-      guard versions != lastVersions else { return }
-      lastVersions = versions
+      let mark = try session.changeMark()
+      guard mark != lastMark else { return }
+      lastMark = mark
       tell()
     } catch {
       fail(error)
@@ -81,7 +79,7 @@ actor HistoryWatcher: HistoryListener {
   func tell() {
     for (id, listener) in listeners {
       do {
-        let transactions = try HistoryReader(database).read {
+        let transactions = try HistoryReader.read(engine) {
           try $0.transactions(after: listener.token, author: nil, limit: nil)
         }
         guard let last = transactions.last else { continue }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// What a context reads a coordinator's stores by.
 ///
 /// All questions of a context are operations here, and no statements: an engine answers them as it can. One isolation at a
@@ -82,6 +88,23 @@ protocol StoreSession: AnyObject {
   func forEachSave(
     of store: any AttachedStore, after save: Int64, _ body: (Int64, String) throws -> Void
   ) throws
+  /// Calls a body with each entry of a store's history after a save, the oldest first, as long as the body says true.
+  func forEachEntry(
+    of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
+  ) throws
+  /// What is another text whenever somebody else has written to a store since this session last said it.
+  func changeMark() throws -> String
+}
+
+/// A save or batch in a store's history.
+struct HistoryEntry {
+  let number: Int64
+  let date: Date
+  /// Tells the saves of one engine from those of others.
+  let origin: String
+  let author: String?
+  /// See ``HistoryText``.
+  let changes: String
 }
 
 /// What a store knows of the answer to a ``StoreQuery``.

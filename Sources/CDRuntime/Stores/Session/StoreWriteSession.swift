@@ -18,12 +18,20 @@ enum RowOutcome {
 /// What the end of a transaction throws where a reference leads to no row.
 struct ReferenceViolation: Error {}
 
+/// A part of a store's history.
+enum HistoryRange {
+  case before(Date)
+  case upTo(Int64)
+}
+
 /// What a save writes a coordinator's stores by.
 ///
 /// Rows are unique at each moment, so that the order of the changes matters.
 protocol StoreWriteSession: AnyObject {
   /// What reads in the same transaction.
   var reader: any StoreSession { get }
+  /// What changes many rows at a time in the same transaction.
+  var batch: any StoreBatchSession { get }
 
   // MARK: Transactions
 
@@ -107,8 +115,17 @@ protocol StoreWriteSession: AnyObject {
   func addSave(
     to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
   ) throws -> Int64
+  /// Removes entries of a store's history. The newest one stays.
+  func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws
   /// The text of a save in a store's history, if it is of an origin.
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String?
+
+  // MARK: Metadata
+
+  /// What a store says of itself.
+  func metadata(of store: any AttachedStore) throws -> StoreMetadata
+  /// Puts values of the app's own in the place of all that the store has of them.
+  func setMetadata(_ values: [String: String], of store: any AttachedStore) throws
 
   // MARK: Files of large values
 
@@ -120,4 +137,19 @@ protocol StoreWriteSession: AnyObject {
   ///
   /// - Returns: Whether it stood there.
   @discardableResult func unlistFile(_ name: String, in store: any AttachedStore) throws -> Bool
+}
+
+extension StoreWriteSession {
+  /// Runs a body in a transaction that changes one store: all of it or, where it throws, nothing.
+  func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
+    try store.checkIdentity()
+    try begin()
+    do {
+      try body()
+      try commit(changed: [store]) {}
+    } catch {
+      rollback()
+      throw error
+    }
+  }
 }

@@ -1,0 +1,535 @@
+import CDModel
+import CSQLite
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The work of a batch as statements of SQLite, each of which looks at many rows.
+final class SQLiteBatchSession: StoreBatchSession {
+  private let session: SQLiteSession
+  private var connection: SQLiteConnection { session.connection }
+  private var model: ModelPlan { session.model }
+  private var stores: SQLiteStoreSet { session.attached }
+
+  init(_ session: SQLiteSession) { self.session = session }
+
+  // MARK: Statements
+
+  /// Runs what changes rows.
+  private func changing<R>(_ entity: EntityPlan, _ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as StoreError where error.isUniquenessViolation {
+      throw UniquenessViolation(properties: error.refusedProperties(of: entity))
+    } catch let error as StoreError where error.isReferenceViolation {
+      throw ReferenceViolation()
+    }
+  }
+
+  private func execute(_ sql: String, _ bindings: [AttributeValue] = []) throws {
+    let statement = try connection.statement(sql)
+    statement.bind(bindings)
+    try statement.run()
+  }
+
+  /// A condition on the rows of an entity's table, whose alias is `t0`.
+  private func condition(_ rows: RowSelection) -> SQLText {
+    switch rows {
+    case .keys(let keys): SQLText(text: "t0._pk IN \(SQLite.boundKeys)", bindings: [SQLite.list(keys)])
+    case .range(let keys, let others):
+      others.isEmpty
+        ? SQLText(text: Self.text(keys))
+        : SQLText(
+          text: "(\(Self.text(keys)) OR t0._pk IN \(SQLite.boundKeys))", bindings: [SQLite.list(others)])
+    case .query(let answer):
+      if let query = answer as? SQLiteQuery {
+        SQLText(
+          text: query.restriction().isEmpty ? "1" : String(query.restriction().dropFirst(" WHERE ".count)),
+          bindings: query.condition?.bindings ?? [])
+      } else {
+        // No query but this engine's is ever among its selections.
+        "0"
+      }
+    }
+  }
+
+  private static func text(_ keys: Range<ObjectKey>) -> String {
+    "(t0._pk >= \(keys.lowerBound) AND t0._pk < \(keys.upperBound))"
+  }
+
+  /// `_pk`, and `_entity` where the table has several.
+  private static func keyColumns(of entity: EntityPlan, alias: String = "") -> String {
+    alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
+  }
+
+  /// The first columns of a statement's rows as keys, with the entity of each.
+  ///
+  /// - Parameter entity: The entity of the rows, where the statement's second column does not name it.
+  private func keys(
+    _ sql: String, _ bindings: [AttributeValue] = [], of entity: EntityPlan
+  ) throws -> [FetchedKey] {
+    let statement = try connection.statement(sql)
+    defer { statement.reset() }
+    statement.bind(bindings)
+    var result: [FetchedKey] = []
+    let isNamed = statement.columnCount > 1
+    var last: (name: String, place: Int)?
+    while try statement.step() {
+      let key = statement.int64(0)
+      guard key > 0 else { continue }
+      guard isNamed else {
+        result.append(FetchedKey(key: key, entity: entity.index))
+        continue
+      }
+      let name = statement.string(1) ?? ""
+      if last?.name != name {
+        guard let place = model.places[name] else { continue }
+        last = (name, place)
+      }
+      if let last { result.append(FetchedKey(key: key, entity: last.place)) }
+    }
+    return result
+  }
+
+  // MARK: Finding rows
+
+  func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
+    let compiled = try session.compile(query)
+    guard compiled.condition.map({ $0.isExact && !$0.mayFail }) ?? true else { return nil }
+    return (.query(compiled), compiled.condition?.readRoots ?? [])
+  }
+
+  func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey] {
+    try self.keys(
+      "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)",
+      [SQLite.list(keys)], of: entity)
+  }
+
+  func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey] {
+    let destination = model.entities[relationship.destination]
+    let start =
+      "SELECT \(Self.keyColumns(of: destination, alias: "t0.")) FROM \(SQLite.quoted(destination.table)) AS t0 WHERE "
+    switch relationship.storage {
+    case .reference(let column):
+      guard let owner = model.entity(relationship.owner) else { return [] }
+      let name = SQLite.quoted(owner.columns[column].name)
+      return try self.keys(
+        start
+          + "t0._pk IN (SELECT \(name) FROM \(SQLite.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
+        [SQLite.list(keys)], of: destination)
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      return try self.keys(
+        start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
+        of: destination)
+    case .join(let place, let isSource):
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      return try self.keys(
+        start
+          + "t0._pk IN (SELECT \(other) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(own) IN \(SQLite.boundKeys))",
+        [SQLite.list(keys)], of: destination)
+    }
+  }
+
+  func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey] {
+    guard let owner = model.entity(relationship.owner) else { return [] }
+    let start =
+      "SELECT \(Self.keyColumns(of: owner, alias: "t0.")) FROM \(SQLite.quoted(owner.table)) AS t0 WHERE "
+    switch relationship.storage {
+    case .reference(let column):
+      return try self.keys(
+        start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
+        of: owner)
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      let table = SQLite.quoted(model.entities[relationship.destination].table)
+      return try self.keys(
+        start
+          + "t0._pk IN (SELECT \(SQLite.quoted(column.name)) FROM \(table) WHERE _pk IN \(SQLite.boundKeys))",
+        [SQLite.list(keys)], of: owner)
+    case .join(let place, let isSource):
+      let (own, other) = isSource ? ("_source", "_target") : ("_target", "_source")
+      return try self.keys(
+        start
+          + "t0._pk IN (SELECT \(own) FROM \(SQLite.quoted(model.joins[place].table)) WHERE \(other) IN \(SQLite.boundKeys))",
+        [SQLite.list(keys)], of: owner)
+    }
+  }
+
+  func targets(of column: ColumnPlan, of entity: EntityPlan, _ rows: RowSelection) throws -> [ObjectKey] {
+    let name = SQLite.quoted(column.name)
+    let condition = condition(rows)
+    return try keys(
+      "SELECT DISTINCT t0.\(name) FROM \(SQLite.quoted(entity.table)) AS t0 "
+        + "WHERE t0.\(name) IS NOT NULL AND \(condition.text)", condition.bindings, of: entity
+    ).map(\.key)
+  }
+
+  func references(
+    _ column: String, of entity: EntityPlan, _ keys: [ObjectKey]
+  ) throws -> [ObjectKey: ObjectKey] {
+    let statement = try connection.statement(
+      "SELECT _pk, \(SQLite.quoted(column)) FROM \(SQLite.quoted(entity.table)) WHERE _pk IN \(SQLite.boundKeys)"
+    )
+    defer { statement.reset() }
+    statement.bind([SQLite.list(keys)])
+    var result: [ObjectKey: ObjectKey] = [:]
+    while try statement.step() { result[statement.int64(0)] = statement.int64(1) }
+    return result
+  }
+
+  func miscounted(
+    _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
+  ) throws -> [(key: ObjectKey, count: Int)] {
+    guard let owner = model.entity(relationship.owner) else { return [] }
+    let count: String
+    switch relationship.storage {
+    case .reference: return []
+    case .inverseReference, .referencesOfOthers:
+      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      let table = SQLite.quoted(model.entities[relationship.destination].table)
+      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLite.quoted(column.name)) = t0._pk"
+    case .join(let place, let isSource):
+      let table = SQLite.quoted(model.joins[place].table)
+      count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
+    }
+    let statement = try connection.statement(
+      // A name that no attribute can have: an attribute's would count instead.
+      "SELECT t0._pk, (\(count)) AS _count FROM \(SQLite.quoted(owner.table)) AS t0 "
+        + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT _count BETWEEN ? AND ? LIMIT \(most)")
+    defer { statement.reset() }
+    statement.bind([SQLite.list(keys), .int(Int64(range.lowerBound)), .int(Int64(range.upperBound))])
+    var result: [(key: ObjectKey, count: Int)] = []
+    while try statement.step() { result.append((statement.int64(0), Int(statement.int64(1)))) }
+    return result
+  }
+
+  func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch {
+    let conditions = list.columns.map { SQLite.quoted($0) + " = ?" } + model.isPart(list.owner)
+    return SQLiteRowSearch(
+      entity, model,
+      try connection.makeStatement(
+        "SELECT \(Self.keyColumns(of: entity)) FROM \(SQLite.quoted(entity.table)) "
+          + "WHERE \(conditions.joined(separator: " AND "))"))
+  }
+
+  // MARK: Changing rows
+
+  func calculation(
+    _ expression: ValueExpression, on entity: EntityPlan, as type: StorageType, isMandatory: Bool, now: Date
+  ) throws -> Calculation {
+    var compiler = SQLCompiler(
+      entity: entity, model: model, variables: [:], now: now, key: session.keyLookup)
+    switch try compiler.operand(expression) {
+    case .constant(let value): return .constant(value)
+    case .value(let value)
+    where !compiler.mayFail && (!value.isNullable || !isMandatory) && type.holds(value.kind)
+      // Another row of the table may have its new value already when it is read.
+      && !compiler.readRoots.contains(entity.root):
+      return .store(value.sql)
+    case .value, .collection, nil: return .evaluator
+    }
+  }
+
+  private func texts(
+    _ assignments: [(column: String, source: ColumnSource)]
+  ) -> (texts: [String], bindings: [AttributeValue]) {
+    var texts: [String] = []
+    var bindings: [AttributeValue] = []
+    for (column, source) in assignments {
+      switch source {
+      case .value(let value):
+        texts.append(SQLite.quoted(column) + " = ?")
+        bindings.append(value.stored)
+      case .calculation(let calculation):
+        guard let sql = calculation as? SQLText else { continue }
+        texts.append("\(SQLite.quoted(column)) = \(sql.text)")
+        bindings += sql.bindings
+      }
+    }
+    return (texts, bindings)
+  }
+
+  private static let nextVersion = "_version = (_version + 1) & 4294967295"
+
+  func update(
+    _ entity: EntityPlan, _ assignments: [(column: String, source: ColumnSource)], _ rows: RowSelection
+  ) throws -> [Int: KeyRanges] {
+    let (texts, bindings) = texts(assignments)
+    let condition = condition(rows)
+    return try change(
+      entity, .update,
+      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \((texts + [Self.nextVersion]).joined(separator: ", ")) "
+        + "WHERE \(condition.text)", bindings + condition.bindings)
+  }
+
+  func update(
+    _ entity: EntityPlan, calculated: [(column: String, source: ColumnSource)], _ columns: [String],
+    _ rows: [(key: ObjectKey, values: [AttributeValue])]
+  ) throws {
+    let (texts, bindings) = texts(calculated)
+    let assignments = texts + columns.map { SQLite.quoted($0) + " = ?" } + [Self.nextVersion]
+    let statement = try connection.makeStatement(
+      "UPDATE \(SQLite.quoted(entity.table)) AS t0 SET \(assignments.joined(separator: ", ")) WHERE _pk = ?")
+    try changing(entity) {
+      for row in rows {
+        statement.bind(bindings + row.values.map(\.stored) + [.int(row.key)])
+        try statement.run()
+      }
+    }
+  }
+
+  func setValues(
+    _ values: [(column: String, value: AttributeValue)], of entity: EntityPlan, _ key: ObjectKey,
+    raisingVersion: Bool
+  ) throws {
+    let assignments =
+      values.map { SQLite.quoted($0.column) + " = ?" } + (raisingVersion ? [Self.nextVersion] : [])
+    try changing(entity) {
+      try execute(
+        "UPDATE \(SQLite.quoted(entity.table)) SET \(assignments.joined(separator: ", ")) WHERE _pk = ?",
+        values.map(\.value.stored) + [.int(key)])
+    }
+  }
+
+  func delete(_ entity: EntityPlan, _ rows: RowSelection) throws -> [Int: KeyRanges] {
+    let condition = condition(rows)
+    return try change(
+      entity, .delete, "DELETE FROM \(SQLite.quoted(entity.table)) AS t0 WHERE \(condition.text)",
+      condition.bindings)
+  }
+
+  /// Runs a statement that changes rows of an entity's table.
+  private func change(
+    _ entity: EntityPlan, _ change: SQLiteConnection.RowChange, _ sql: String, _ bindings: [AttributeValue]
+  ) throws -> [Int: KeyRanges] {
+    try changing(entity) {
+      if entity.hasEntityColumn {
+        // A key alone does not say which entity a row is of.
+        let keys = try keys(sql + " RETURNING \(Self.keyColumns(of: entity))", bindings, of: entity)
+        return KeyRanges.byEntity(keys)
+      }
+      let statement = try connection.statement(sql)
+      statement.bind(bindings)
+      return [entity.index: try connection.keysChanged(by: statement, change, inTable: entity.table)]
+    }
+  }
+
+  func deletePairs(ofJoin place: Int, isSource: Bool, _ keys: [ObjectKey]) throws {
+    try execute(
+      "DELETE FROM \(SQLite.quoted(model.joins[place].table)) "
+        + "WHERE \(isSource ? "_source" : "_target") IN \(SQLite.boundKeys)", [SQLite.list(keys)])
+  }
+
+  func appendPositions(
+    _ relationship: RelationshipPlan, _ entity: EntityPlan, _ rows: RowSelection, moved: [ObjectKey],
+    gap: Int64
+  ) throws {
+    guard let name = model.positionColumn(of: relationship),
+      let column = model.referenceColumn(behind: relationship)
+    else { return }
+    let table = SQLite.quoted(entity.table)
+    let (reference, position) = (SQLite.quoted(column.name), SQLite.quoted(name))
+    if !moved.isEmpty {
+      try execute(
+        "UPDATE \(table) SET \(position) = NULL WHERE _pk IN \(SQLite.boundKeys)", [SQLite.list(moved)])
+    }
+    let condition = condition(rows)
+    try execute(
+      "UPDATE \(table) SET \(position) = _n.last + _n.place * \(gap) FROM ("
+        + "SELECT t0._pk AS key, row_number() OVER (PARTITION BY t0.\(reference) ORDER BY t0._pk) AS place, "
+        + "(SELECT coalesce(max(o.\(position)), 0) FROM \(table) AS o WHERE o.\(reference) = t0.\(reference)) AS last "
+        + "FROM \(table) AS t0 "
+        + "WHERE t0.\(reference) IS NOT NULL AND t0.\(position) IS NULL AND \(condition.text)) AS _n "
+        + "WHERE \(table)._pk = _n.key", condition.bindings)
+  }
+
+  // MARK: Inserting rows
+
+  func firstKey(of entity: EntityPlan) throws -> ObjectKey {
+    guard let store = stores.stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
+    let statement = try connection.statement(
+      "SELECT coalesce((SELECT \"next\" FROM \(stores.schema(of: store)).\"_cdgen_keys\" WHERE \"entity\" = ?1), 1), "
+        + "(SELECT coalesce(max(_pk), 0) FROM \(SQLite.quoted(entity.table)))")
+    defer { statement.reset() }
+    let root = model.entities[entity.root].name
+    statement.bind(root, at: 1)
+    _ = try statement.step()
+    let next = statement.int64(0)
+    guard next > 0, next > statement.int64(1), next <= SQLiteDatabase.largestKey else {
+      throw StoreError.damagedKeys(store.url, entity: root)
+    }
+    return next
+  }
+
+  func reserve(upTo key: ObjectKey, of entity: EntityPlan) throws {
+    guard let store = stores.stores.store(of: entity) else { return }
+    try execute(
+      "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?1, ?2) "
+        + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = ?2",
+      [.string(model.entities[entity.root].name), .int(key)])
+  }
+
+  /// The parameters are the key and the columns of each row; what all rows have alike is bound here.
+  func insertion(_ plan: InsertionPlan) throws -> any RowInsertion {
+    let entity = plan.entity
+    var names = ["_pk", "_version"]
+    var values = ["?1", "1"]
+    if entity.hasEntityColumn {
+      names.append("_entity")
+      values.append(SQLite.literal(entity.name))
+    }
+    for (place, name) in plan.columns.enumerated() {
+      names.append(SQLite.quoted(name))
+      values.append("?\(place + 2)")
+    }
+    var constants: [AttributeValue] = []
+    for (name, value) in plan.defaults {
+      names.append(SQLite.quoted(name))
+      if let value {
+        values.append("?\(plan.columns.count + constants.count + 2)")
+        constants.append(value.stored)
+      } else {
+        values.append("randomblob(16)")
+      }
+    }
+    let statement = try connection.makeStatement(
+      "INSERT INTO \(SQLite.quoted(entity.table)) (\(names.joined(separator: ", "))) "
+        + "VALUES (\(values.joined(separator: ", ")))" + conflictClauses(plan))
+    statement.bind(constants, from: Int32(clamping: plan.columns.count + 2))
+    let isRefused = if case .refuse = plan.conflict { true } else { false }
+    return SQLiteRowInsertion(statement, entity, returnsKey: !isRefused)
+  }
+
+  private func conflictClauses(_ plan: InsertionPlan) -> String {
+    let action: String
+    switch plan.conflict {
+    case .refuse: return ""
+    case .update(let columns) where !columns.isEmpty:
+      let assignments = columns.map { "\(SQLite.quoted($0)) = excluded.\(SQLite.quoted($0))" }
+      action = "DO UPDATE SET " + (assignments + [Self.nextVersion]).joined(separator: ", ")
+    case .keep, .update: action = "DO NOTHING"
+    }
+    var clauses = ""
+    for list in plan.lists {
+      let columns = list.columns.map(SQLite.quoted).joined(separator: ", ")
+      let condition = model.isPart(list.owner).map { " WHERE " + $0 }.joined()
+      clauses += " ON CONFLICT (\(columns))\(condition) \(action)"
+    }
+    return clauses + " RETURNING _pk"
+  }
+
+  // MARK: Files of large values
+
+  func listFiles(_ columns: [String], of entity: EntityPlan, _ rows: RowSelection, at time: Date) throws {
+    guard let store = stores.stores.store(of: entity), store.files != nil else { return }
+    let condition = condition(rows)
+    for column in columns.map(SQLite.quoted) {
+      try execute(
+        "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
+          + "SELECT t0.\(column), \(time.timeIntervalSinceReferenceDate) FROM \(SQLite.quoted(entity.table)) AS t0 "
+          + "WHERE typeof(t0.\(column)) = 'text' AND \(condition.text)", condition.bindings)
+    }
+  }
+
+  func files(_ column: String, of entity: EntityPlan, _ keys: [ObjectKey]) throws -> [ObjectKey: String] {
+    let name = SQLite.quoted(column)
+    let statement = try connection.statement(
+      "SELECT _pk, \(name) FROM \(SQLite.quoted(entity.table)) "
+        + "WHERE typeof(\(name)) = 'text' AND _pk IN \(SQLite.boundKeys)")
+    defer { statement.reset() }
+    statement.bind([SQLite.list(keys)])
+    var result: [ObjectKey: String] = [:]
+    while try statement.step() { result[statement.int64(0)] = statement.string(1) }
+    return result
+  }
+
+  func listFile(
+    _ file: String, unlessIn column: String, of entity: EntityPlan, _ key: ObjectKey, at time: Date
+  ) throws {
+    guard let store = stores.stores.store(of: entity) else { return }
+    let name = SQLite.quoted(column)
+    try execute(
+      "INSERT OR REPLACE INTO \(stores.schema(of: store)).\"_cdgen_files\" (\"name\", \"time\") "
+        + "SELECT ?2, \(time.timeIntervalSinceReferenceDate) WHERE NOT EXISTS (SELECT 1 FROM "
+        + "\(SQLite.quoted(entity.table)) WHERE _pk = ?1 AND typeof(\(name)) = 'text' AND \(name) = ?2)",
+      [.int(key), .string(file)])
+  }
+}
+
+extension SQLText: StoreCalculation {}
+
+/// A prepared INSERT. The parameters are the key and the values of each row.
+private final class SQLiteRowInsertion: RowInsertion {
+  private let statement: SQLiteStatement
+  private let entity: EntityPlan
+  /// Whether the statement tells which row it has written.
+  private let returnsKey: Bool
+
+  init(_ statement: SQLiteStatement, _ entity: EntityPlan, returnsKey: Bool) {
+    self.statement = statement
+    self.entity = entity
+    self.returnsKey = returnsKey
+  }
+
+  func start(_ writer: RowWriter) { writer.start(statement.handle, at: 2) }
+
+  func write(_ key: ObjectKey) throws -> ObjectKey? {
+    statement.bind(key, at: 1)
+    do {
+      guard returnsKey else {
+        try statement.run()
+        return key
+      }
+      defer { statement.reset() }
+      var written: ObjectKey?
+      while try statement.step() { written = statement.int64(0) }
+      return written
+    } catch let error as StoreError where error.isUniquenessViolation {
+      throw UniquenessViolation(properties: error.refusedProperties(of: entity))
+    }
+  }
+}
+
+private final class SQLiteRowSearch: RowSearch {
+  private let entity: EntityPlan
+  private let model: ModelPlan
+  private let statement: SQLiteStatement
+  private let writer = RowWriter()
+
+  init(_ entity: EntityPlan, _ model: ModelPlan, _ statement: SQLiteStatement) {
+    self.entity = entity
+    self.model = model
+    self.statement = statement
+  }
+
+  func find(_ values: [AttributeValue]) throws -> FetchedKey? {
+    defer { statement.reset() }
+    writer.start(statement.handle)
+    for value in values { writer.value(value) }
+    guard try statement.step() else { return nil }
+    guard statement.columnCount > 1 else { return FetchedKey(key: statement.int64(0), entity: entity.index) }
+    return statement.string(1).flatMap { model.places[$0] }
+      .map { FetchedKey(key: statement.int64(0), entity: $0) }
+  }
+}
+
+extension StorageType {
+  /// Whether every value that SQL calculates is one of the column's.
+  fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
+    switch (self, kind) {
+    case (.int16, .int(let range)):
+      Int64(Int16.min) <= range.lowerBound && range.upperBound <= Int64(Int16.max)
+    case (.int32, .int(let range)):
+      Int64(Int32.min) <= range.lowerBound && range.upperBound <= Int64(Int32.max)
+    case (.int64, .int), (.string, .string), (.double, .double), (.date, .date), (.uuid, .uuid),
+      (.data, .data),
+      (.url, .url), (.decimal, .decimal), (.float, .float):
+      true
+    default: false
+    }
+  }
+}
