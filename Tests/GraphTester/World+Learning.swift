@@ -151,6 +151,8 @@ extension World {
     contexts[number]?.touched = []
     contexts[number]?.made = [:]
     contexts[number]?.unmade = [:]
+    contexts[number]?.unlinked = [:]
+    contexts[number]?.unset = [:]
     contexts[number]?.rewritten = []
     contexts[number]?.assigned = []
     contexts[number]?.contestedOrders = []
