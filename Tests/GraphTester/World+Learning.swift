@@ -153,6 +153,7 @@ extension World {
     contexts[number]?.unmade = [:]
     contexts[number]?.unlinked = [:]
     contexts[number]?.unset = [:]
+    contexts[number]?.assignedKeys = [:]
     contexts[number]?.rewritten = []
     contexts[number]?.assigned = []
     contexts[number]?.contestedOrders = []

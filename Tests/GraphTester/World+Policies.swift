@@ -222,6 +222,10 @@ private struct Merge {
       guard let before = change.before, let after = change.after else { continue }
       for (key, target) in before.references where takenBack.contains(target) {
         guard after.references[key] == nil else { continue }
+        // Without an inverse, to set it to nil is a change of the owner, whatever becomes of the deletion.
+        if schema.relationship(key)?.inverse == nil, context.assignedKeys[object]?.contains(key) == true {
+          continue
+        }
         guard !contested.contains(object) else { return false }
         next.rows[object]?.references[key] = target
       }

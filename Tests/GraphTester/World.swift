@@ -51,6 +51,8 @@ struct World: Sendable {
     var unmade: [String: Set<Graph.Pair>] = [:]
     /// References of the store that have gone with the objects to which they led.
     var unset: [ObjectNumber: [String: ObjectNumber]] = [:]
+    /// References that were set, by their objects: no deletion alone has cleared them.
+    var assignedKeys: [ObjectNumber: Set<String>] = [:]
     /// Those of the removed pairs that no deletion has taken with it.
     var unlinked: [String: Set<Graph.Pair>] = [:]
     /// Relationships whose order others have changed beside the context.
@@ -196,6 +198,13 @@ struct World: Sendable {
   /// is no change.
   private mutating func notePairs(of delta: Delta, in number: ContextNumber) {
     guard let base = contexts[number]?.base else { return }
+    for (object, change) in delta.rows {
+      guard let before = change.before?.references, let after = change.after?.references else { continue }
+      for key in Set(before.keys).union(after.keys) where before[key] != after[key] {
+        if let former = before[key], delta.deleted.contains(former) { continue }
+        contexts[number]?.assignedKeys[object, default: []].insert(key)
+      }
+    }
     for (object, change) in delta.rows where change.after != nil {
       for (key, target) in change.before?.references ?? [:]
       where delta.deleted.contains(target) && base.rows[object]?.references[key] == target {
