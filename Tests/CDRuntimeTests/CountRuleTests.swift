@@ -139,4 +139,41 @@ import Testing
     }
     _ = reserve
   }
+
+  /// An ordered relationship with changes is not read again before the save.
+  @Test(arguments: [true, false]) func whatOthersHaveAddedCountsForTheMaximum(isOrdered: Bool) throws {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "Node",
+        relationships: [
+          RelationshipDescription(
+            name: "parts", destination: "Node", isToMany: true, inverse: "whole", isOrdered: isOrdered,
+            maximumCount: 3),
+          RelationshipDescription(name: "whole", destination: "Node", inverse: "parts"),
+        ])
+    ])
+    let (context, other) = (shared.context(), shared.context())
+    let nodes = try (0...4).map { _ in try context.insert(entityNamed: "Node") }
+    try context.save()
+    let theirs = try nodes.map { try shared.instance($0, in: other) }
+    try nodes[0].setValue(.objects([nodes[1], nodes[2]]), forKey: "parts")
+    try theirs[0].setValue(.objects([theirs[3], theirs[4]]), forKey: "parts")
+    try other.save()
+    try shared.learn(context)
+    #expect(throws: SaveError.self) { try context.save() }
+    try nodes[0].setValue(.objects([nodes[1]]), forKey: "parts")
+    try context.save()
+    #expect(try shared.container.persistentStoreCoordinator.verify() == [])
+  }
+
+  /// The parent has taken it out before, and has to answer for that.
+  @Test func aChildMayDeleteWhatItsParentHasTakenFromAnOwner() throws {
+    let (owner, player) = try make("List", "entries")
+    try owner.setValue(.objects([]), forKey: "entries")
+    let child = ManagedObjectContext(parent: context)
+    child.delete(try child.existingObject(with: player.objectID))
+    try child.save()
+    #expect(player.isDeleted)
+    #expect(throws: SaveError.self) { try context.save() }
+  }
 }

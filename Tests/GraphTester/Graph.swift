@@ -131,7 +131,10 @@ extension Graph {
   private mutating func place(_ object: ObjectNumber, in end: End, at index: Int?) {
     var order = orders[end] ?? []
     order.removeAll { $0 == object }
-    order.insert(object, at: min(index ?? order.count, order.count))
+    // An index counts the objects that can be seen: a rule of `noAction` leaves deleted ones in an order.
+    let seen = order.filter(isLive)
+    let place = index.flatMap { $0 < seen.count ? order.firstIndex(of: seen[$0]) : nil }
+    order.insert(object, at: place ?? order.count)
     orders[end] = order
   }
 

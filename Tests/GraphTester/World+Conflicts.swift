@@ -49,7 +49,10 @@ extension World {
           failure: context.policy == .error ? .notUnique(groups) : nil, isOpen: context.policy != .error,
           isResultOpen: context.policy != .error)
       }
-      if leadsNowhere(next) { return Verdict(failure: .some) }
+      if leadsNowhere(next) {
+        // Others have related it to what is deleted here: policies are asked about that.
+        return context.policy == .error ? Verdict(failure: .some) : verdictAmongOthers(number, isOpen: false)
+      }
       return Verdict()
     }
     return verdictAmongOthers(number, isOpen: !perhaps.isEmpty)

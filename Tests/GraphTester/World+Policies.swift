@@ -78,6 +78,8 @@ private struct Merge {
     if isContested { contested.insert(object) }
     guard let after = change.after else {
       guard theirs != nil else { return true }
+      // Of an object that was set back before, nothing says whether it has followed others meanwhile.
+      if context.open.contains(object), isOfStore { return false }
       if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
       return true
     }
@@ -168,8 +170,7 @@ private struct Merge {
         for pair in next.pairs[table] ?? [] {
           guard object == (isSource ? pair.source : pair.target) else { continue }
           let other = isSource ? pair.target : pair.source
-          // A deletion that is taken back has removed nothing.
-          if delta.removed[table]?.contains(pair) == true, !takenBack.contains(other) { continue }
+          if delta.removed[table]?.contains(pair) == true, !isTakenBack(pair, table) { continue }
           if next.isLive(other), !deleted.contains(other) { result.append((relationship, other)) }
         }
       case .ownColumn?, .otherColumn?:
@@ -221,11 +222,23 @@ private struct Merge {
       guard let before = change.before, let after = change.after else { continue }
       for (key, target) in before.references where takenBack.contains(target) {
         guard after.references[key] == nil else { continue }
+        // Without an inverse, to set it to nil is a change of the owner, whatever becomes of the deletion.
+        if schema.relationship(key)?.inverse == nil, context.assignedKeys[object]?.contains(key) == true {
+          continue
+        }
         guard !contested.contains(object) else { return false }
         next.rows[object]?.references[key] = target
       }
     }
     return true
+  }
+
+  /// Whether a pair that went is there again: a deletion that is taken back has removed nothing. Without an inverse it is the
+  /// owner who takes an object out, whatever becomes of that one's deletion.
+  private func isTakenBack(_ pair: Graph.Pair, _ table: String) -> Bool {
+    if takenBack.contains(pair.source) { return true }
+    guard takenBack.contains(pair.target) else { return false }
+    return schema.relationship(table)?.inverse != nil || context.unlinked[table]?.contains(pair) != true
   }
 
   private mutating func applyPairs() {
@@ -234,11 +247,8 @@ private struct Merge {
       if schema.relationship(table)?.inverse == nil { return dropped.contains(pair.source) }
       return !dropped.isDisjoint(with: [pair.source, pair.target])
     }
-    func isTakenBack(_ pair: Graph.Pair) -> Bool {
-      !takenBack.isDisjoint(with: [pair.source, pair.target])
-    }
     for (table, pairs) in delta.removed {
-      let gone = pairs.filter { !isDropped($0, table) && !isTakenBack($0) }
+      let gone = pairs.filter { !isDropped($0, table) && !isTakenBack($0, table) }
       next.pairs[table]?.subtract(gone)
     }
     for (table, pairs) in delta.added {

@@ -34,6 +34,8 @@ extension World {
     for (object, change) in delta.rows {
       guard let row = change.after else {
         guard let before = change.before else { continue }
+        // What the parent has deleted too is related to nothing, whatever the rule.
+        if let parent = context.parent, contexts[parent]?.current.isLive(object) == false { continue }
         for relationship in schema.relationships(of: before.entity) where relationship.rule == .deny {
           if context.current.facts(object, relationship, schema).contains(where: context.current.isLive) {
             must.insert(Mistake(object: object, property: relationship.name))

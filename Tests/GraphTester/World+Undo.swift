@@ -64,6 +64,7 @@ extension World {
         contexts[number]?.made[table]?.subtract(kept)
       }
       leaveOut(of: &delta, graph, below)
+      leaveToOthers(of: &delta, context, below)
       done.append(delta.applied(to: graph))
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
@@ -105,6 +106,54 @@ extension World {
     delta.denied = delta.denied.filter { isKnown($0.key) }
     delta.orders = delta.orders.filter { _, change in
       (change.before ?? []).filter(isKnown) != (change.after ?? []).filter(isKnown)
+    }
+  }
+
+  /// Leaves out what an unsaved deletion has left to the store, and others have taken from there since: that is no change of the
+  /// context's.
+  private func leaveToOthers(of delta: inout Delta, _ context: Context, _ below: Graph) {
+    let back = delta.rows.filter { $0.value.before == nil && context.base.isLive($0.key) }.keys
+    for (table, pairs) in delta.added {
+      guard let relationship = schema.relationship(table) else { continue }
+      let inverse = schema.inverse(of: relationship)
+      let taken = pairs.filter { pair in
+        let wasStored =
+          inverse == nil
+          ? context.unmade[table]?.contains(pair) == true : context.made[table]?.contains(pair) != true
+        guard wasStored, below.pairs[table]?.contains(pair) != true,
+          context.unlinked[table]?.contains(pair) != true
+        else { return false }
+        let rules = [(pair.source, relationship.rule), (pair.target, inverse?.rule ?? .noAction)].filter {
+          back.contains($0.0)
+        }
+        return !rules.isEmpty
+          && rules.allSatisfy { inverse == nil || $0.1 == .deny || $0.1 == .noAction }
+      }
+      delta.added[table] = pairs.subtracting(taken)
+      for pair in taken {
+        delta.orders[Graph.End(object: pair.source, relationship: table)]?.after?.removeAll {
+          $0 == pair.target
+        }
+        guard let inverse else { continue }
+        delta.orders[Graph.End(object: pair.target, relationship: inverse.name)]?.after?.removeAll {
+          $0 == pair.source
+        }
+      }
+    }
+    delta.orders = delta.orders.filter { ($1.before ?? []) != ($1.after ?? []) }
+    for (object, references) in context.unset {
+      guard let change = delta.rows[object], var row = change.after else { continue }
+      for (key, target) in references
+      where row.references[key] == target && back.contains(target)
+        && below.rows[object]?.references[key] != target
+      {
+        row.references[key] = change.before?.references[key]
+      }
+      delta.rows[object]?.after = row
+    }
+    delta.rows = delta.rows.filter { _, change in
+      guard let before = change.before, let after = change.after else { return true }
+      return !before.holdsSame(as: after)
     }
   }
 

@@ -49,6 +49,12 @@ struct World: Sendable {
     /// the same and take that back.
     var made: [String: Set<Graph.Pair>] = [:]
     var unmade: [String: Set<Graph.Pair>] = [:]
+    /// References of the store that have gone with the objects to which they led.
+    var unset: [ObjectNumber: [String: ObjectNumber]] = [:]
+    /// References that were set, by their objects: no deletion alone has cleared them.
+    var assignedKeys: [ObjectNumber: Set<String>] = [:]
+    /// Those of the removed pairs that no deletion has taken with it.
+    var unlinked: [String: Set<Graph.Pair>] = [:]
     /// Relationships whose order others have changed beside the context.
     var contestedOrders: Set<Graph.End> = []
     /// How many saves there had been when the context last read.
@@ -188,16 +194,33 @@ struct World: Sendable {
     notePairs(of: delta, in: number)
   }
 
-  /// Remembers which pairs a context has made and removed. What it has made and removed again is no change.
+  /// Remembers which pairs a context has made and removed, and which references have gone. What it has made and removed again
+  /// is no change.
   private mutating func notePairs(of delta: Delta, in number: ContextNumber) {
     guard let base = contexts[number]?.base else { return }
+    for (object, change) in delta.rows {
+      guard let before = change.before?.references, let after = change.after?.references else { continue }
+      for key in Set(before.keys).union(after.keys) where before[key] != after[key] {
+        if let former = before[key], delta.deleted.contains(former) { continue }
+        contexts[number]?.assignedKeys[object, default: []].insert(key)
+      }
+    }
+    for (object, change) in delta.rows where change.after != nil {
+      for (key, target) in change.before?.references ?? [:]
+      where delta.deleted.contains(target) && base.rows[object]?.references[key] == target {
+        contexts[number]?.unset[object, default: [:]][key] = target
+      }
+    }
     for (table, pairs) in delta.added {
       contexts[number]?.unmade[table]?.subtract(pairs)
+      contexts[number]?.unlinked[table]?.subtract(pairs)
       contexts[number]?.made[table, default: []].formUnion(pairs.subtracting(base.pairs[table] ?? []))
     }
     for (table, pairs) in delta.removed {
       contexts[number]?.made[table]?.subtract(pairs)
       contexts[number]?.unmade[table, default: []].formUnion(pairs.intersection(base.pairs[table] ?? []))
+      contexts[number]?.unlinked[table, default: []].formUnion(
+        pairs.filter { delta.deleted.isDisjoint(with: [$0.source, $0.target]) })
     }
   }
 

@@ -78,12 +78,15 @@ extension ManagedObjectContext {
     let mine = met?.object(withChangesOf: object) ?? object.currentValues()
     let snapshot = met?.snapshot ?? object.snapshotValues()
     let isDeleting = object.flags.contains(.deleted)
+    // It was merely related to others, and nobody has changed what its row says by itself.
+    let isDerived = object.hasOnlyDerivedChanges
     let pairs = knownPairs(of: object)
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
       // Only a store that cannot be read leaves a row that is there unread.
       try checkIsGone(object)
+      if isDerived { return acceptDeletion(of: object) }
       switch try self.resolution(
         of: object.conflict(.deleted, object: mine, snapshot: snapshot, store: nil))
       {

@@ -56,6 +56,20 @@ extension ManagedObjectContext {
     objects(of: object, relationship).count
   }
 
+  /// How many objects a to-many relationship will have once it is saved: an ordered one that has changes is not read again
+  /// before, but others may have added objects to it.
+  func countWithOthers(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
+    guard let state = object.extras?.toManyState(relationship.slot), state.isOutdated else {
+      return count(of: object, relationship)
+    }
+    let newest = ToManyState()
+    (newest.added, newest.removed) = (state.added, state.removed)
+    if let all = load(object, relationship, newest) { return all.count }
+    guard let keys = newest.keys?.keys else { return count(of: object, relationship) }
+    let root = model.entities[relationship.destination].root
+    return keys.count { registered($0, root: root)?.isDeleted != true }
+  }
+
   /// Reads which objects a relationship has.
   ///
   /// - Returns: The objects, where nothing that is unsaved has a say in them.

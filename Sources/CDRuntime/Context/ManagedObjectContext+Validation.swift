@@ -86,11 +86,12 @@ extension ManagedObjectContext {
     for relationship in model.oneSidedMinimums {
       let lost = deleted.filter { $0.scope.plan.lineage.contains(relationship.destination) }
       if lost.isEmpty { continue }
+      let keys = Set(lost.map(\.key))
       for owner in oneSidedOwners(of: relationship, to: Set(lost)).sorted(by: { $0.key < $1.key }) {
         // The others have been checked.
         guard !owner.isDeleted, !owner.flags.contains(.inserted),
           owner.extras?.changed.contains(relationship.slot) != true,
-          let reason = mistake(of: owner, relationship)
+          hadAny(of: keys, owner, relationship), let reason = mistake(of: owner, relationship)
         else { continue }
         errors.append(
           ValidationError(
@@ -98,6 +99,19 @@ extension ManagedObjectContext {
             objectID: owner.objectID))
       }
     }
+  }
+
+  /// Whether an object has some that are deleted in a relationship: a parent may have taken them from there before, though
+  /// the store's rows lead to them.
+  private func hadAny(
+    of keys: Set<ObjectKey>, _ owner: ManagedObject, _ relationship: RelationshipPlan
+  ) -> Bool {
+    guard relationship.isToMany else {
+      owner._willRead()
+      return keys.contains(owner.referenceKey(relationship.slot))
+    }
+    _ = objects(of: owner, relationship)
+    return owner.extras?.toManyState(relationship.slot)?.keys?.keys.contains(where: keys.contains) == true
   }
 
   /// All rules that an object breaks, changed or not.
@@ -180,7 +194,7 @@ extension ManagedObjectContext {
     }
     let minimum = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
     guard minimum > 0 || description.maximumCount != nil else { return nil }
-    let count = count(of: object, relationship)
+    let count = countWithOthers(of: object, relationship)
     let isWrong = count < minimum || count > description.maximumCount ?? Int.max
     return isWrong ? .wrongCount(count) : nil
   }

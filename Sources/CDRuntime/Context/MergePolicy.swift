@@ -37,7 +37,8 @@
 /// new one's references, which may keep it.
 ///
 /// An object whose deletion is taken back has its references and pairs again. What these lead to comes back with it, if
-/// the context has deleted it and one of these conflicts is about it.
+/// the context has deleted it and one of these conflicts is about it. What the context itself has taken out of a
+/// relationship without an inverse stays out of it: that is a change of the owner.
 ///
 /// A reference to a row that others have deleted is set to nil under every policy but
 /// ``error``; where it is mandatory the save throws. Pairs of a many-to-many relationship are added and removed one

@@ -208,6 +208,25 @@ import Testing
     #expect(own.isInserted && middle.isInserted)
   }
 
+  /// The copies have been read before there was anything to derive, and no fetch finds them since.
+  @Test(arguments: [true, false]) func derivedAttributesOfTheParentsObjectsCountInTheOrderOfOthers(
+    isGrandchild: Bool
+  ) throws {
+    let context = isGrandchild ? grandchild : child
+    let (linked, free, other) = (try make("a"), try make("b"), try make("c"))
+    try set(linked, "link", other)
+    let held = try all(context)
+    let target = try copy(other, in: context)
+    try set(copy(free, in: context), "link", nil)
+    try copy(free, in: context).setValue("bb", forKey: "name")
+    let request = try FetchRequest<ManagedObject>(
+      entityName: "Node", where: FetchPredicate(format: "name != %@", "c"))
+    var sorted = request
+    sorted.sortKeys = [SortKey("link.size")]
+    #expect(try context.fetch(sorted).map(name) == ["bb", "a"])
+    #expect(held.count == 3 && context.updatedObjects.contains(target) == false)
+  }
+
   // MARK: Deletions
 
   @Test(arguments: [true, false]) func aOneSidedReferenceEndsWithTheParentsObject(isGrandchild: Bool) throws {

@@ -325,6 +325,33 @@ import Testing
     #expect(try names(read(label), "boxes") == ["b", "a"])
   }
 
+  @Test(arguments: [true, false]) func aMemberByItsReferenceThatGoesAndComesBackIsTheLast(isSaved: Bool)
+    throws
+  {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "Node",
+        relationships: [
+          Self.one("whole", "Node", "parts"), Self.many("parts", "Node", "whole", ordered: true),
+        ])
+    ])
+    let first = shared.context()
+    let whole = try first.insert(entityNamed: "Node")
+    let parts = try (1...2).map { _ in try first.insert(entityNamed: "Node") }
+    try whole.setValue(.objects(parts), forKey: "parts")
+    try first.save()
+    let last = shared.context()
+    let form = ManagedObjectContext(parent: last)
+    let part = try form.existingObject(with: parts[0].objectID)
+    try part.setValue(.object(nil), forKey: "whole")
+    try part.setValue(.object(form.existingObject(with: whole.objectID)), forKey: "whole")
+    try form.save()
+    let order = SharedValue.objects([parts[1].objectID, parts[0].objectID])
+    #expect(try shared.instance(whole, in: isSaved ? last : form).shared("parts") == order)
+    try last.save()
+    #expect(try shared.value("parts", of: whole) == order)
+  }
+
   // MARK: Faults
 
   @Test func thePartnerIsFoundThoughItIsAFault() throws {

@@ -119,6 +119,36 @@ import Testing
       #expect(try shared.ids(of: "A").contains(owner.objectID) == policy.isOfStore)
     }
   }
+
+  /// It has derived attributes that follow from that, which are no change of its own.
+  @Test func anObjectThatWasMerelyRelatedToOthersIsNotWrittenAnew() throws {
+    for policy in Self.deciding {
+      let shared = try GraphStore([
+        EntityDescription(
+          name: "A",
+          attributes: [
+            AttributeDescription(
+              name: "count", type: .int64, isOptional: true,
+              derivation: .path(.object, [.key("friends"), .collectionOperator("count")]))
+          ],
+          relationships: [
+            RelationshipDescription(name: "friends", destination: "A", isToMany: true, inverse: "fans"),
+            RelationshipDescription(name: "fans", destination: "A", isToMany: true, inverse: "friends"),
+          ])
+      ])
+      let (context, other) = (shared.context(policy), shared.context())
+      let object = try context.insert(entityNamed: "A")
+      let friend = try context.insert(entityNamed: "A")
+      try object.setValue(.objects([friend]), forKey: "friends")
+      try context.save()
+      try object.setValue(.objects([]), forKey: "friends")
+      other.delete(try shared.instance(object, in: other))
+      try other.save()
+      try context.save()
+      #expect(try shared.ids(of: "A") == [friend.objectID])
+      try expectStored(context, shared, ["A": ["count", "friends", "fans"]])
+    }
+  }
 }
 
 extension MergePolicy {

@@ -313,6 +313,77 @@ import Testing
     #expect((try shared.value("friends", of: object) == .objects([])) == (isOfStore && isWhole))
     #expect(try shared.container.persistentStoreCoordinator.verify() == [])
   }
+
+  // MARK: What a deletion leaves
+
+  enum Leaving: CaseIterable {
+    case deny, noAction, oneSided
+  }
+
+  /// The deletion has changed nothing of a relationship, and so its undo has nothing to put back.
+  @Test(arguments: Leaving.allCases, [true, false])
+  func whatAnUnsavedDeletionHasLeftIsWhatOthersMakeOfIt(leaving: Leaving, isToMany: Bool) throws {
+    let inverse =
+      leaving == .oneSided
+      ? []
+      : [
+        RelationshipDescription(
+          name: "owners", destination: "Owner", isToMany: true, inverse: "members",
+          deleteRule: leaving == .deny ? .deny : .noAction)
+      ]
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "Owner",
+        relationships: [
+          RelationshipDescription(
+            name: "members", destination: "Member", isToMany: isToMany,
+            inverse: leaving == .oneSided ? nil : "owners")
+        ]),
+      EntityDescription(name: "Member", relationships: inverse),
+    ])
+    let (context, other) = (shared.context(), shared.context())
+    context.undoManager = undoManager
+    let owner = try context.insert(entityNamed: "Owner")
+    let member = try context.insert(entityNamed: "Member")
+    try owner.setValue(isToMany ? .objects([member]) : .object(member), forKey: "members")
+    try context.save()
+    context.perform { context.delete(member) }
+    try shared.instance(owner, in: other).setValue(isToMany ? .objects([]) : .object(nil), forKey: "members")
+    try other.save()
+    try shared.learn(context)
+    context.undo()
+    #expect(!context.hasChanges)
+    #expect(try owner.shared("members") == .objects([]))
+    try context.save()
+    #expect(try shared.value("members", of: owner) == .objects([]))
+  }
+
+  /// The store has cleared it with its object.
+  @Test(arguments: [true, false]) func aReferenceThatHasReadAsNilIsNoChangeWhenItIsPutBack(isDeleted: Bool)
+    throws
+  {
+    let shared = try GraphStore([
+      EntityDescription(
+        name: "Owner", relationships: [RelationshipDescription(name: "member", destination: "Member")]),
+      EntityDescription(name: "Member"),
+    ])
+    let context = shared.context()
+    context.undoManager = undoManager
+    let owner = try context.insert(entityNamed: "Owner")
+    let members = try (1...2).map { _ in try context.insert(entityNamed: "Member") }
+    try owner.setValue(.object(members[0]), forKey: "member")
+    try context.save()
+    context.delete(members[0])
+    try context.save()
+    if isDeleted { context.delete(owner) } else { try owner.setValue(.object(members[1]), forKey: "member") }
+    context.undo()
+    #expect(!context.hasChanges)
+    #expect(try owner.shared("member") == .objects([]))
+    context.undo()
+    #expect(try owner.shared("member") == .objects([members[0].objectID]))
+    try context.save()
+    #expect(try shared.value("member", of: owner) == .objects([members[0].objectID]))
+  }
 }
 
 extension PropertyValue {

@@ -299,10 +299,14 @@ extension ManagedObjectContext {
     if result != theirs { parent.setOrder(of: order.original, order.relationship, to: result) }
   }
 
-  /// Gives the order of what the child has added to a relationship that it has not loaded. It is not loaded for that.
+  /// Gives the order of what the child has added to a relationship that it has not loaded. It is not loaded for that, unless
+  /// an object is to be moved there that has been related all along.
   private func giveEnd(_ order: GivenOrder, to parent: ManagedObjectContext) {
     let state = order.original.toManyState(order.relationship.slot)
     let last = Set(order.last)
+    if state.keys == nil, !last.isSubset(of: state.added.keys) {
+      parent.load(order.original, order.relationship, state)
+    }
     if let theirs = state.keys?.keys {
       let result = theirs.filter { !last.contains($0) } + order.last.filter(Set(theirs).contains)
       return parent.setOrder(of: order.original, order.relationship, to: result)

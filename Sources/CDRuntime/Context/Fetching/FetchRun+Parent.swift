@@ -76,8 +76,26 @@ extension ManagedObjectContext {
 
   /// Computes derived attributes for a fetch, those of parents first: the child's are derived from them.
   func deriveLineageForFetch() {
-    parent?.deriveLineageForFetch()
+    if let parent {
+      parent.deriveLineageForFetch()
+      takeDerived(from: parent)
+    }
     if !pending.isEmpty { deriveForFetch() }
+  }
+
+  /// Gives objects without changes what the parent has derived since they were read: the fetch may read them on its way to
+  /// others, by an order for instance, and then it does not find them.
+  private func takeDerived(from parent: ManagedObjectContext) {
+    for object in maps.flatMap({ $0?.objects ?? [] }) {
+      let slots = object.scope.plan.derivedSlots
+      guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,
+        let original = parent.registered(object.key, root: object.scope.plan.root), original.exists
+      else { continue }
+      original._willRead()
+      if slots.contains(where: { original.storedValue($0) != object.storedValue($0) }) {
+        _ = copies(of: [original])
+      }
+    }
   }
 }
 

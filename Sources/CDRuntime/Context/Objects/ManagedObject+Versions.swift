@@ -7,6 +7,12 @@ extension ManagedObject {
     return values
   }
 
+  /// What a slot had before it was first changed since the object was read or last saved; nil for a new object.
+  final func formerValue(_ slot: Int) -> AttributeValue? {
+    if flags.contains(.inserted) { return nil }
+    return extras?.old.first { $0.slot == slot }?.value ?? storedValue(slot)
+  }
+
   /// The stored values, by slot.
   final func currentValues() -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]

@@ -78,9 +78,11 @@ extension ManagedObjectContext {
     in group: UndoGroup
   ) {
     guard !group.hasPair(id) else { return }
-    let wasRelated = hasPair(object, relationship, member)
     group.add(
-      UndoPair(object: object, relationship: relationship, member: member, wasRelated: wasRelated), id)
+      UndoPair(
+        object: object, relationship: relationship, member: member,
+        wasRelated: hasPair(object, relationship, member),
+        wasAdded: hasChangedPair(object, relationship, member, to: true)), id)
   }
 
   /// Notes all of an object that is about to be deleted, and who refers to it.

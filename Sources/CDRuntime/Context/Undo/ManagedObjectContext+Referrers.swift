@@ -21,7 +21,7 @@ extension ManagedObjectContext {
       case .referencesOfOthers, .join: others = objects(of: object, relationship)
       case .inverseReference: others = partner(of: object, relationship).map { [$0] } ?? []
       }
-      result += others.map { UndoReferrer(object: $0, relationship: inverse) }
+      result += others.map { UndoReferrer($0, inverse) }
     }
     return result
   }
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
             relationship.isToMany
             ? visibleKeys(of: holder, relationship.slot).contains(object.key)
             : holder.referenceKey(relationship.slot) == object.key
-          if refers { result.append(UndoReferrer(object: holder, relationship: relationship)) }
+          if refers { result.append(UndoReferrer(holder, relationship)) }
         }
         for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
         guard !object.flags.contains(.inserted) else { continue }

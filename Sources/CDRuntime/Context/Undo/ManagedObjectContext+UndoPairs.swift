@@ -40,6 +40,15 @@ extension ManagedObjectContext {
     return hasPairRow(object, relationship, member)
   }
 
+  /// Whether the context has made a pair since its last save, or removed it.
+  func hasChangedPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, to isRelated: Bool
+  ) -> Bool {
+    states(of: object, relationship, member).contains { state, key in
+      isRelated ? state.added.contains(key) : state.removed.contains(key)
+    }
+  }
+
   /// What the objects of a pair know of each other.
   private func states(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject

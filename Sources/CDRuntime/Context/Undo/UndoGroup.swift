@@ -36,6 +36,14 @@ struct UndoEntry {
 struct UndoReferrer {
   let object: ManagedObject
   let relationship: RelationshipPlan
+  /// Whether the reference was the store's, and no change of the context.
+  let isStored: Bool
+
+  init(_ object: ManagedObject, _ relationship: RelationshipPlan) {
+    (self.object, self.relationship) = (object, relationship)
+    isStored =
+      !object.flags.contains(.inserted) && object.extras?.changed.contains(relationship.slot) != true
+  }
 }
 
 /// Two objects in a relationship that has rows of pairs.
@@ -45,6 +53,8 @@ struct UndoPair {
   let member: ManagedObject
   /// Whether they were related.
   let wasRelated: Bool
+  /// Whether that was a change of the context's.
+  var wasAdded = false
 
   /// What tells pairs apart, from whichever side they are seen.
   struct ID: Hashable {

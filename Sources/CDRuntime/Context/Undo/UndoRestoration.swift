@@ -12,10 +12,13 @@ struct UndoRestoration {
   var touched: [ObjectIdentifier: ManagedObject] = [:]
   /// The keys of the objects whose rows are to be written anew, by their roots.
   private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
+  /// The objects whose deletion is unsaved.
+  private let leaving: Set<ObjectIdentifier>
 
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
     self.group = group
     self.context = context
+    leaving = Set(group.entries.map(\.object).filter(\.isLeaving).map { ObjectIdentifier($0) })
   }
 
   /// - Returns: The group that puts the objects back to what they are now.
@@ -23,6 +26,7 @@ struct UndoRestoration {
     // Everything is looked at before anything is changed.
     let inverse = noteCurrent()
     let before = group.entries.map(\.object.exists)
+    let pairs = group.pairs.filter { !isLeft($0) }
     for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
       bringBack(entry)
     }
@@ -31,7 +35,7 @@ struct UndoRestoration {
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
     for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
     putLosses(of: leaving)
-    for pair in group.pairs {
+    for pair in pairs {
       if pair.object.exists && pair.member.exists {
         putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
       } else if !pair.wasRelated, pair.object.isOrWasThere, pair.member.isOrWasThere {
@@ -122,6 +126,15 @@ struct UndoRestoration {
       putLoss(pair.object, pair.relationship.slot, pair.member)
       putLoss(pair.member, pair.relationship.inverseSlot, pair.object)
     }
+  }
+
+  /// Whether a pair of the store's is as a deletion has left it that is unsaved. It is no change of the context's, and so
+  /// whatever others make of it.
+  private func isLeft(_ pair: UndoPair) -> Bool {
+    let away = [pair.object, pair.member].filter { !$0.exists }
+    return pair.wasRelated && !pair.wasAdded && !away.isEmpty
+      && away.allSatisfy { leaving.contains(ObjectIdentifier($0)) }
+      && !context.hasChangedPair(pair.object, pair.relationship, pair.member, to: false)
   }
 
   // MARK: Existence
@@ -231,7 +244,7 @@ struct UndoRestoration {
       }
       var key: ObjectKey = 0
       if case .int(let number) = value { key = number }
-      if key != 0, !canRefer(to: key, relationship) {
+      if key != 0, !canRefer(to: key, relationship), !isLost(key, of: object, relationship) {
         if relationship.description.isOptional {
           key = 0
         } else if registered(key, relationship) == nil {
@@ -260,6 +273,14 @@ struct UndoRestoration {
     }
   }
 
+  /// Whether a reference is the one that the object was read or last saved with, and its object has gone since with a saved
+  /// deletion. It reads as nil, and the row needs no change for that.
+  private func isLost(
+    _ key: ObjectKey, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) -> Bool {
+    registered(key, relationship)?.isLeaving != true && object.formerValue(relationship.slot) == .int(key)
+  }
+
   private mutating func putReference(
     _ key: ObjectKey, _ object: ManagedObject, _ relationship: RelationshipPlan
   ) {
@@ -280,6 +301,12 @@ struct UndoRestoration {
     guard holder.exists else { return }
     let key = holder.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
+    // The deletion has left it as it was, and others have cleared it since.
+    if key == 0, referrer.isStored, leaving.contains(ObjectIdentifier(object)),
+      holder.extras?.changed.contains(relationship.slot) != true
+    {
+      return
+    }
     // The store has cleared a reference that nobody else knows of when the row went.
     if relationship.inverse == nil, object.flags.contains(.inserted), !holder.flags.contains(.inserted) {
       if let place = holder.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
