@@ -84,6 +84,19 @@ import Testing
     try other.save()
   }
 
+  @Test(arguments: [("Club", "members"), ("List", "entries")])
+  func aDeletionOfTheOnlyOneThatOthersHaveGivenSinceIsRefused(entity: String, key: String) throws {
+    let player = try context.insert(entityNamed: "Player")
+    try context.save()
+    let other = fresh(false)
+    other.delete(try other.object(with: player.objectID))
+    // A pair changes no row of the player.
+    let owner = try context.insert(entityNamed: entity)
+    try owner.setValue(.objects([player]), forKey: key)
+    try context.save()
+    try expectRefusal(owner, key) { try other.save() }
+  }
+
   @Test(arguments: [true, false]) func aMoveOfTheLastOneIsRefused(isChild: Bool) throws {
     let (team, player) = try make("Team", "players")
     let (second, _) = try make("Team", "players")

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     var errors: [ValidationError] = []
     var hasDeleted = false
     if model.hasPairMinimums {
-      for object in pending where object.flags.isSuperset(of: [.deleted, .outdated]) {
+      for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
         leaveRuledRelationships(object)
       }
     }
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
       else { continue }
       let stored = ToManyState()
       load(object, relationship, stored)
-      for key in stored.keys?.keys ?? [] where key != object.key {
+      for key in stored.keys?.keys ?? [] {
         guard let other = self.object(key, relationship) else { continue }
         take(object, outOf: inverse, of: other)
       }
