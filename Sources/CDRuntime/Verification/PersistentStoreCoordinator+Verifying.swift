@@ -268,6 +268,12 @@ extension PersistentStoreCoordinator {
     if strange > 0 {
       findings.append(.foreignObject("a list with \(strange) names of files in _cdgen_files"))
     }
+    let roots = Set(plan.entities.filter { $0.root == $0.index }.map(\.name))
+    let keyed = try connection.rows("SELECT entity FROM \(schema).\"_cdgen_keys\"").map { $0[0] ?? "" }
+    let strangers = keyed.filter { !roots.contains($0) }.count
+    if strangers > 0 {
+      findings.append(.foreignObject("a list with \(strangers) counters of no entity's keys in _cdgen_keys"))
+    }
     let counters = try connection.rows(
       "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "
         + "\(SQLiteDatabase.largestKey)")

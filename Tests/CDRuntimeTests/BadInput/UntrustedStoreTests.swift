@@ -269,6 +269,17 @@ struct UntrustedStoreTests {
       ])
   }
 
+  @Test func entriesOfNoEntityAreNamedByVerify() throws {
+    defer { done() }
+    try plant("INSERT INTO _cdgen_keys VALUES ('Nobody', 4), ('', 5); INSERT INTO _cdgen_files VALUES ('x', 0)")
+    let context = try open(isReadOnly: true)
+    #expect(
+      Set(try context.persistentStoreCoordinator.verify()) == [
+        .foreignObject("a list with 1 names of files in _cdgen_files"),
+        .foreignObject("a list with 2 counters of no entity's keys in _cdgen_keys"),
+      ])
+  }
+
   /// An index that refuses rows, or calculates, goes when the store is opened to be written.
   @Test(arguments: [
     "CREATE UNIQUE INDEX i ON Photo (title)", "CREATE INDEX i ON Photo (length(hex(title)))",
