@@ -20,12 +20,14 @@ struct Plan: Sendable {
 struct Generator {
   private static let maximumObjects = 14
 
-  private let schema: Schema
+  let schema: Schema
   private var entities: [ObjectNumber: Int] = [:]
-  private let plan: Plan
-  private var random: SplitMix
+  let plan: Plan
+  var random: SplitMix
   private var nextObject = 1
   private var nextContext = 1
+  /// What is left of a sequence of steps.
+  private var scene: [Operation] = []
 
   init(schema: Schema, plan: Plan, random: SplitMix) {
     self.schema = schema
@@ -34,11 +36,16 @@ struct Generator {
   }
 
   mutating func next(_ world: World) -> Operation {
+    if let step = scene.popLast() { return step }
     let number = context(of: world)
     entities = world.entities
     guard let context = world.contexts[number] else { return .reopen }
     let live = context.current.rows.keys.filter { !context.open.contains($0) }.sorted()
     if live.count < 3, chance(0.6) { return insertion(number) }
+    if live.count > 2, chance(0.05) {
+      scene = self.scene(world, number, context, live).reversed()
+      if let step = scene.popLast() { return step }
+    }
     if plan.contends, let operation = contention(world, number, context, live) { return operation }
     for _ in 0..<20 {
       if let operation = draw(world, number, context, live) { return operation }
@@ -126,8 +133,18 @@ struct Generator {
     }
   }
 
-  private mutating func policy() -> World.Policy {
+  mutating func policy() -> World.Policy {
     World.Policy.allCases.randomElement(using: &random) ?? .error
+  }
+
+  mutating func newObject() -> ObjectNumber {
+    nextObject += 1
+    return nextObject - 1
+  }
+
+  mutating func newContext() -> ContextNumber {
+    nextContext += 1
+    return nextContext - 1
   }
 
   // MARK: - Changes
@@ -138,7 +155,7 @@ struct Generator {
     return .insert(number, nextObject - 1, entity: schema.entities[entity].name, values: values(for: entity))
   }
 
-  private mutating func values(for entity: Int) -> [String: AttributeValue] {
+  mutating func values(for entity: Int) -> [String: AttributeValue] {
     var values: [String: AttributeValue] = [:]
     for attribute in schema.attributes(of: entity) where attribute.derivation == nil {
       if !attribute.isOptional && attribute.defaultValue == nil ? chance(0.97) : chance(0.5) {
@@ -148,7 +165,7 @@ struct Generator {
     return values
   }
 
-  private mutating func value(of attribute: Schema.Attribute, isValid: Bool = false) -> AttributeValue {
+  mutating func value(of attribute: Schema.Attribute, isValid: Bool = false) -> AttributeValue {
     if isValid || chance(0.95) {
       if attribute.minimum != nil { return .int(Int64.random(in: -1...2, using: &random)) }
       if attribute.maximumLength != nil {
@@ -181,7 +198,7 @@ struct Generator {
     return target.map { .relate(number, object, relationship.name, $0) }
   }
 
-  private func candidates(
+  func candidates(
     for relationship: Schema.Relationship, _ context: World.Context, _ live: [ObjectNumber]
   ) -> [ObjectNumber] {
     live.filter { object in
@@ -446,7 +463,7 @@ struct Generator {
     }
   }
 
-  private mutating func chance(_ probability: Double) -> Bool {
+  mutating func chance(_ probability: Double) -> Bool {
     Double.random(in: 0..<1, using: &random) < probability
   }
 }

@@ -224,7 +224,7 @@ extension Interpreter {
     case .batchUpdate(_, let entity, let condition, let attribute, let value):
       guard let objects = chosen(entity, condition) else { return }
       for object in objects {
-        next.rows[object]?.values[attribute] = value
+        next.rows[object]?.values[attribute] = Self.plain(value)
         next.rows[object]?.version += 1
       }
       mustFail = !objects.isEmpty && breaksRules(next, objects)
@@ -256,7 +256,7 @@ extension Interpreter {
       var row = Graph.Row(entity: index, values: [:], version: 1)
       var given: [String: FetchedValue] = [:]
       for attribute in schema.attributes(of: index) where attribute.derivation == nil {
-        row.values[attribute.name] = values[attribute.name] ?? attribute.defaultValue ?? .null
+        row.values[attribute.name] = Self.plain(values[attribute.name] ?? attribute.defaultValue ?? .null)
         if let value = values[attribute.name] { given[attribute.name] = .attribute(value) }
       }
       next.rows[object] = row

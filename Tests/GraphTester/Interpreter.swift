@@ -121,7 +121,7 @@ final class Interpreter {
         && !openness.objects.contains { !graph.isLive($0) && graph.hasPairs(of: $0) }
     case .set(_, let object, let key, let value):
       guard let row = graph.rows[object], isUsable(object), row.values[key] != nil else { return false }
-      return row.values[key] != value
+      return row.values[key] != Self.plain(value)
     case .relate(_, let object, let key, let target):
       guard let relationship = has(object, key), !relationship.isToMany else { return false }
       if graph.facts(object, relationship, schema) == (target.map { [$0] } ?? []) { return false }
@@ -263,7 +263,7 @@ final class Interpreter {
       world.change(number) { $0.delete([object], $1, base: base, wrong: mutation) }
     case .set(_, let object, let key, let value):
       try instance(object, number).setValue(.attribute(value), forKey: key)
-      world.change(number) { graph, _ in graph.rows[object]?.values[key] = value }
+      world.change(number) { graph, _ in graph.rows[object]?.values[key] = Self.plain(value) }
     case .relate(_, let object, let key, let target):
       let value = try target.map { try instance($0, number) }
       try instance(object, number).setValue(.object(value), forKey: key)
@@ -359,6 +359,16 @@ final class Interpreter {
     return (relationship, slot)
   }
 
+  /// A value as objects have it: no store keeps a negative zero.
+  static func plain(_ value: AttributeValue) -> AttributeValue {
+    switch value {
+    case .double(let number) where number == 0: .double(0)
+    case .date(let date) where date.timeIntervalSinceReferenceDate == 0:
+      .date(Date(timeIntervalSinceReferenceDate: 0))
+    default: value
+    }
+  }
+
   static func policy(_ policy: World.Policy) -> MergePolicy {
     switch policy {
     case .error: .error
@@ -378,11 +388,11 @@ final class Interpreter {
     let made = try context.insert(entityNamed: entity)
     var row = Graph.Row(entity: index, values: [:])
     for attribute in schema.attributes(of: index) where attribute.derivation == nil {
-      row.values[attribute.name] = attribute.defaultValue ?? .null
+      row.values[attribute.name] = Self.plain(attribute.defaultValue ?? .null)
     }
     for (key, value) in values.sorted(by: { $0.key < $1.key }) where row.values[key] != nil {
       try made.setValue(.attribute(value), forKey: key)
-      row.values[key] = value
+      row.values[key] = Self.plain(value)
     }
     held[number]?[object] = made
     register(object, made.objectID, index)

@@ -190,14 +190,14 @@ enum RandomValue {
       return .int([-1, 0, 1, 2, 3, Int64(Int16.min), Int64(Int16.max)].randomElement(using: &random) ?? 0)
     case .int32: return .int([-1, 0, 1, 2, 3, Int64(Int32.max)].randomElement(using: &random) ?? 0)
     case .int64: return .int([-1, 0, 1, 2, 3, .min, .max].randomElement(using: &random) ?? 0)
-    case .float: return .double([0, 1.5, -2.25, 1e10].randomElement(using: &random) ?? 0)
-    case .double: return .double([0, 1.5, -2.25, 0.1, 1e300].randomElement(using: &random) ?? 0)
+    case .float: return .double([0, -0.0, 1.5, -2.25, 1e10].randomElement(using: &random) ?? 0)
+    case .double: return .double([0, -0.0, 1.5, -2.25, 0.1, 1e300].randomElement(using: &random) ?? 0)
     case .decimal:
       return .decimal(
         Decimal(string: ["0", "1.5", "-1.5", "9.99", "1000000"].randomElement(using: &random) ?? "0") ?? 0)
     case .date:
       return .date(
-        Date(timeIntervalSinceReferenceDate: [0, 1, -1.25, 1e9].randomElement(using: &random) ?? 0))
+        Date(timeIntervalSinceReferenceDate: [0, -0.0, 1, -1.25, 1e9].randomElement(using: &random) ?? 0))
     case .data:
       return .data(
         [Data(), Data([1]), Data([1, 2, 3]), Data(repeating: 7, count: 70_000)].randomElement(using: &random)
