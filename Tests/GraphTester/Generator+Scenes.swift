@@ -267,7 +267,7 @@ extension Generator {
     guard context.parent == nil, plan.hasSeveralRoots else { return [] }
     let other: ContextNumber
     var steps: [Operation] = []
-    if let root = world.contexts.first(where: { $0.value.parent == nil && $0.key != number })?.key {
+    if let root = world.contexts.filter({ $0.value.parent == nil && $0.key != number }).keys.min() {
       other = root
     } else {
       other = newContext()

@@ -414,7 +414,12 @@ struct Delta: Sendable {
   func applied(to graph: Graph) -> Delta {
     var delta = self
     for (number, change) in rows {
-      guard let now = graph.rows[number], let before = change.before else { continue }
+      guard let now = graph.rows[number] else { continue }
+      guard let before = change.before else {
+        // Somebody else has let it come back already, and so it is here before and after.
+        delta.rows[number] = (now, change.after)
+        continue
+      }
       guard let after = change.after else {
         delta.rows[number] = (now, nil)
         continue

@@ -160,6 +160,7 @@ final class Interpreter {
       let delta = Delta(from: context.base, to: context.current)
       let isPaired = (delta.added.values.flatMap { $0 } + delta.removed.values.flatMap { $0 })
         .contains { $0.source == object || $0.target == object }
+      if delta.orders.keys.contains(where: { $0.object == object }) { return false }
       guard let change = delta.rows[object] else { return !isPaired }
       return !isPaired && change.before?.references == change.after?.references
     case .fetch(_, let query):

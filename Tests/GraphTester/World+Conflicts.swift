@@ -7,7 +7,9 @@ extension World {
     guard let context = contexts[number] else { return Verdict() }
     let delta = Delta(from: context.base, to: context.current)
     let (must, isOpen, isResultOpen) = mistakes(of: number)
-    if isResultOpen { return Verdict(isOpen: true, isResultOpen: true) }
+    let below = context.parent.flatMap { contexts[$0]?.current } ?? store
+    let isRemadeGone = context.remade.contains { !$0.value.isSubset(of: below.pairs[$0.key] ?? []) }
+    if isResultOpen || isRemadeGone { return Verdict(isOpen: true, isResultOpen: true) }
     if isOpen {
       let openness = openness(of: number)
       if context.parent == nil, !openness.objects.isEmpty || !openness.ends.isEmpty {

@@ -39,11 +39,14 @@ extension World {
         if row != nil, context.assigned.contains(object), row != change.before { context.open.insert(object) }
         current.rows[object]?.references = (row?.references ?? [:]).filter {
           context.current.isLive($0.value) || context.base.rows[$0.value] == nil
+            || schema.relationship($0.key)?.inverse != nil
         }
         continue
       }
       base.rows[object] = change.before
       current.rows[object] = change.after
+      // Whether a change that leads only to what others have deleted is one, nothing says.
+      if leadsOnlyToDeleted(change, in: graph) { context.open.insert(object) }
       // Somebody else has deleted what has changes here.
       if change.before != nil, change.after != nil, graph.rows[object] == nil { context.open.insert(object) }
     }
@@ -81,6 +84,10 @@ extension World {
       if !kept.isEmpty { current.pairs[table, default: []].formUnion(kept) }
     }
     current.pairs = current.pairs.filter { !$0.value.isEmpty }
+    for (table, pairs) in context.remade {
+      for pair in pairs.subtracting(graph.pairs[table] ?? []) { leaveOpen(pair, of: table, in: &context) }
+    }
+    noteReturns(in: &context, delta, number)
     for (end, change) in delta.orders {
       current.orders[end] = change.after
       if graph.orders[end] != change.before {
@@ -91,6 +98,34 @@ extension World {
     context.base = base
     context.current = current
     contexts[number] = context
+  }
+
+  private func leaveOpen(_ pair: Graph.Pair, of table: String, in context: inout Context) {
+    context.openEnds.insert(Graph.End(object: pair.source, relationship: table))
+    if let inverse = schema.relationship(table)?.inverse {
+      context.openEnds.insert(Graph.End(object: pair.target, relationship: inverse))
+    }
+  }
+
+  /// Where others have deleted an object and let it come back, nothing says whether unsaved relationships to it are left.
+  private func noteReturns(in context: inout Context, _ delta: Delta, _ number: ContextNumber) {
+    guard context.parent == nil else { return }
+    let back = Set(returns.filter { $0.value > context.seen }.keys)
+    guard !back.isEmpty else { return }
+    for (object, change) in delta.rows {
+      let targets = (change.after?.references ?? [:]).values.filter { back.contains($0) }
+      if targets.isEmpty { continue }
+      context.open.insert(object)
+      context.open.formUnion(targets)
+    }
+    for made in [context.made, context.unmade, context.remade] {
+      for (table, pairs) in made {
+        for pair in pairs where back.contains(pair.source) || back.contains(pair.target) {
+          leaveOpen(pair, of: table, in: &context)
+          context.open.formUnion(back.intersection([pair.source, pair.target]))
+        }
+      }
+    }
   }
 
   /// Whether a context reads a relationship of a changed object again when others have changed it: one without an order
@@ -151,6 +186,7 @@ extension World {
     contexts[number]?.touched = []
     contexts[number]?.made = [:]
     contexts[number]?.unmade = [:]
+    contexts[number]?.remade = [:]
     contexts[number]?.unlinked = [:]
     contexts[number]?.unset = [:]
     contexts[number]?.assignedKeys = [:]

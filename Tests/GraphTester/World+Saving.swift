@@ -61,6 +61,8 @@ extension World {
       contexts[parent]?.current = graph
       note(before, graph, in: parent)
       touch(Delta(from: before, to: graph), in: parent)
+      // What has come to nothing may be a change of the parent's.
+      contexts[parent]?.touched.formUnion(context.touched.filter { graph.isLive($0) })
       contexts[number]?.base = graph
       contexts[number]?.current = graph
     } else {

@@ -49,6 +49,8 @@ struct World: Sendable {
     /// the same and take that back.
     var made: [String: Set<Graph.Pair>] = [:]
     var unmade: [String: Set<Graph.Pair>] = [:]
+    /// Pairs that it has removed and added again: whether they are its changes where others remove them, nothing says.
+    var remade: [String: Set<Graph.Pair>] = [:]
     /// References of the store that have gone with the objects to which they led.
     var unset: [ObjectNumber: [String: ObjectNumber]] = [:]
     /// References that were set, by their objects: no deletion alone has cleared them.
@@ -95,10 +97,15 @@ struct World: Sendable {
   var store = Graph() {
     didSet {
       saves += 1
+      for object in store.rows.keys where oldValue.rows[object] == nil && versions[object] != nil {
+        returns[object] = saves
+      }
       for (object, row) in store.rows { versions[object] = max(versions[object] ?? 0, row.version) }
     }
   }
   private(set) var saves = 0
+  /// The save with which an object has last come back whose row had gone.
+  private(set) var returns: [ObjectNumber: Int] = [:]
   /// The highest version that the row of each object has had: one that is written anew goes on counting.
   private(set) var versions: [ObjectNumber: Int] = [:]
   var contexts: [ContextNumber: Context] = [:]
@@ -214,10 +221,13 @@ struct World: Sendable {
     for (table, pairs) in delta.added {
       contexts[number]?.unmade[table]?.subtract(pairs)
       contexts[number]?.unlinked[table]?.subtract(pairs)
-      contexts[number]?.made[table, default: []].formUnion(pairs.subtracting(base.pairs[table] ?? []))
+      let known = base.pairs[table] ?? []
+      contexts[number]?.made[table, default: []].formUnion(pairs.subtracting(known))
+      contexts[number]?.remade[table, default: []].formUnion(pairs.intersection(known))
     }
     for (table, pairs) in delta.removed {
       contexts[number]?.made[table]?.subtract(pairs)
+      contexts[number]?.given[table]?.subtract(pairs)
       contexts[number]?.unmade[table, default: []].formUnion(pairs.intersection(base.pairs[table] ?? []))
       contexts[number]?.unlinked[table, default: []].formUnion(
         pairs.filter { delta.deleted.isDisjoint(with: [$0.source, $0.target]) })
@@ -253,6 +263,18 @@ struct World: Sendable {
       if before.references[key] == after.references[key] { return true }
       guard after.references[key] == nil, let former = before.references[key] else { return false }
       return schema.relationship(key)?.inverse == nil && !graph.isLive(former)
+    }
+  }
+
+  /// Whether all that differs in a row is that one-sided references lead to objects which are not in a graph any more.
+  func leadsOnlyToDeleted(_ change: (before: Graph.Row?, after: Graph.Row?), in graph: Graph) -> Bool {
+    guard let before = change.before, let after = change.after, before.values == after.values else {
+      return false
+    }
+    return Set(before.references.keys).union(after.references.keys).allSatisfy { key in
+      if before.references[key] == after.references[key] { return true }
+      guard let target = after.references[key], schema.relationship(key)?.inverse == nil else { return false }
+      return !graph.isLive(target)
     }
   }
 

@@ -139,7 +139,14 @@ extension ManagedObjectContext {
     if object.isPending { return }
     // A child asks its parent for the values, which knows of no history.
     if parent != nil { return object.flags.contains(.gone) ? () : object.becomeStale() }
-    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
+    guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else {
+      // A policy's value may have led to a row that is not there: no reference is to lead to its object.
+      let root = object.scope.plan.root
+      if object.flags.contains(.inaccessible), registered(object.key, root: root) === object {
+        maps[root]?.remove(object.key)
+      }
+      return
+    }
     let isGone = object.flags.contains(.vanished)
     contestedRoots.insert(object.scope.plan.root)
     object.flags.subtract([.outdated, .vanished])

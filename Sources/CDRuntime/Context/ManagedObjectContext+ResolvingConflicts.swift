@@ -110,6 +110,7 @@ extension ManagedObjectContext {
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback {
         takeBackDeletion(of: object)
+        settlePartners(of: object)
       } else {
         leaveReferents(of: object, store, snapshot)
       }

@@ -69,10 +69,14 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, oldKey: ObjectKey, new: ManagedObject?
   ) {
     let slot = relationship.slot
-    if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship),
-      referenceKey(of: old, slot) == object.key
-    {
-      old.writeReference(0, slot)
+    if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship) {
+      if referenceKey(of: old, slot) != object.key, old.flags.isDisjoint(with: [.inserted, .deleted]),
+        old.extras?.changed.contains(slot) != true
+      {
+        // Its changes have kept it from being read again since others made the two partners.
+        refresh(old, mergeChanges: true)
+      }
+      if referenceKey(of: old, slot) == object.key { old.writeReference(0, slot) }
     }
     if let new, new !== object {
       let formerKey = referenceKey(of: new, slot)

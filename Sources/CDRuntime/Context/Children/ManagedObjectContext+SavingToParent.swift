@@ -225,6 +225,9 @@ extension ManagedObjectContext {
       let root = model.entities[relationship.destination].root
       for key in state.added.keys where registered(key, root: root)?.isDeleted != true {
         if let member = target(key, relationship, in: parent) {
+          let theirs = original.toManyState(slot)
+          // It was removed and added again: where the parent has it all along, that is no change.
+          if state.removed.contains(key), theirs.keys == nil { parent.load(original, relationship, theirs) }
           parent.add(member, to: original, relationship, at: nil)
         }
       }

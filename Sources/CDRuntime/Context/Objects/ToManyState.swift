@@ -80,13 +80,18 @@ final class ToManyState {
       removals.append(key)
       if !known.contains(key) { shared.insert(key) }
     }
+    var additions = KeyList()
     for key in added.keys {
       if !list.contains(key) { list.append(key) }
+      if removed.contains(key) {
+        // It has gone and come back, to the end.
+        positions[key] = nil
+        if known.contains(key) { continue }
+      }
+      additions.append(key)
       if known.contains(key) { shared.insert(key) }
-      // It has gone and come back, to the end.
-      if removed.contains(key) { positions[key] = nil }
     }
-    (keys, removed) = (list, removals)
+    (keys, added, removed) = (list, additions, removals)
   }
 
   /// Forgets what the store has, and keeps the changes.
