@@ -16,8 +16,13 @@ extension Interpreter {
         throw Difference("the save of c\(number) throws \(describe(thrown)); it should succeed")
       }
       try compare(thrown, with: verdict, number)
+      if case SaveError.validation(let errors) = thrown {
+        // What broke a rule with what others have made may be a change from here on.
+        world.contexts[number]?.touched.formUnion(errors.compactMap { numbers[$0.objectID] })
+      }
       // What a policy has resolved before the save failed stays resolved.
-      guard !isChild, world.contexts[number]?.policy != .error else { return }
+      guard world.contexts[number]?.policy != .error else { return }
+      if isChild { return world.childConflicts(number).isEmpty ? () : try rollBack(number) }
       if case .validation? = verdict.failure { return }
       return try rollBack(number)
     }

@@ -126,7 +126,7 @@ final class Interpreter {
       guard let relationship = has(object, key), !relationship.isToMany else { return false }
       if graph.facts(object, relationship, schema) == (target.map { [$0] } ?? []) { return false }
       // Where others have given one of the two another partner than this context has, its save finds out.
-      if graph.facts(object, relationship, schema).count > 1 { return false }
+      if graph.facts(object, relationship, schema).count > 1 || isOpen(object, key) { return false }
       if let target, let inverse = schema.inverse(of: relationship), !inverse.isToMany,
         graph.facts(target, inverse, schema).count > 1 || isOpen(target, inverse.name)
       {

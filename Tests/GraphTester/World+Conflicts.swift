@@ -27,6 +27,10 @@ extension World {
         let isCleared =
           context.parent != nil
           ? !isWritten : relationship.isOptional && (!isWritten || context.policy != .error)
+        // A child gives its parent what it has changed only.
+        if context.parent != nil, context.base.rows[object]?.references[key] == target {
+          return Verdict(isOpen: true, isResultOpen: true)
+        }
         if !isCleared { return Verdict(failure: .some) }
       }
     }

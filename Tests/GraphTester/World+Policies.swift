@@ -187,6 +187,11 @@ private struct Merge {
   // MARK: - The rest
 
   private mutating func resultOfRules() -> Graph? {
+    // Of unsaved pairs with an object whose deletion is taken back, nothing says whether they are left.
+    for pairs in [context.made, delta.added] {
+      for pair in pairs.values.joined()
+      where takenBack.contains(pair.source) || takenBack.contains(pair.target) { return nil }
+    }
     // Beside what is taken back, whether a cleared reference was cleared by the rule is not known of a contested row.
     guard restoreReferences() else { return nil }
     // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does

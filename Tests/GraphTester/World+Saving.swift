@@ -19,11 +19,21 @@ extension World {
         let known = Set(context.base.facts(object, relationship, schema))
         let last = context.current.ended[object]?[relationship.name] ?? []
         for target in graph.facts(object, relationship, schema)
-        where known.contains(target) && !last.contains(target) {
+        where known.contains(target)
+          && (!last.contains(target) || isLeft(target, object, relationship, context))
+        {
           graph.unlink(object, relationship, target, schema)
         }
       }
     }
+  }
+
+  /// Whether a child has resolved what would refuse its deletion of an object.
+  private func isLeft(
+    _ target: ObjectNumber, _ object: ObjectNumber, _ relationship: Schema.Relationship, _ context: Context
+  ) -> Bool {
+    relationship.rule == .deny && context.current.isLive(target)
+      && !context.current.facts(object, relationship, schema).contains(target)
   }
 
   /// Carries out a save that has succeeded.

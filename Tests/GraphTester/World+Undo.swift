@@ -24,6 +24,13 @@ extension World {
   func isUndoOpen(_ number: ContextNumber) -> Bool {
     var probe = self
     probe.closeGroups(number)
+    // Of an object that others have deleted and let come back, this context may have another instance.
+    let next = [probe.contexts[number]?.undo?.undoable.last, probe.contexts[number]?.undo?.redoable.last]
+    let objects = next.compactMap { $0 }.joined().flatMap { delta in
+      let pairs = Array(delta.added.values.joined()) + Array(delta.removed.values.joined())
+      return Array(delta.rows.keys) + pairs.flatMap { [$0.source, $0.target] }
+    }
+    if objects.contains(where: { returns[$0] != nil }) { return true }
     return probe.contexts[number]?.isUndoOpen ?? false
   }
 
@@ -63,9 +70,13 @@ extension World {
         delta.removed[table] = pairs.subtracting(kept)
         contexts[number]?.made[table]?.subtract(kept)
       }
-      leaveOut(of: &delta, graph, below)
+      leaveOut(of: &delta, graph, below, context, number)
       leaveToOthers(of: &delta, context, below)
       done.append(delta.applied(to: graph))
+      // Where others have changed an order too, what an undo makes of it, nothing says.
+      for (end, change) in delta.orders where (graph.orders[end] ?? []) != (change.before ?? []) {
+        graph.openOrders.insert(end)
+      }
       if mutation == .undoForgetsOrder { delta.orders = [:] }
       if mutation == .undoForgetsReferences {
         delta.rows = delta.rows.mapValues { change in
@@ -80,6 +91,9 @@ extension World {
       touch(delta, in: number)
       touch(Delta(from: former, to: graph), in: number)
     }
+    for end in graph.orders.keys where !graph.isLive(end.object) {
+      graph.orders[end] = context.base.orders[end]
+    }
     contexts[number]?.current = graph
     readCleanRows(number)
     return done
@@ -87,7 +101,9 @@ extension World {
 
   /// Leaves out pairs with an object that others have deleted, or whose deletion has been saved, and references to it:
   /// relationships lead to it no longer, and there is nothing to put back. A mandatory reference is put back in any case.
-  private func leaveOut(of delta: inout Delta, _ graph: Graph, _ below: Graph) {
+  private mutating func leaveOut(
+    of delta: inout Delta, _ graph: Graph, _ below: Graph, _ context: Context, _ number: ContextNumber
+  ) {
     let own = Set(delta.rows.keys)
     func isKnown(_ object: ObjectNumber) -> Bool {
       graph.isLive(object) || below.isLive(object) || own.contains(object)
@@ -99,8 +115,18 @@ extension World {
     delta.removed = delta.removed.mapValues(known)
     for (object, change) in delta.rows {
       guard change.before != nil, let row = change.after else { continue }
+      for key in (change.before?.references ?? [:]).keys where row.references[key] == nil {
+        // So it is where it led to something that is gone for good.
+        if schema.relationship(key)?.isOptional == false { contexts[number]?.open.insert(object) }
+      }
       for (key, target) in row.references where !isKnown(target) && change.before?.references[key] != target {
-        if schema.relationship(key)?.isOptional == true { delta.rows[object]?.after?.references[key] = nil }
+        if context.base.rows[object]?.references[key] == target { continue }
+        if schema.relationship(key)?.isOptional == true {
+          delta.rows[object]?.after?.references[key] = nil
+        } else {
+          // Whether it leads to nothing then, or stays as it is, nothing says.
+          contexts[number]?.open.insert(object)
+        }
       }
     }
     delta.denied = delta.denied.filter { isKnown($0.key) }

@@ -226,7 +226,9 @@ struct World: Sendable {
       contexts[number]?.remade[table, default: []].formUnion(pairs.intersection(known))
     }
     for (table, pairs) in delta.removed {
-      contexts[number]?.made[table]?.subtract(pairs)
+      // What a deletion has taken may come back with it.
+      contexts[number]?.made[table]?.subtract(
+        pairs.filter { delta.deleted.isDisjoint(with: [$0.source, $0.target]) })
       contexts[number]?.given[table]?.subtract(pairs)
       contexts[number]?.unmade[table, default: []].formUnion(pairs.intersection(base.pairs[table] ?? []))
       contexts[number]?.unlinked[table, default: []].formUnion(

@@ -153,6 +153,12 @@ extension ManagedObjectContext {
         object.isDeleted ? inverse.hasMinimum : object.referenceKey(relationship.slot) != key,
         let former = self.object(key, relationship)
       else { continue }
+      if inverse.isToMany, let state = former.extras?.toManyState(inverse.slot),
+        state.keys?.contains(object.key) == false
+      {
+        // It was loaded before others put the object there.
+        state.unload()
+      }
       take(object, outOf: inverse, of: former)
     }
   }

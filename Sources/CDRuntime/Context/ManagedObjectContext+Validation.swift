@@ -27,9 +27,11 @@ extension ManagedObjectContext {
       } else if object.flags.contains(.deleted) {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
+        // What the parent has deleted too is related to nothing.
+        if parent != nil, original(of: object) == nil { continue }
         checkDenials(of: object, &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
-      } else if object.isPending {
+      } else if object.isPending, !isGoneWithParent(object) {
         addMistakes(of: object, settlesZeros: true, to: &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
       }
@@ -38,6 +40,13 @@ extension ManagedObjectContext {
     if !errors.isEmpty { throw SaveError.validation(errors) }
     // Not before: a save that is refused leaves the graph as it is.
     if hasDeleted { clearDeleted() }
+  }
+
+  /// Whether all that an unsaved object of a child has are relationships, and the parent has deleted the object: nothing of it
+  /// is given to the parent.
+  private func isGoneWithParent(_ object: ManagedObject) -> Bool {
+    guard parent != nil, !object.flags.contains(.inserted), !object.needsRow else { return false }
+    return original(of: object) == nil
   }
 
   /// The rules that an object breaks; none where it could be saved.
@@ -137,7 +146,8 @@ extension ManagedObjectContext {
           reason: reason, entity: plan.name, property: property, objectID: object.objectID))
     }
     if object.isInaccessible {
-      if object.needsRow { add(.inaccessible, nil) }
+      // A policy is asked about it.
+      if object.needsRow, mergePolicy.isError { add(.inaccessible, nil) }
       return
     }
     let isNew = object.flags.contains(.inserted)

@@ -54,7 +54,7 @@ extension ManagedObjectContext {
 
   /// Notes whether two objects, one of which is deleted, were related when it was deleted. The relationship's state of
   /// the deleted object says so.
-  func noteFormerPair(_ pair: UndoPair, in group: UndoGroup) {
+  func noteFormerPair(_ pair: UndoPair, in group: UndoGroup, where isWanted: (Bool) -> Bool = { _ in true }) {
     guard let id = UndoPair.ID(pair.object, pair.relationship, pair.member), !group.hasPair(id) else {
       return
     }
@@ -68,6 +68,7 @@ extension ManagedObjectContext {
     let isRelated =
       state.keys != nil
       ? state.keys?.contains(key) == true : state.added.contains(key) || !state.removed.contains(key)
+    guard isWanted(isRelated) else { return }
     group.add(
       UndoPair(
         object: pair.object, relationship: pair.relationship, member: pair.member, wasRelated: isRelated), id)

@@ -33,6 +33,15 @@ struct UndoRestoration {
     forgetClearedReferences()
     for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
+    let last = Set(leaving.map { ObjectIdentifier($0.object) })
+    for pair in pairs where pair.wasRelated && pair.object.exists && pair.member.exists {
+      // What the rule of a deletion leaves is there before it.
+      guard last.contains(ObjectIdentifier(pair.object)) || last.contains(ObjectIdentifier(pair.member))
+      else {
+        continue
+      }
+      putPair(pair.object, pair.relationship, pair.member, isRelated: true)
+    }
     for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
     putLosses(of: leaving)
     for pair in pairs {
@@ -97,6 +106,9 @@ struct UndoRestoration {
         context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
       } else if context.parent != nil {
         context.noteFormerPair(pair, in: inverse)
+      } else if pair.object.isLeaving || pair.member.isLeaving {
+        // A rule may have left it, by which the save refuses the deletion.
+        context.noteFormerPair(pair, in: inverse, where: { $0 })
       }
     }
     return inverse
@@ -135,6 +147,7 @@ struct UndoRestoration {
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
       && away.allSatisfy { leaving.contains(ObjectIdentifier($0)) }
       && !context.hasChangedPair(pair.object, pair.relationship, pair.member, to: false)
+      && (!group.isSaved || context.hasStoredPair(pair.object, pair.relationship, pair.member))
   }
 
   // MARK: Existence
