@@ -146,6 +146,10 @@ extension Interpreter {
     let isOpen = reference.touched.contains { object in
       guard let entity = world.entities[object] else { return true }
       return schema.relationships(of: entity).contains { relationship in
+        // A reference that has gone from its row with its object is nil here too, and not the same to each context.
+        if relationship.inverse == nil, reference.assignedKeys[object]?.contains(relationship.name) == true {
+          return true
+        }
         if case .pairs? = schema.storages[relationship.name] { return true }
         return relationship.isOrdered
       }

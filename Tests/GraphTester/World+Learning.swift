@@ -179,8 +179,18 @@ extension World {
     contexts[number]?.isUndoOpen = false
   }
 
+  private mutating func leaveOpen(_ objects: Set<ObjectNumber>, in number: ContextNumber) {
+    guard let touched = contexts[number]?.touched else { return }
+    contexts[number]?.open.formUnion(objects.intersection(touched))
+    for child in children(of: number) { leaveOpen(objects, in: child) }
+  }
+
   /// Nothing is unsaved any more, and so nothing is open.
   mutating func settle(_ number: ContextNumber) {
+    // What was open stays so where a child has changes of it.
+    if let open = contexts[number]?.open, !open.isEmpty {
+      for child in children(of: number) { leaveOpen(open, in: child) }
+    }
     contexts[number]?.open = []
     contexts[number]?.openEnds = []
     contexts[number]?.touched = []

@@ -192,6 +192,12 @@ private struct Merge {
       for pair in pairs.values.joined()
       where takenBack.contains(pair.source) || takenBack.contains(pair.target) { return nil }
     }
+    // Nor of unsaved references, of which a deleted object may have lost its own.
+    if !takenBack.isEmpty {
+      for object in takenBack.union(delta.deleted) where context.assignedKeys[object]?.isEmpty == false {
+        return nil
+      }
+    }
     // Beside what is taken back, whether a cleared reference was cleared by the rule is not known of a contested row.
     guard restoreReferences() else { return nil }
     // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does

@@ -67,6 +67,7 @@ extension World {
           && !touched.contains(Graph.End(object: object, relationship: relationship.name))
         if isInherited {
           if !relationship.isOptional && members.isEmpty { isOpen = true }
+          if let maximum = relationship.maximumCount, members.count > maximum { isOpen = true }
           continue
         }
         if !relationship.isOptional, members.isEmpty, mutation != .savesIgnoreMandatory {

@@ -73,6 +73,13 @@ extension World {
       leaveOut(of: &delta, graph, below, context, number)
       leaveToOthers(of: &delta, context, below)
       done.append(delta.applied(to: graph))
+      // An object that was new when it was deleted, and has been saved since: whether a rule is about its deletion, nothing says.
+      for object in delta.deleted where !isUndo && context.base.isLive(object) && delta.denied[object] == nil
+      {
+        guard let entity = entities[object] else { continue }
+        let isRuled = schema.relationships(of: entity).contains { $0.rule == .deny || $0.rule == .noAction }
+        if isRuled { contexts[number]?.open.insert(object) }
+      }
       // Where others have changed an order too, what an undo makes of it, nothing says.
       for (end, change) in delta.orders where (graph.orders[end] ?? []) != (change.before ?? []) {
         graph.openOrders.insert(end)

@@ -238,7 +238,10 @@ struct World: Sendable {
 
   mutating func note(_ before: Graph, _ after: Graph, in number: ContextNumber) {
     // What comes back has its relationships again, also those that a rule of `noAction` keeps until the save.
-    let delta = Delta(from: before.withoutDeadPairs(schema), to: after.withoutDeadPairs(schema))
+    var (before, after) = (before.withoutDeadPairs(schema), after.withoutDeadPairs(schema))
+    before.dropDeadOrders(schema)
+    after.dropDeadOrders(schema)
+    let delta = Delta(from: before, to: after)
     guard !delta.isEmpty || !delta.denied.isEmpty, var undo = contexts[number]?.undo else { return }
     // What has come to nothing by a group's end is no part of it.
     if undo.level > 0 {

@@ -117,7 +117,7 @@ extension ManagedObjectContext {
       else { continue }
       let key = object.referenceKey(relationship.slot)
       if key == 0 { continue }
-      let partner = OneToOnePartner(root: object.scope.plan.root, slot: relationship.slot, key: key)
+      let partner = OneToOnePartner(relationship, of: object, to: key)
       if contestedHolders[partner]?.contains(object.key) == true { continue }
       contestedHolders[partner, default: []].append(object.key)
     }

@@ -98,7 +98,9 @@ extension ManagedObjectContext {
     }
     // A child's fault may be of an object that its parent has deleted.
     if parent != nil { known._willRead() }
-    return known.flags.isDisjoint(with: [.gone, .inaccessible]) ? known : nil
+    // Others may have written the row of one that is gone anew.
+    if known.flags.contains(.gone) { return object(key, relationship) }
+    return known.flags.contains(.inaccessible) ? nil : known
   }
 
   private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {

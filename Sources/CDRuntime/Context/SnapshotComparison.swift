@@ -98,17 +98,26 @@ struct SnapshotComparison {
 /// An object as one that others may refer to by a one-to-one relationship.
 struct OneToOnePartner: Hashable {
   let root: Int
+  /// The entity that has the reference: those that share a table may have different references at one slot.
+  let owner: String
   let slot: Int
   let key: ObjectKey
 
   /// - Parameter relationship: The side that has no reference.
   init(_ relationship: RelationshipPlan, _ key: ObjectKey, _ model: ModelPlan) {
-    root = model.entities[relationship.destination].root
+    let destination = model.entities[relationship.destination]
+    root = destination.root
     slot = relationship.inverseSlot ?? 0
+    owner = destination.slots[slot].owner
     self.key = key
   }
 
-  init(root: Int, slot: Int, key: ObjectKey) { (self.root, self.slot, self.key) = (root, slot, key) }
+  /// - Parameter reference: The side that has the reference.
+  init(_ reference: RelationshipPlan, of object: ManagedObject, to key: ObjectKey) {
+    root = object.scope.plan.root
+    (owner, slot) = (reference.owner, reference.slot)
+    self.key = key
+  }
 }
 
 extension ManagedObjectContext {
@@ -121,12 +130,11 @@ extension ManagedObjectContext {
         guard case .reference = relationship.storage else { continue }
         let slot = relationship.slot
         guard isWhole || object.extras?.changed.contains(slot) == true else { continue }
-        let root = object.scope.plan.root
         let key = object.referenceKey(slot)
         let old = object.extras?.old.first(where: { $0.slot == slot })?.value
         if !isWhole, let old, old == (key == 0 ? .null : .int(key)) { continue }
-        result.insert(OneToOnePartner(root: root, slot: slot, key: key))
-        if case .int(let old)? = old { result.insert(OneToOnePartner(root: root, slot: slot, key: old)) }
+        result.insert(OneToOnePartner(relationship, of: object, to: key))
+        if case .int(let old)? = old { result.insert(OneToOnePartner(relationship, of: object, to: old)) }
       }
     }
     return result

@@ -29,6 +29,17 @@ import Testing
           one("friend", "Person", "friend"), one("idol", "Person", nil), one("boss", "Person", "staff"),
           many("staff", "Person", "boss"), one("house", "House", "owner"),
         ]),
+      EntityDescription(
+        name: "Thing", attributes: [AttributeDescription(name: "name", type: .string, isOptional: true)]),
+      EntityDescription(
+        name: "Lamp", parent: "Thing",
+        attributes: [AttributeDescription(name: "watts", type: .int32, isOptional: true)],
+        relationships: [one("room", "Room", "lamp")]),
+      EntityDescription(
+        name: "Room", parent: "Thing",
+        relationships: [
+          one("lamp", "Lamp", "room"), one("above", "Room", "below"), one("below", "Room", "above"),
+        ]),
       EntityDescription(name: "House", relationships: [one("owner", "Person", "house")]),
       EntityDescription(
         name: "Group",
@@ -146,6 +157,40 @@ import Testing
     try context.perform { try context.save() }
     #expect(try many(ben, "staff").isEmpty)
     #expect(try many(anna, "staff") == [anna.objectID])
+  }
+
+  /// References of entities that share a table may stand at one place of their objects.
+  @Test func aReferenceIsNotTakenForThatOfAnotherEntity() throws {
+    let room = try context.insert(entityNamed: "Room")
+    try room.setValue(.object(room), forKey: "above")
+    try context.save()
+    let theirs = other()
+    let room2 = try theirs.object(with: room.objectID)
+    try theirs.perform { try room2.setValue(.attribute(.string("mine")), forKey: "name") }
+    try room.setValue(.attribute(.string("theirs")), forKey: "name")
+    try context.save()
+    theirs.perform {}
+    #expect(try one(room2, "lamp") == nil)
+    #expect(try one(room2, "below") == room.objectID)
+  }
+
+  @Test func aPartnerWhoWasDeletedAndIsBackIsLeft() throws {
+    context.undoManager = ContextUndoManager()
+    let (anna, ben) = (try person("Anna"), try person("Ben"))
+    try context.perform { try context.save() }
+    let theirs = other()
+    theirs.mergePolicy = .overwrite
+    let (anna2, ben2) = (try theirs.object(with: anna.objectID), try theirs.object(with: ben.objectID))
+    try theirs.perform { try anna2.setValue(.object(ben2), forKey: "friend") }
+    context.perform { context.delete(ben) }
+    try context.perform { try context.save() }
+    try theirs.perform { try theirs.save() }
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")) == 2)
+    try context.perform { try anna.setValue(.object(anna), forKey: "friend") }
+    let back = try context.existingObject(with: ben.objectID)
+    #expect(try one(back, "friend") == nil)
+    try context.perform { try context.save() }
+    #expect(try one(other().object(with: ben.objectID), "friend") == nil)
   }
 
   // MARK: Undo
