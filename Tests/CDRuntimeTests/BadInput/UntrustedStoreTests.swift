@@ -269,9 +269,22 @@ struct UntrustedStoreTests {
       ])
   }
 
+  #if os(Linux)
+    /// A file that the kernel makes up: to read it is to wait.
+    @Test func aLinkToAFileOfTheKernelIsRefused() throws {
+      defer { done() }
+      let link = folder.appending(path: "link")
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: URL(filePath: "/proc/version"))
+      #expect {
+        try PersistentStoreCoordinator(model: Self.model, at: .sqlite(link))
+      } throws: { if case StoreError.cannotCreate = $0 { true } else { false } }
+    }
+  #endif
+
   @Test func entriesOfNoEntityAreNamedByVerify() throws {
     defer { done() }
-    try plant("INSERT INTO _cdgen_keys VALUES ('Nobody', 4), ('', 5); INSERT INTO _cdgen_files VALUES ('x', 0)")
+    try plant(
+      "INSERT INTO _cdgen_keys VALUES ('Nobody', 4), ('', 5); INSERT INTO _cdgen_files VALUES ('x', 0)")
     let context = try open(isReadOnly: true)
     #expect(
       Set(try context.persistentStoreCoordinator.verify()) == [
