@@ -13,11 +13,7 @@ extension ManagedObjectContext {
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
     var errors: [ValidationError] = []
     var hasDeleted = false
-    if model.hasPairMinimums {
-      for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
-        leaveRuledRelationships(object)
-      }
-    }
+    if model.hasPairMinimums { checkPairMinimums(&errors) }
     for object in pending {
       if isOfRemovedStore(object) {
         guard object.isPending, !object.flags.isSuperset(of: [.inserted, .deleted]) else { continue }
@@ -57,20 +53,37 @@ extension ManagedObjectContext {
     return errors + refusals(of: object)
   }
 
-  /// Takes a deleted object out of many-to-many relationships that others have put it into since, and that may not be
-  /// without objects: their rules are to be checked. The pairs go with the row, and no foreign key tells of them.
-  private func leaveRuledRelationships(_ object: ManagedObject) {
-    for case let relationship? in object.scope.plan.relationships {
-      guard case .join = relationship.storage, relationship.description.deleteRule != .deny,
-        let inverse = inverse(of: relationship), inverse.hasMinimum
-      else { continue }
-      let stored = ToManyState()
-      load(object, relationship, stored)
-      for key in stored.keys?.keys ?? [] {
-        guard let other = self.object(key, relationship) else { continue }
-        take(object, outOf: inverse, of: other)
+  /// Checks the many-to-many relationships that lose a deleted object and may not be without objects. Others may have put it
+  /// there since. The pairs go with the row, and no foreign key tells of them.
+  private func checkPairMinimums(_ errors: inout [ValidationError]) {
+    var checked: [ObjectIdentifier: Set<Int>] = [:]
+    for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
+      for case let relationship? in object.scope.plan.relationships {
+        guard case .join = relationship.storage, relationship.description.deleteRule != .deny,
+          let inverse = inverse(of: relationship), inverse.hasMinimum
+        else { continue }
+        for owner in storedMembers(of: object, relationship) {
+          // Those that have changes of the relationship are checked with the rest.
+          guard !owner.isDeleted, owner.extras?.changed.contains(inverse.slot) != true,
+            checked[ObjectIdentifier(owner), default: []].insert(inverse.slot).inserted
+          else { continue }
+          let count = storedMembers(of: owner, inverse).count { !$0.isDeleted }
+          let minimum = max(inverse.description.minimumCount ?? 0, inverse.description.isOptional ? 0 : 1)
+          if count >= minimum { continue }
+          errors.append(
+            ValidationError(
+              reason: .wrongCount(count), entity: owner.scope.plan.name, property: inverse.name,
+              objectID: owner.objectID))
+        }
       }
     }
+  }
+
+  /// The objects that a relationship has in the store or the parent.
+  private func storedMembers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    let stored = ToManyState()
+    load(object, relationship, stored)
+    return (stored.keys?.keys ?? []).compactMap { self.object($0, relationship) }
   }
 
   private func checkDenials(of object: ManagedObject, _ errors: inout [ValidationError]) {
