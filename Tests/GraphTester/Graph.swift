@@ -230,8 +230,15 @@ extension Graph {
     }
     // One-sided relationships to what is gone are cleared by nobody's rule.
     clearReferences(to: gone, schema)
-    // What was never saved is no row whose end a mandatory one could wait for.
-    clearReferences(to: gone.filter { !base.isLive($0) }, schema, areMandatory: true)
+    // What was never saved is no row whose end a mandatory one could wait for. A symmetric one stands in both rows.
+    let new = gone.filter { !base.isLive($0) }
+    clearReferences(to: new, schema, areMandatory: true)
+    for relationship in schema.relationshipsByName.values
+    where relationship.isSymmetric && !relationship.isToMany {
+      for (number, row) in rows where row.references[relationship.name].map(new.contains) == true {
+        rows[number]?.references[relationship.name] = nil
+      }
+    }
     for relationship in schema.relationshipsByName.values where relationship.inverse == nil {
       switch schema.storages[relationship.name] {
       case .pairs(let table, _)?:

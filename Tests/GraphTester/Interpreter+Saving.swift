@@ -242,6 +242,13 @@ extension Interpreter {
         graph.rows[object]?.version = (world.versions[object] ?? 0) + 1
         continue
       }
+      // A rule of `noAction` leaves references, which getters do not show.
+      var row = row
+      for (key, target) in former.references where row.references[key] == nil && graph.rows[target] == nil {
+        guard schema.relationship(key).flatMap(schema.inverse)?.rule == .noAction else { continue }
+        row.references[key] = target
+        graph.rows[object]?.references[key] = target
+      }
       let isSame = row.holdsSame(as: former)
       graph.rows[object]?.version = former.version + (isSame ? 0 : 1)
       graph.rows[object]?.perhaps = former.perhaps + (written?.contains(object) == false ? 0 : 1)

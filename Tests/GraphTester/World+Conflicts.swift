@@ -9,7 +9,11 @@ extension World {
     let (must, isOpen, isResultOpen) = mistakes(of: number)
     let below = context.parent.flatMap { contexts[$0]?.current } ?? store
     let isRemadeGone = context.remade.contains { !$0.value.isSubset(of: below.pairs[$0.key] ?? []) }
-    if isResultOpen || isRemadeGone { return Verdict(isOpen: true, isResultOpen: true) }
+    // So it is with pairs that others have made too, and one of whose objects they have deleted since.
+    let isMadeGone = context.made.values.joined().contains { pair in
+      [pair.source, pair.target].contains { !context.current.isLive($0) && !context.base.isLive($0) }
+    }
+    if isResultOpen || isRemadeGone || isMadeGone { return Verdict(isOpen: true, isResultOpen: true) }
     if isOpen {
       let openness = openness(of: number)
       if context.parent == nil, !openness.objects.isEmpty || !openness.ends.isEmpty {

@@ -27,6 +27,8 @@ extension World {
     for (table, pairs) in graph.pairs {
       context.given[table, default: []].formUnion(pairs.subtracting(context.base.pairs[table] ?? []))
     }
+    // They may have taken some back.
+    for table in context.given.keys { context.given[table]?.formIntersection(graph.pairs[table] ?? []) }
     var (base, current) = (graph, graph)
     // What the parent has denied is the parent's to tell, also where it takes the deletion back.
     current.denied.merge(context.current.denied.filter { delta.deleted.contains($0.key) }) { $1 }
@@ -88,6 +90,12 @@ extension World {
       for pair in pairs.subtracting(graph.pairs[table] ?? []) { leaveOpen(pair, of: table, in: &context) }
     }
     noteReturns(in: &context, delta, number)
+    // Nor does anything say what a child's undo makes of an object that the parent's undo has brought back.
+    if context.parent != nil, let undo = context.undo {
+      let groups = undo.undoable + undo.redoable + [undo.open]
+      let known = Set(groups.joined().flatMap { $0.rows.keys })
+      if known.contains(where: { graph.isLive($0) && !context.base.isLive($0) }) { context.isUndoOpen = true }
+    }
     for (end, change) in delta.orders {
       current.orders[end] = change.after
       if graph.orders[end] != change.before {

@@ -80,6 +80,13 @@ private struct Merge {
       guard theirs != nil else { return true }
       // Of an object that was set back before, nothing says whether it has followed others meanwhile.
       if context.open.contains(object), isOfStore { return false }
+      // Nor whether a rule goes on to what others have put into the row that goes.
+      if let theirs, isContested, !isOfStore {
+        for key in theirs.references.keys where theirs.references[key] != before.references[key] {
+          guard let rule = schema.relationship(key)?.rule else { continue }
+          if rule == .cascade || rule == .deny { return false }
+        }
+      }
       if isContested && isOfStore { takenBack.insert(object) } else { deleted.insert(object) }
       return true
     }
@@ -174,6 +181,12 @@ private struct Merge {
           if next.isLive(other), !deleted.contains(other) { result.append((relationship, other)) }
         }
       case .ownColumn?, .otherColumn?:
+        // Its rule was no objection while the other was deleted as well.
+        if relationship.rule == .deny, case .ownColumn? = schema.storages[relationship.name] {
+          let former = context.current.ended[object]?[relationship.name] ?? []
+          let stored = delta.rows[object]?.before?.references[relationship.name]
+          result += former.filter { takenBack.contains($0) && $0 == stored }.map { (relationship, $0) }
+        }
         guard let inverse = relationship.inverse else { continue }
         for (other, row) in next.rows where row.references[inverse] == object && !deleted.contains(other) {
           result.append((relationship, other))
@@ -203,6 +216,8 @@ private struct Merge {
     // Conflicts of unique values come before the rules reach what others have related: whom a new object becomes, this does
     // not know.
     guard !hasDuplicates() else { return nil }
+    // Nor whose partner an object stays that both sides have given another one.
+    guard deleted.isEmpty || areSymmetric() else { return nil }
     let related = deleted.sorted().map { ($0, referrers(of: $0)) }
     // A rule goes on to what the context has left in the relationships of others' objects, and has brought there.
     applyPairs()
@@ -309,6 +324,18 @@ private struct Merge {
         if isPerhapsWritten { next.rows[object]?.perhaps += 1 }
       } else {
         next.rows[object]?.version = max(world.versions[object] ?? 0, before?.version ?? 0) + 1
+      }
+    }
+  }
+
+  /// Whether the rows of both partners of symmetric relationships say the same.
+  private func areSymmetric() -> Bool {
+    next.rows.allSatisfy { object, row in
+      row.references.allSatisfy { key, target in
+        guard schema.relationship(key)?.isSymmetric == true, let other = next.rows[target] else {
+          return true
+        }
+        return other.references[key] == object
       }
     }
   }

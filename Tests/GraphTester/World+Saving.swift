@@ -71,6 +71,15 @@ extension World {
       contexts[parent]?.current = graph
       note(before, graph, in: parent)
       touch(Delta(from: before, to: graph), in: parent)
+      // A parent's rule of `noAction` leaves nothing of what was never saved, and the child's has. Which of them an undo brings
+      // back, nothing says.
+      let parentBase = contexts[parent]?.base ?? store
+      for object in delta.deleted where !parentBase.isLive(object) {
+        guard let entity = entities[object] else { continue }
+        if schema.relationships(of: entity).contains(where: { $0.rule == .noAction }) {
+          contexts[number]?.isUndoOpen = true
+        }
+      }
       // What has come to nothing may be a change of the parent's.
       contexts[parent]?.touched.formUnion(context.touched.filter { graph.isLive($0) })
       contexts[number]?.base = graph

@@ -71,7 +71,7 @@ extension World {
         contexts[number]?.made[table]?.subtract(kept)
       }
       leaveOut(of: &delta, graph, below, context, number)
-      leaveToOthers(of: &delta, context, below)
+      leaveToOthers(of: &delta, context, below, number)
       done.append(delta.applied(to: graph))
       // An object that was new when it was deleted, and has been saved since: whether a rule is about its deletion, nothing says.
       for object in delta.deleted where !isUndo && context.base.isLive(object) && delta.denied[object] == nil
@@ -93,6 +93,7 @@ extension World {
         }
       }
       let former = graph
+      leaveDeadPairs(of: delta, in: &graph)
       if letGo(of: delta, in: &graph, base: context.base) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
       touch(delta, in: number)
@@ -100,6 +101,12 @@ extension World {
     }
     for end in graph.orders.keys where !graph.isLive(end.object) {
       graph.orders[end] = context.base.orders[end]
+    }
+    // A group may have made pairs and deleted one of their objects: what comes back comes without them.
+    for (table, pairs) in contexts[number]?.made ?? [:] {
+      contexts[number]?.made[table] = pairs.filter { pair in
+        graph.pairs[table]?.contains(pair) == true || !graph.isLive(pair.source) || !graph.isLive(pair.target)
+      }
     }
     contexts[number]?.current = graph
     readCleanRows(number)
@@ -144,7 +151,9 @@ extension World {
 
   /// Leaves out what an unsaved deletion has left to the store, and others have taken from there since: that is no change of the
   /// context's.
-  private func leaveToOthers(of delta: inout Delta, _ context: Context, _ below: Graph) {
+  private mutating func leaveToOthers(
+    of delta: inout Delta, _ context: Context, _ below: Graph, _ number: ContextNumber
+  ) {
     let back = delta.rows.filter { $0.value.before == nil && context.base.isLive($0.key) }.keys
     for (table, pairs) in delta.added {
       guard let relationship = schema.relationship(table) else { continue }
@@ -181,6 +190,7 @@ extension World {
         && below.rows[object]?.references[key] != target
       {
         row.references[key] = change.before?.references[key]
+        contexts[number]?.base.rows[object]?.references[key] = below.rows[object]?.references[key]
       }
       delta.rows[object]?.after = row
     }
@@ -188,6 +198,20 @@ extension World {
       guard let before = change.before, let after = change.after else { return true }
       return !before.holdsSame(as: after)
     }
+  }
+
+  /// Leaves out the pairs that a rule of `noAction` has kept of objects that come back: those that they had when they were
+  /// deleted are among the changes.
+  private func leaveDeadPairs(of delta: Delta, in graph: inout Graph) {
+    let back = Set(delta.rows.filter { $0.value.after != nil && !graph.isLive($0.key) }.keys)
+    guard !back.isEmpty else { return }
+    let clean = graph.withoutDeadPairs(schema)
+    for (table, pairs) in graph.pairs {
+      graph.pairs[table] = pairs.filter { pair in
+        back.isDisjoint(with: [pair.source, pair.target]) || clean.pairs[table]?.contains(pair) == true
+      }
+    }
+    graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
   }
 
   /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is

@@ -251,6 +251,7 @@ extension ManagedObjectContext {
   // MARK: Rows that are gone
 
   private func acceptDeletion(of object: ManagedObject) {
+    leaveLoadedRelationships(of: object)
     drop(object)
     clearReferences(to: object)
   }
@@ -348,9 +349,37 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The objects that a rule of `noAction` has left with references to one whose row somebody else has deleted, by
+  /// relationship. They are related to it again as soon as it has a row.
+  private func remainingReferrers(
+    of object: ManagedObject
+  ) -> [(relationship: RelationshipPlan, keys: [ObjectKey])] {
+    guard parent == nil else { return [] }
+    return object.scope.plan.relationships.compactMap { relationship in
+      guard let relationship, relationship.description.deleteRule == .noAction, !relationship.isSymmetric,
+        let inverse = inverse(of: relationship), case .reference = inverse.storage,
+        let stored = try? reader().relatedKeys(of: relationship, of: object.key)
+      else { return nil }
+      let keys = stored.filter { key in
+        guard let other = self.object(key, relationship) else { return false }
+        other._willRead()
+        return other.referenceKey(inverse.slot) == object.key
+      }
+      return keys.isEmpty ? nil : (relationship, keys)
+    }
+  }
+
   /// Lets the save insert the row of an object again that somebody else has deleted, and the pairs that are known.
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
+    let referrers = remainingReferrers(of: object)
     becomeNew(object)
+    for (relationship, keys) in referrers {
+      if relationship.isToMany {
+        object.toManyState(relationship.slot).become(new: keys)
+      } else {
+        object.requireExtras().partners[relationship.slot] = keys.first ?? 0
+      }
+    }
     forgetReferences(to: [object.key...object.key], of: object.scope.plan.root)
     for (slot, keys) in pairs {
       let state = object.toManyState(slot)

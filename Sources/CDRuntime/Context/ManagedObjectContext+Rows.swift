@@ -237,12 +237,15 @@ extension ManagedObjectContext {
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
-    // A child's fault may be of an object that its parent has deleted.
-    if let known,
-      known.flags.isDisjoint(with: [.gone, .fault, .inaccessible])
-        || parent == nil && !known.flags.contains(.gone)
-    {
-      return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
+    if let known, !known.flags.contains(.gone) {
+      let isKnownByOthers = relationship.inverse != nil
+      // Nobody tells a reference without an inverse that its row goes. The fault may be what another reference, which is
+      // not up to date itself, has made of the key since.
+      if parent == nil, !isKnownByOthers, known.flags.contains(.fault) { known._willRead() }
+      // A child's fault may be of an object that its parent has deleted.
+      if known.flags.isDisjoint(with: [.fault, .inaccessible]) || parent == nil && isKnownByOthers {
+        return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
+      }
     }
     // No object is made of such a row, whatever the table has.
     guard key > 0 else { return nil }

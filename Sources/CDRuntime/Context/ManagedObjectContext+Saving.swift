@@ -144,6 +144,8 @@ extension ManagedObjectContext {
       takeOver(object)
     }
     pending = rest
+    let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
+    if !left.isEmpty { forgetRelationships(to: left, lost: left) }
     currentUndoManager?.noteSave()
     readContestedRelationships()
   }
@@ -172,19 +174,30 @@ extension ManagedObjectContext {
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
   func forgetDeleted(_ object: ManagedObject) {
-    leavePartners(of: object)
+    leaveLoadedRelationships(of: object)
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
   }
 
-  /// Lets the partners of a deleted object forget it that a rule of `deny` or `noAction` has left to it until the save.
-  private func leavePartners(of object: ManagedObject) {
-    for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
+  /// Lets the objects forget a deleted one to which it still refers: a rule of `deny` or `noAction` has left it to them until
+  /// the save, or somebody else has deleted its row.
+  func leaveLoadedRelationships(of object: ManagedObject) {
+    for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, let inverse = relationship.inverseSlot else { continue }
-      let partner = registered(
-        object.referenceKey(relationship.slot), root: model.entities[relationship.destination].root)
-      if let partner, partner.extras?.partners[inverse] == object.key {
-        partner.extras?.partners[inverse] = 0
+      let key = object.referenceKey(relationship.slot)
+      guard key != 0,
+        let referent = registered(key, root: model.entities[relationship.destination].root)
+      else { continue }
+      if referent.extras?.partners[inverse] == object.key {
+        noteChange(of: referent) { $0.number == inverse }
+        referent.extras?.partners[inverse] = nil
       }
+      guard let state = referent.extras?.toManyState(inverse), state.keys?.contains(object.key) == true else {
+        continue
+      }
+      noteChange(of: referent) { $0.number == inverse }
+      state.keys?.remove(object.key)
+      state.forgetChange(of: object.key)
+      state.cache = nil
     }
   }
 

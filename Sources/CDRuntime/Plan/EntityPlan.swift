@@ -60,6 +60,8 @@ final class EntityPlan: Sendable {
   let clearableSlots: [Int]
   /// Whether a relationship with pairs refuses a deletion or takes objects along.
   let hasRuledPairs: Bool
+  /// Whether a deletion leaves pairs to the other objects in memory until it is saved.
+  let leavesPairs: Bool
 
   var name: String { description.name }
   var isPolymorphic: Bool { subtree.count > 1 }
@@ -118,6 +120,7 @@ final class EntityPlan: Sendable {
       return relationship.description.isOptional && relationship.isGuaranteed
     }.map(\.number)
     hasRuledPairs = relationships.contains { $0?.hasRuledPairs == true }
+    leavesPairs = relationships.contains { $0?.leavesPairs == true }
   }
 
   /// The relationship of a slot; nil for any other number.

@@ -156,6 +156,12 @@ final class RelationshipPlan: Sendable {
     return description.deleteRule == .cascade || description.deleteRule == .deny
   }
 
+  /// Whether pairs stay in memory where an object is deleted, until the save takes them out of the store.
+  var leavesPairs: Bool {
+    guard case .join = storage else { return false }
+    return description.deleteRule == .noAction && inverse != nil
+  }
+
   var name: String { description.name }
   /// The name with that of the entity that declares it.
   var path: String { "\(owner).\(name)" }

@@ -135,6 +135,8 @@ extension ManagedObjectContext {
     let isLeaving = object.flags.contains(.deleted)
     if isLeaving {
       object.flags.remove(.deleted)
+      // Relationships that a rule of `noAction` has left have been read without it.
+      dropCaches()
     } else {
       becomeNew(object)
     }

@@ -70,7 +70,8 @@ extension ManagedObjectContext {
   /// The parent's instance of an object, with what contexts above the parent have made of it.
   private func newestOriginal(of object: ManagedObject) -> ManagedObject? {
     guard let parent, let original = original(of: object) else { return nil }
-    guard parent.parent != nil else { return original }
+    // The contexts above know nothing of what the parent has inserted.
+    guard parent.parent != nil, !original.isInserted else { return original }
     return parent.newestOriginal(of: original).flatMap { parent.copies(of: [$0]).first }
   }
 

@@ -1,0 +1,183 @@
+import CDRuntime
+import Foundation
+import Testing
+
+/// What contexts show where others delete objects while they are about to be changed, and where contexts stand over each
+/// other. The random programs have found each of them.
+@Suite struct MeetingDeletionsTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+  private let held = HeldContexts()
+
+  init() throws {
+    func many(_ name: String, _ destination: String, _ inverse: String, _ rule: DeleteRule = .nullify)
+      -> RelationshipDescription
+    {
+      RelationshipDescription(
+        name: name, destination: destination, isToMany: true, inverse: inverse, deleteRule: rule)
+    }
+    func one(_ name: String, _ destination: String, _ inverse: String?, _ rule: DeleteRule = .nullify)
+      -> RelationshipDescription
+    {
+      RelationshipDescription(name: name, destination: destination, inverse: inverse, deleteRule: rule)
+    }
+    container = try PersistentContainer(scratchOf: [
+      EntityDescription(
+        name: "Shelf",
+        attributes: [
+          AttributeDescription(name: "name", type: .string, isOptional: true),
+          AttributeDescription(
+            name: "size", type: .int64, isOptional: true,
+            derivation: try ValueExpression(format: "books.@count")),
+        ], relationships: [many("books", "Book", "shelf", .noAction)]),
+      EntityDescription(
+        name: "Book",
+        attributes: [AttributeDescription(name: "name", type: .string, isOptional: true)],
+        relationships: [
+          one("shelf", "Shelf", "books"), one("cover", "Cover", "book"),
+          many("sequels", "Book", "original"), one("original", "Book", "sequels", .noAction),
+          many("tags", "Tag", "books"),
+        ]),
+      EntityDescription(
+        name: "Cover", relationships: [one("book", "Book", "cover", .noAction)]),
+      EntityDescription(name: "Page", relationships: [many("pictures", "Picture", "pages")]),
+      EntityDescription(name: "Picture", relationships: [many("pages", "Page", "pictures", .noAction)]),
+      EntityDescription(name: "Note", relationships: [one("about", "Book", nil)]),
+      EntityDescription(name: "Tag", relationships: [many("books", "Book", "tags")]),
+    ])
+    context = container.newContext()
+  }
+
+  private func other() -> ManagedObjectContext {
+    let other = container.newContext()
+    held.contexts.append(other)
+    return other
+  }
+
+  private func make(_ entity: String) throws -> ManagedObject { try context.insert(entityNamed: entity) }
+
+  private func set(_ object: ManagedObject, _ key: String, _ other: ManagedObject?) throws {
+    try object.setValue(.object(other), forKey: key)
+  }
+
+  private func one(_ object: ManagedObject, _ key: String) throws -> ManagedObjectID? {
+    try object.value(forKey: key).object?.objectID
+  }
+
+  private func many(_ object: ManagedObject, _ key: String) throws -> [ManagedObjectID] {
+    try object.value(forKey: key).objects.map(\.objectID)
+  }
+
+  private func deleteElsewhere(_ object: ManagedObject) throws {
+    let theirs = other()
+    try theirs.perform {
+      theirs.delete(try theirs.object(with: object.objectID))
+      try theirs.save()
+    }
+  }
+
+  /// The shelves are new in a context between the one that changes them and the store.
+  @Test func aGrandchildFetchesByWhatItsParentHasDerivedOfNewObjects() throws {
+    let parent = ManagedObjectContext(parent: context)
+    let (empty, full) = (
+      try parent.insert(entityNamed: "Shelf"), try parent.insert(entityNamed: "Shelf")
+    )
+    let book = try parent.insert(entityNamed: "Book")
+    let child = ManagedObjectContext(parent: parent)
+    let grandchild = ManagedObjectContext(parent: child)
+    _ = try grandchild.insert(entityNamed: "Shelf")
+    try set(child.object(with: book.objectID), "shelf", child.object(with: full.objectID))
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Shelf", where: try FetchPredicate(format: "size > 0"))
+    #expect(try grandchild.fetch(request).map(\.objectID) == [full.objectID])
+    var sorted = FetchRequest<ManagedObject>(entityName: "Shelf")
+    sorted.sortKeys = [SortKey("size", ascending: false)]
+    #expect(try grandchild.fetch(sorted).map(\.objectID).first == full.objectID)
+    #expect(try child.fetch(sorted).map(\.objectID) == [full.objectID, empty.objectID])
+  }
+
+  /// The book's row refers to the shelf all the time.
+  @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .overwrite])
+  func anObjectThatIsWrittenAnewHasWhatARuleOfNoActionHasLeft(_ policy: MergePolicy) throws {
+    let (shelf, book, cover) = (try make("Shelf"), try make("Book"), try make("Cover"))
+    try set(book, "shelf", shelf)
+    try set(cover, "book", book)
+    try context.save()
+    context.mergePolicy = policy
+    try shelf.setValue(.attribute(.string("Novels")), forKey: "name")
+    try cover.setValue(.object(book), forKey: "book")
+    try deleteElsewhere(shelf)
+    try context.save()
+    #expect(try many(shelf, "books") == [book.objectID])
+    #expect(try one(book, "shelf") == shelf.objectID)
+    let reader = other()
+    #expect(try many(reader.object(with: shelf.objectID), "books") == [book.objectID])
+  }
+
+  @Test func aRelationshipDoesNotLeadToAnObjectThatAChildHasMetAfterItsEnd() throws {
+    let (first, second, third) = (try make("Book"), try make("Book"), try make("Book"))
+    try context.save()
+    try set(second, "original", first)
+    let child = ManagedObjectContext(parent: context)
+    try set(child.object(with: third.objectID), "original", child.object(with: second.objectID))
+    context.delete(second)
+    try context.save()
+    #expect(try many(first, "sequels") == [])
+    try? child.save()
+    #expect(try many(first, "sequels") == [])
+    #expect(try one(third, "original") == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func whatAChildBringsBackIsInTheRelationshipsThatARuleOfNoActionHasLeft(_ isSavedBefore: Bool) throws {
+    let (page, picture) = (try make("Page"), try make("Picture"))
+    try context.save()
+    try page.setValue(.objects([picture]), forKey: "pictures")
+    let child = ManagedObjectContext(parent: context)
+    child.undoManager = ContextUndoManager()
+    child.delete(try child.object(with: picture.objectID))
+    try child.save()
+    #expect(try many(page, "pictures") == [])
+    if isSavedBefore { try context.save() }
+    child.undoManager?.undo()
+    try child.save()
+    #expect(try many(page, "pictures") == [picture.objectID])
+    #expect(try many(context.object(with: picture.objectID), "pages") == [page.objectID])
+  }
+
+  @Test func aPartnerForgetsAnObjectThatAPolicyGivesUp() throws {
+    let (book, cover, tag) = (try make("Book"), try make("Cover"), try make("Tag"))
+    try set(book, "cover", cover)
+    try context.save()
+    context.mergePolicy = .rollback
+    #expect(try one(cover, "book") == book.objectID)
+    try tag.setValue(.objects([book]), forKey: "books")
+    try deleteElsewhere(book)
+    #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Cover")) == 1)
+    try context.save()
+    #expect(try one(cover, "book") == nil)
+    #expect(try many(tag, "books") == [])
+  }
+
+  /// The sequel has changes, so that it is not read again and its reference makes a fault of the row that has gone.
+  @Test func aReferenceWithoutAnInverseDoesNotLeadToAFaultOfARowThatHasGone() throws {
+    let (book, sequel, note) = (try make("Book"), try make("Book"), try make("Note"))
+    try set(sequel, "original", book)
+    try set(note, "about", book)
+    try context.save()
+    let mine = other()
+    let sequel2 = try mine.object(with: sequel.objectID)
+    let note2 = try mine.object(with: note.objectID)
+    #expect(try one(note2, "about") == book.objectID)
+    try sequel2.setValue(.attribute(.string("Two")), forKey: "name")
+    let theirs = other()
+    try theirs.perform {
+      try theirs.object(with: sequel.objectID).setValue(.object(nil), forKey: "original")
+      theirs.delete(try theirs.object(with: book.objectID))
+      try theirs.save()
+    }
+    _ = try mine.count(for: FetchRequest<ManagedObject>(entityName: "Note"))
+    _ = try sequel2.value(forKey: "original")
+    #expect(try one(note2, "about") == nil)
+  }
+}
