@@ -90,6 +90,18 @@ extension World {
       for pair in pairs.subtracting(graph.pairs[table] ?? []) { leaveOpen(pair, of: table, in: &context) }
     }
     noteReturns(in: &context, delta, number)
+    // Nor does anything say whether a changed object of a child leads again to what its parent brings back.
+    if context.parent != nil {
+      let back = Set(graph.rows.keys).subtracting(context.base.rows.keys).filter { entities[$0] != nil }
+      for (object, change) in delta.rows where !back.isEmpty {
+        guard let row = change.after else { continue }
+        let isOpen = schema.relationships(of: row.entity).contains { relationship in
+          relationship.inverse == nil && !relationship.isToMany && row.references[relationship.name] == nil
+            && back.contains { entities[$0].map { schema.isA($0, relationship.destination) } == true }
+        }
+        if isOpen { context.open.insert(object) }
+      }
+    }
     // Nor does anything say what a child's undo makes of an object that the parent's undo has brought back.
     if context.parent != nil, let undo = context.undo {
       let groups = undo.undoable + undo.redoable + [undo.open]

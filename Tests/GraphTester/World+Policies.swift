@@ -44,6 +44,15 @@ private struct Merge {
     for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) {
       guard merge(object, change) else { return nil }
     }
+    // A save is checked before it meets the pairs of what is deleted: whether it is refused where all that an object must have
+    // go, and come back by a conflict of their own, nothing says.
+    for object in takenBack {
+      guard let entity = world.entities[object] else { continue }
+      for relationship in schema.relationships(of: entity) where !relationship.isOptional {
+        guard case .pairs? = schema.storages[relationship.name] else { continue }
+        if next.facts(object, relationship, schema).allSatisfy(deleted.contains) { return nil }
+      }
+    }
     // A reference that a policy has kept, or that others have set, may lead to what is deleted here.
     while let object = deleted.sorted().first(where: { isRelated($0) }) {
       if referrers(of: object).contains(where: { $0.relationship.rule == .deny }) {
@@ -235,8 +244,19 @@ private struct Merge {
       }
     }
     for object in deleted { next.rows[object] = nil }
+    // Whether a row is written whose only changes led to what a rule has reached, nothing says.
+    for object in contested {
+      guard let before = delta.rows[object]?.before, let after = delta.rows[object]?.after,
+        before.values == after.values
+      else { continue }
+      let keys = Set(before.references.keys).union(after.references.keys).filter {
+        before.references[$0] != after.references[$0]
+      }
+      if keys.allSatisfy({ key in after.references[key].map { !next.isLive($0) } ?? false }) { return nil }
+    }
     guard clearReferences() else { return nil }
     next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
+    next.openOrders.formUnion(world.remadeEnds(of: context))
     next.dropDeadFacts(schema)
     setVersions()
     return breaksRule() ? nil : next

@@ -28,6 +28,20 @@ extension World {
     }
   }
 
+  /// The relationships of pairs that a context has removed and added again: they come to the end of what it knew, and others
+  /// may have brought more there.
+  func remadeEnds(of context: Context) -> Set<Graph.End> {
+    var ends: Set<Graph.End> = []
+    for (table, pairs) in context.remade {
+      let inverse = schema.relationship(table).flatMap(schema.inverse)
+      for pair in pairs {
+        ends.insert(Graph.End(object: pair.source, relationship: table))
+        if let inverse { ends.insert(Graph.End(object: pair.target, relationship: inverse.name)) }
+      }
+    }
+    return ends
+  }
+
   /// Whether a child has resolved what would refuse its deletion of an object.
   private func isLeft(
     _ target: ObjectNumber, _ object: ObjectNumber, _ relationship: Schema.Relationship, _ context: Context
@@ -116,6 +130,7 @@ extension World {
       for (end, change) in delta.orders { next.orders[end] = change.after }
       // Of what several have put at one place, the order is that of the keys.
       next.openOrders.formUnion(context.current.openOrders.union(context.contestedOrders))
+      next.openOrders.formUnion(remadeEnds(of: context))
       next.dropDeadFacts(schema)
       for (object, row) in next.rows {
         for (key, target) in row.references where !next.isLive(target) {

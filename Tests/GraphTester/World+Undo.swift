@@ -9,11 +9,20 @@ extension World {
     undo.level -= 1
     if undo.level == 0, !undo.open.isEmpty {
       // Whether changes that come to nothing are a group, nothing says.
-      if undo.open.allSatisfy(\.isEmpty) { contexts[number]?.isUndoOpen = true }
+      if undo.open.allSatisfy({ isUndone($0, in: number) }) { contexts[number]?.isUndoOpen = true }
       undo.undoable.append(undo.open)
       undo.open = []
     }
     contexts[number]?.undo = undo
+  }
+
+  /// Whether nothing is left of changes, because others have taken them back.
+  private func isUndone(_ delta: Delta, in number: ContextNumber) -> Bool {
+    guard let graph = contexts[number]?.current, delta.rows.keys.allSatisfy({ !graph.isLive($0) }) else {
+      return false
+    }
+    return delta.added.allSatisfy { $1.isDisjoint(with: graph.pairs[$0] ?? []) }
+      && delta.removed.allSatisfy { $1.isSubset(of: graph.pairs[$0] ?? []) }
   }
 
   private mutating func closeGroups(_ number: ContextNumber) {
@@ -118,7 +127,7 @@ extension World {
   private mutating func leaveOut(
     of delta: inout Delta, _ graph: Graph, _ below: Graph, _ context: Context, _ number: ContextNumber
   ) {
-    let own = Set(delta.rows.keys)
+    let own = Set(delta.rows.filter { graph.isLive($0.key) || $0.value.before == nil }.keys)
     func isKnown(_ object: ObjectNumber) -> Bool {
       graph.isLive(object) || below.isLive(object) || own.contains(object)
     }

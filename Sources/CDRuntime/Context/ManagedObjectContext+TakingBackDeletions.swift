@@ -9,7 +9,12 @@ extension ManagedObjectContext {
       switch relationship.storage {
       case .reference where relationship.isSymmetric: break
       case .reference:
-        guard let other = registered(object.referenceKey(relationship.slot), root: root) else { continue }
+        let key = object.referenceKey(relationship.slot)
+        // What is not in memory has nothing to be told. One that is gone may have a row again, and none must become a
+        // changed object.
+        guard key != 0, registered(key, root: root) != nil, let other = holder(key, relationship) else {
+          continue
+        }
         other.willChange(inverse.slot)
         if inverse.isToMany {
           takeBackRemoval(of: object.key, from: other, inverse)

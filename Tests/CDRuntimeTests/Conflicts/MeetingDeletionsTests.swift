@@ -40,6 +40,8 @@ import Testing
         ]),
       EntityDescription(
         name: "Cover", relationships: [one("book", "Book", "cover", .noAction)]),
+      EntityDescription(
+        name: "Node", relationships: [one("next", "Node", "previous"), one("previous", "Node", "next")]),
       EntityDescription(name: "Page", relationships: [many("pictures", "Picture", "pages")]),
       EntityDescription(name: "Picture", relationships: [many("pages", "Page", "pictures", .noAction)]),
       EntityDescription(name: "Note", relationships: [one("about", "Book", nil)]),
@@ -143,6 +145,54 @@ import Testing
     try child.save()
     #expect(try many(page, "pictures") == [picture.objectID])
     #expect(try many(context.object(with: picture.objectID), "pages") == [page.objectID])
+  }
+
+  /// The context keeps the node that it has deleted for an undo, and others write its row anew.
+  @Test func aDeletionThatIsTakenBackFindsWhatOthersHaveWrittenAnew() throws {
+    let (first, second) = (try make("Node"), try make("Node"))
+    try set(second, "next", second)
+    try context.save()
+    let (mine, theirs) = (other(), other())
+    mine.undoManager = ContextUndoManager()
+    theirs.mergePolicy = .mergeByPropertyObjectTrump
+    mine.delete(try mine.object(with: second.objectID))
+    let first2 = try theirs.object(with: first.objectID)
+    try set(first2, "next", theirs.object(with: second.objectID))
+    try mine.save()
+    mine.mergePolicy = .mergeByPropertyStoreTrump
+    mine.delete(try mine.object(with: first.objectID))
+    try theirs.save()
+    try mine.save()
+    let read = try mine.object(with: second.objectID)
+    #expect(!read.isDeleted && !read.isInaccessible)
+    #expect(try one(mine.object(with: first.objectID), "next") == second.objectID)
+    try set(read, "next", read)
+    try mine.save()
+    #expect(try one(other().object(with: first.objectID), "next") == nil)
+  }
+
+  @Test func whatAChildBringsBackHasWhatStillRefersToItInTheParent() throws {
+    let (shelf, book) = (try make("Shelf"), try make("Book"))
+    let (cover, first) = (try make("Cover"), try make("Book"))
+    try context.save()
+    try set(book, "shelf", shelf)
+    try set(first, "cover", cover)
+    let child = ManagedObjectContext(parent: context)
+    child.undoManager = ContextUndoManager()
+    let (shelf2, cover2) = (try child.object(with: shelf.objectID), try child.object(with: cover.objectID))
+    child.delete(shelf2)
+    child.delete(cover2)
+    try child.save()
+    child.undoManager?.undo()
+    #expect(try many(shelf2, "books") == [book.objectID])
+    #expect(try one(child.object(with: book.objectID), "shelf") == shelf.objectID)
+    #expect(try one(cover2, "book") == first.objectID)
+    #expect(try one(child.object(with: first.objectID), "cover") == cover.objectID)
+    try child.save()
+    #expect(try many(shelf, "books") == [book.objectID])
+    #expect(try one(cover, "book") == first.objectID)
+    try context.save()
+    #expect(try many(other().object(with: shelf.objectID), "books") == [book.objectID])
   }
 
   @Test func aPartnerForgetsAnObjectThatAPolicyGivesUp() throws {

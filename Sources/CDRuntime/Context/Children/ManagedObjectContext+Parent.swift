@@ -62,6 +62,14 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The parent's instance of an object that the parent has deleted, and that has come back here: a rule of `noAction` or
+  /// `deny` leaves references to it.
+  private func leavingOriginal(of object: ManagedObject) -> ManagedObject? {
+    guard object.flags.contains(.revived) else { return nil }
+    let original = parent?.registered(object.key, root: object.scope.plan.root)
+    return original?.isLeaving == true ? original : nil
+  }
+
   // MARK: Copies
 
   /// This context's instance of a parent's object, with the parent's values unless it has changes of its own.
@@ -205,7 +213,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
     _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
-    guard let original = original(of: object) else { return [] }
+    guard let original = original(of: object) ?? leavingOriginal(of: object) else { return [] }
     let members = parent.objects(of: original, relationship)
     // Before the positions are set: the object may itself be among the copied ones, whose states are emptied.
     let copies = copies(of: members)
@@ -222,9 +230,9 @@ extension ManagedObjectContext {
   func partnerCopy(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
-    guard let original = original(of: object), let partner = parent.partner(of: original, relationship) else {
-      return []
-    }
+    guard let original = original(of: object) ?? leavingOriginal(of: object),
+      let partner = parent.partner(of: original, relationship)
+    else { return [] }
     return copies(of: [partner])
   }
 
