@@ -281,9 +281,10 @@ extension Graph {
     return holders
   }
 
-  /// Whether there are pairs of an object, live or not.
-  func hasPairs(of object: ObjectNumber) -> Bool {
+  /// Whether there are pairs of an object, live or not, or references to it.
+  func isRelated(_ object: ObjectNumber) -> Bool {
     pairs.values.contains { $0.contains { $0.source == object || $0.target == object } }
+      || rows.values.contains { $0.references.values.contains(object) }
   }
 
   /// The graph without the pairs that a rule of `noAction` has left to deleted objects.

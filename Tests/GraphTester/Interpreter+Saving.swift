@@ -16,6 +16,12 @@ extension Interpreter {
         throw Difference("the save of c\(number) throws \(describe(thrown)); it should succeed")
       }
       try compare(thrown, with: verdict, number)
+      // A policy settles all conflicts of rows. What it cannot settle is another error.
+      if !isChild, world.contexts[number]?.policy != .error, case SaveError.conflict(let conflicts) = thrown,
+        conflicts.contains(where: { $0.reason == .changed || $0.reason == .deleted })
+      {
+        throw Difference("the save of c\(number) throws \(describe(thrown)), which its policy settles")
+      }
       if case SaveError.validation(let errors) = thrown {
         // What broke a rule with what others have made may be a change from here on.
         world.contexts[number]?.touched.formUnion(errors.compactMap { numbers[$0.objectID] })

@@ -115,10 +115,10 @@ final class Interpreter {
         && values.keys.allSatisfy { schema.attributesByName[$0] != nil || true }
     case .delete(_, let object):
       // What a deletion reaches is open where relationships are, and where it leads on from what others have deleted and
-      // has pairs here.
+      // is related here.
       let openness = world.openness(of: number)
       return isUsable(object) && openness.ends.isEmpty
-        && !openness.objects.contains { !graph.isLive($0) && graph.hasPairs(of: $0) }
+        && !openness.objects.contains { !graph.isLive($0) && graph.isRelated($0) }
     case .set(_, let object, let key, let value):
       guard let row = graph.rows[object], isUsable(object), row.values[key] != nil else { return false }
       return row.values[key] != Self.plain(value)

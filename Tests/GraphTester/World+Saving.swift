@@ -33,10 +33,12 @@ extension World {
   func remadeEnds(of context: Context) -> Set<Graph.End> {
     var ends: Set<Graph.End> = []
     for (table, pairs) in context.remade {
-      let inverse = schema.relationship(table).flatMap(schema.inverse)
+      guard let relationship = schema.relationship(table) else { continue }
       for pair in pairs {
-        ends.insert(Graph.End(object: pair.source, relationship: table))
-        if let inverse { ends.insert(Graph.End(object: pair.target, relationship: inverse.name)) }
+        if relationship.isOrdered { ends.insert(Graph.End(object: pair.source, relationship: table)) }
+        if let inverse = schema.inverse(of: relationship), inverse.isOrdered {
+          ends.insert(Graph.End(object: pair.target, relationship: inverse.name))
+        }
       }
     }
     return ends
