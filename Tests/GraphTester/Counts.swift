@@ -1,6 +1,8 @@
 /// What a run has done.
 public struct Counts: Sendable {
   public var programs = 0
+  /// Those of them whose objects are in two stores.
+  public var programsOnTwoStores = 0
   public var steps = 0
   public var comparisons = 0
   public var saves = 0
@@ -21,6 +23,7 @@ public struct Counts: Sendable {
 
   public static func += (left: inout Counts, right: Counts) {
     left.programs += right.programs
+    left.programsOnTwoStores += right.programsOnTwoStores
     left.steps += right.steps
     left.comparisons += right.comparisons
     left.saves += right.saves
@@ -38,7 +41,7 @@ public struct Counts: Sendable {
 
   /// A line for people.
   public var summary: String {
-    "\(programs) programs, \(steps) steps, \(comparisons) values compared, \(saves) saves, \(failedSaves) failed saves, "
+    "\(programs) programs, \(programsOnTwoStores) of them on two stores, \(steps) steps, \(comparisons) values compared, \(saves) saves, \(failedSaves) failed saves, "
       + "\(childSaves) child saves, \(conflicts) conflicts, \(resolvedConflicts) resolved, \(predictedConflicts) foretold, \(fetches) fetches, "
       + "\(undos) undos and redos, \(batches) batches, \(files) files read anew, \(abandoned) programs abandoned"
   }

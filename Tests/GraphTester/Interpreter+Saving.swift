@@ -117,10 +117,8 @@ extension Interpreter {
     let coordinator: PersistentStoreCoordinator
     switch kind {
     case .memory: coordinator = container.persistentStoreCoordinator
-    case .sqlite: coordinator = try PersistentStoreCoordinator(model: schema.model, at: .sqlite(url))
-    case .xml, .binary:
-      coordinator = try PersistentStoreCoordinator(
-        model: schema.model, stores: [PersistentStoreDescription(Self.location(kind, url), isReadOnly: true)])
+    case .sqlite: coordinator = try Self.coordinator(for: schema, kind, at: url)
+    case .xml, .binary: coordinator = try Self.coordinator(for: schema, kind, at: url, isReadOnly: true)
     }
     let findings = try coordinator.verify().filter { finding in
       // A rule of `noAction` leaves them on purpose.
@@ -271,8 +269,7 @@ extension Interpreter {
     // The lock of a whole-file store ends with its coordinator.
     let model = schema.model
     container = PersistentContainer(try PersistentStoreCoordinator(model: model, at: .inMemory))
-    container = PersistentContainer(
-      try PersistentStoreCoordinator(model: model, at: Self.location(kind, url)))
+    container = PersistentContainer(try Self.coordinator(for: schema, kind, at: url))
     makeContext(0, parent: nil, hasUndo: false, coordinator: 0)
   }
 

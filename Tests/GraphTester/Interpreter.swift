@@ -39,21 +39,40 @@ final class Interpreter {
     self.looksAtEveryStep = looksAtEveryStep
     url = folder.appending(path: "store-\(UUID().uuidString)")
     world = World(schema: schema, mutation: mutation)
-    container = PersistentContainer(
-      try PersistentStoreCoordinator(model: schema.model, at: Self.location(kind, url)))
+    container = PersistentContainer(try Self.coordinator(for: schema, kind, at: url))
     makeContext(0, parent: nil, hasUndo: hasUndo, coordinator: 0)
   }
 
   deinit {
     held = [:]
     contexts = [:]
-    for suffix in ["", "-wal", "-shm", "-external", "-saving"] {
-      try? FileManager.default.removeItem(
-        at: url.deletingLastPathComponent().appending(path: url.lastPathComponent + suffix))
+    for url in [url, Self.beside(url)] {
+      for suffix in ["", "-wal", "-shm", "-external", "-saving"] {
+        try? FileManager.default.removeItem(
+          at: url.deletingLastPathComponent().appending(path: url.lastPathComponent + suffix))
+      }
     }
   }
 
-  static func location(_ kind: StoreKind, _ url: URL) -> StoreLocation {
+  /// Opens the stores of a schema.
+  static func coordinator(
+    for schema: Schema, _ kind: StoreKind, at url: URL, isReadOnly: Bool = false
+  ) throws -> PersistentStoreCoordinator {
+    var stores = [PersistentStoreDescription(location(kind, url), isReadOnly: isReadOnly)]
+    if !schema.rootsBeside.isEmpty {
+      stores.append(
+        PersistentStoreDescription(
+          location(kind, beside(url)), configuration: Schema.configurationBeside, isReadOnly: isReadOnly))
+    }
+    return try PersistentStoreCoordinator(model: schema.model, stores: stores)
+  }
+
+  /// Where the second store is.
+  private static func beside(_ url: URL) -> URL {
+    url.deletingLastPathComponent().appending(path: url.lastPathComponent + "-beside")
+  }
+
+  private static func location(_ kind: StoreKind, _ url: URL) -> StoreLocation {
     switch kind {
     case .sqlite: .sqlite(url)
     case .xml: .xml(url)
@@ -69,8 +88,7 @@ final class Interpreter {
       context = ManagedObjectContext(parent: object)
     } else {
       if coordinator == 1, second == nil, kind == .sqlite {
-        second = (try? PersistentStoreCoordinator(model: schema.model, at: .sqlite(url))).map(
-          PersistentContainer.init)
+        second = (try? Self.coordinator(for: schema, kind, at: url)).map(PersistentContainer.init)
       }
       context = (coordinator == 1 ? second ?? container : container).newContext()
     }

@@ -84,6 +84,8 @@ struct Schema: Sendable {
   }
 
   var entities: [Entity] = [] { didSet { index() } }
+  /// The roots of the entities that are in a second store; empty where there is one store.
+  var rootsBeside: Set<String> = []
   private(set) var relationshipsByName: [String: Relationship] = [:]
   private(set) var attributesByName: [String: Attribute] = [:]
   private(set) var storages: [String: Storage] = [:]
@@ -163,6 +165,31 @@ struct Schema: Sendable {
   var concreteEntities: [Int] { entities.indices.filter { !entities[$0].isAbstract } }
   var roots: [Int] { entities.indices.filter { entities[$0].parent == nil } }
 
+  // MARK: - Stores
+
+  /// The roots, those together that relationships lead between. Objects of different groups have nothing to do with each
+  /// other, and so may be in different stores.
+  var groupsOfRoots: [Set<Int>] {
+    var groups = roots.map { Set([$0]) }
+    for relationship in relationshipsByName.values {
+      let ends = Set([root(of: relationship.entity), root(of: relationship.destination)])
+      let joined = groups.filter { !$0.isDisjoint(with: ends) }.reduce(into: Set()) { $0.formUnion($1) }
+      groups = groups.filter { $0.isDisjoint(with: ends) } + [joined]
+    }
+    return groups.sorted { ($0.min() ?? 0) < ($1.min() ?? 0) }
+  }
+
+  /// The configuration that the second store holds.
+  static let configurationBeside = "Beside"
+
+  private var configurations: [ConfigurationDescription] {
+    guard !rootsBeside.isEmpty else { return [] }
+    let names = entities.indices.filter { rootsBeside.contains(entities[root(of: $0)].name) }
+    return [
+      ConfigurationDescription(name: Self.configurationBeside, entities: names.map { entities[$0].name })
+    ]
+  }
+
   // MARK: - Parts that a shrinker leaves out
 
   /// The schema without a property, and without what depends on it.
@@ -196,7 +223,9 @@ struct Schema: Sendable {
   var model: ManagedObjectModel {
     ManagedObjectModel(
       name: "Random", id: UUID(uuidString: "6B1F0C8E-57C0-4C69-9C3B-0D5D0A6B7E11") ?? UUID(),
-      versions: [ModelVersion(number: 1, entities: entities.map(description))], currentVersionNumber: 1)
+      versions: [
+        ModelVersion(number: 1, entities: entities.map(description), configurations: configurations)
+      ], currentVersionNumber: 1)
   }
 
   private func description(of entity: Entity) -> EntityDescription {
@@ -268,7 +297,12 @@ struct Schema: Sendable {
     }
     lines.append("]")
     lines.append("let model = ManagedObjectModel(")
-    lines.append("  name: \"Random\", id: UUID(), versions: [ModelVersion(number: 1, entities: entities)],")
+    let beside = configurations.map {
+      "ConfigurationDescription(name: \"\($0.name)\", entities: \($0.entities))"
+    }
+    let version =
+      beside.isEmpty ? "entities: entities" : "entities: entities, configurations: [\(beside[0])]"
+    lines.append("  name: \"Random\", id: UUID(), versions: [ModelVersion(number: 1, \(version))],")
     lines.append("  currentVersionNumber: 1)")
     return lines.joined(separator: "\n")
   }

@@ -67,11 +67,13 @@ public struct Tester: Sendable {
     var (plan, schema) = (Self.plan(using: &random), Schema())
     var maker = RandomSchema(random: SplitMix(seed: seed ^ 0x5EED), features: plan.features)
     schema = maker.schema()
+    Self.divide(&schema, seed)
     if kind == .memory { plan.reopens = false }
     var program = Program(
       schema: schema, hasUndo: plan.hasUndo, looksAtEveryStep: plan.looksAtEveryStep, operations: [])
     var counts = Counts()
     counts.programs = 1
+    counts.programsOnTwoStores = schema.rootsBeside.isEmpty ? 0 : 1
     do {
       let interpreter = try interpreter(for: program, kind)
       var generator = Generator(schema: schema, plan: plan, random: random)
@@ -122,6 +124,15 @@ public struct Tester: Sendable {
     // Of a row that a derived attribute is computed for, nothing says whether it counts as changed by others.
     plan.features.derived = chance(0.5) && !plan.hasSeveralRoots
     return plan
+  }
+
+  /// Puts some of the entities into a second store, where no relationship leads from these to the others.
+  private static func divide(_ schema: inout Schema, _ seed: UInt64) {
+    var random = SplitMix(seed: seed ^ 0xBE51DE)
+    let groups = schema.groupsOfRoots
+    guard groups.count > 1, Bool.random(using: &random) else { return }
+    let beside = groups.dropFirst().filter { _ in Bool.random(using: &random) } + [groups[groups.count - 1]]
+    schema.rootsBeside = Set(beside.joined().map { schema.entities[$0].name })
   }
 
   private func interpreter(for program: Program, _ kind: StoreKind) throws -> Interpreter {
@@ -252,14 +263,15 @@ public struct Tester: Sendable {
   ]
 
   private static func swift(of program: Program, _ kind: StoreKind) -> String {
-    let store =
-      switch kind {
-      case .memory: ".inMemory"
-      default: ".\(kind.rawValue)(url)"
-      }
+    func store(_ url: String) -> String { kind == .memory ? ".inMemory" : ".\(kind.rawValue)(\(url))" }
+    let stores =
+      program.schema.rootsBeside.isEmpty
+      ? "at: \(store("url"))"
+      : "stores: [PersistentStoreDescription(\(store("url"))), "
+        + "PersistentStoreDescription(\(store("beside")), configuration: \"\(Schema.configurationBeside)\")]"
     var lines = [
       program.schema.swift,
-      "let container = PersistentContainer(try PersistentStoreCoordinator(model: model, at: \(store)))",
+      "let container = PersistentContainer(try PersistentStoreCoordinator(model: model, \(stores)))",
       "let c0 = container.newContext()",
     ]
     if program.hasUndo { lines.append("c0.undoManager = ContextUndoManager()") }

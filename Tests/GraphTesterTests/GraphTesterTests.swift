@@ -16,6 +16,7 @@ import Testing
       if let finding = result.finding { Issue.record("\(finding)") }
     }
     // A tester that does nothing would agree too.
+    #expect(counts.programsOnTwoStores > 0)
     #expect(counts.steps > 200 && counts.saves > 10 && counts.fetches > 100 && counts.comparisons > 2000)
   }
 
