@@ -105,6 +105,7 @@ extension World {
       leaveDeadPairs(of: delta, in: &graph)
       if letGo(of: delta, in: &graph, base: context.base) { contexts[number]?.isUndoOpen = true }
       delta.apply(to: &graph)
+      settlePartners(of: delta, former, in: &graph)
       touch(delta, in: number)
       touch(Delta(from: former, to: graph), in: number)
     }
@@ -221,6 +222,29 @@ extension World {
       }
     }
     graph.pairs = graph.pairs.filter { !$0.value.isEmpty }
+  }
+
+  /// Brings the other side of symmetric to-one relationships into line, where others have given an object a partner since.
+  private func settlePartners(of delta: Delta, _ former: Graph, in graph: inout Graph) {
+    for (object, change) in delta.rows.sorted(by: { $0.key < $1.key }) {
+      guard let entity = change.after?.entity else { continue }
+      for relationship in schema.relationships(of: entity)
+      where relationship.isSymmetric && !relationship.isToMany {
+        let name = relationship.name
+        let (before, now) = (former.rows[object]?.references[name], graph.rows[object]?.references[name])
+        guard before != now else { continue }
+        if let before, before != object, graph.rows[before]?.references[name] == object {
+          graph.rows[before]?.references[name] = nil
+        }
+        guard let now, now != object, graph.isLive(now), graph.rows[now]?.references[name] != object else {
+          continue
+        }
+        if let third = graph.rows[now]?.references[name], graph.rows[third]?.references[name] == now {
+          graph.rows[third]?.references[name] = nil
+        }
+        graph.rows[now]?.references[name] = object
+      }
+    }
   }
 
   /// Takes objects whose insertion is undone out of relationships that others have put them into since. Where a deletion is

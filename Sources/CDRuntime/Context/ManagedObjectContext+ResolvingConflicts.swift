@@ -339,13 +339,14 @@ extension ManagedObjectContext {
     return try !reader().hasRow(key, of: plan)
   }
 
-  /// The members of the relationships with rows of their own that have been loaded.
+  /// The members of the relationships with rows of their own, as far as they have been loaded or added.
   private func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
-      guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage,
-        let keys = state.keys?.keys
-      else { return nil }
-      return (slot, keys)
+      guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
+        return nil
+      }
+      let keys = state.keys?.keys ?? state.added.keys
+      return keys.isEmpty ? nil : (slot, keys)
     }
   }
 

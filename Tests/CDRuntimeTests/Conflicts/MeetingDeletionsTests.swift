@@ -46,6 +46,17 @@ import Testing
       EntityDescription(name: "Picture", relationships: [many("pages", "Page", "pictures", .noAction)]),
       EntityDescription(name: "Note", relationships: [one("about", "Book", nil)]),
       EntityDescription(name: "Tag", relationships: [many("books", "Book", "tags")]),
+      EntityDescription(name: "Spouse", relationships: [one("spouse", "Spouse", "spouse")]),
+      EntityDescription(
+        name: "Step",
+        attributes: [AttributeDescription(name: "name", type: .string, isOptional: true)],
+        relationships: [
+          RelationshipDescription(
+            name: "friends", destination: "Step", isToMany: true, inverse: "friends", isOrdered: true),
+          RelationshipDescription(
+            name: "parts", destination: "Step", isToMany: true, inverse: "whole", isOrdered: true),
+          one("whole", "Step", "parts"),
+        ]),
     ])
     context = container.newContext()
   }
@@ -229,5 +240,94 @@ import Testing
     _ = try mine.count(for: FetchRequest<ManagedObject>(entityName: "Note"))
     _ = try sequel2.value(forKey: "original")
     #expect(try one(note2, "about") == nil)
+  }
+
+  /// Of the second friend's relationship the context has read nothing: it knows only what it has added.
+  @Test func friendsThatAreWrittenAnewAreThoseOfBothSides() throws {
+    let mine = try make("Step")
+    context.mergePolicy = .overwrite
+    try context.save()
+    let theirs = other()
+    let (friend, third) = try theirs.perform {
+      let both = (
+        try theirs.insert(entityNamed: "Step").objectID, try theirs.insert(entityNamed: "Step").objectID
+      )
+      try theirs.save()
+      return both
+    }
+    let (friend2, third2) = (try context.object(with: friend), try context.object(with: third))
+    try mine.setValue(.objects([friend2, third2, mine]), forKey: "friends")
+    try mine.setValue(.attribute(.string("Mine")), forKey: "name")
+    try friend2.setValue(.attribute(.string("Friend")), forKey: "name")
+    try theirs.perform {
+      for id in [friend, third, mine.objectID] { theirs.delete(try theirs.object(with: id)) }
+      try theirs.save()
+    }
+    try context.save()
+    let reader = other()
+    #expect(
+      try Set(many(reader.object(with: mine.objectID), "friends")) == [mine.objectID, friend])
+    #expect(try many(reader.object(with: friend), "friends") == [mine.objectID])
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+  }
+
+  /// Others have written it anew after their deletion, and so another instance stands for it than the one in the list.
+  @Test func anOrderedRelationshipLetsGoOfWhatOthersHaveWrittenAnew() throws {
+    let (whole, part, last) = (try make("Step"), try make("Step"), try make("Step"))
+    try whole.setValue(.objects([part, last]), forKey: "parts")
+    try context.save()
+    let mine = other()
+    let whole2 = try mine.object(with: whole.objectID)
+    let last2 = try mine.object(with: last.objectID)
+    // A change of the context's own, for which the list is not read again before the save.
+    mine.delete(last2)
+    #expect(try many(whole2, "parts") == [part.objectID])
+    let (eager, late) = (other(), other())
+    late.mergePolicy = .overwrite
+    let part3 = try late.object(with: part.objectID)
+    try late.perform { try part3.setValue(.attribute(.string("Late")), forKey: "name") }
+    try eager.perform {
+      eager.delete(try eager.object(with: part.objectID))
+      try eager.save()
+    }
+    try late.perform { try late.save() }
+    _ = try mine.count(for: FetchRequest<ManagedObject>(entityName: "Tag"))
+    try whole2.setValue(.objects([]), forKey: "parts")
+    #expect(try one(mine.object(with: part.objectID), "whole") == nil)
+    try mine.save()
+    let reader = other()
+    #expect(try many(reader.object(with: whole.objectID), "parts") == [])
+    #expect(try one(reader.object(with: part.objectID), "whole") == nil)
+  }
+
+  /// A group of changes knows nothing of the partner that others have given to its object since.
+  @Test func anUndoTakesAnObjectFromThePartnerThatOthersHaveGivenIt() throws {
+    let (one, two) = (try make("Spouse"), try make("Spouse"))
+    try context.save()
+    let (mine, theirs) = (other(), other())
+    theirs.mergePolicy = .overwrite
+    let (one2, two2) = (try theirs.object(with: one.objectID), try theirs.object(with: two.objectID))
+    try theirs.perform { try set(one2, "spouse", two2) }
+    mine.undoManager = ContextUndoManager()
+    let three = try mine.perform { try mine.insert(entityNamed: "Spouse") }
+    try mine.perform { try set(three, "spouse", mine.object(with: one.objectID)) }
+    try mine.perform { try mine.save() }
+    try theirs.perform { try theirs.save() }
+    let spouses = FetchRequest<ManagedObject>(entityName: "Spouse")
+    let all = try mine.perform { try mine.fetch(spouses) }
+    func spouse(of object: ManagedObject) throws -> ManagedObjectID? {
+      try mine.perform { try self.one(mine.object(with: object.objectID), "spouse") }
+    }
+    #expect(try spouse(of: one) == two.objectID)
+    mine.perform { mine.undo() }
+    #expect(try spouse(of: one) == nil)
+    #expect(try spouse(of: two) == nil)
+    mine.perform { mine.redo() }
+    #expect(try spouse(of: one) == two.objectID)
+    #expect(try spouse(of: two) == one.objectID)
+    mine.perform { mine.undo() }
+    try mine.perform { try mine.save() }
+    #expect(try container.persistentStoreCoordinator.verify() == [])
+    withExtendedLifetime(all) {}
   }
 }

@@ -105,6 +105,8 @@ final class ToManyState {
   /// have been saved.
   func becomeOutdated() {
     isOutdated = true
+    // Where others have deleted an object and written it anew, another instance stands for the key.
+    cache = nil
     shared.removeAll()
   }
 

@@ -239,7 +239,10 @@ struct UndoRestoration {
     _ other: ManagedObject, _ relationship: RelationshipPlan, from object: ManagedObject
   ) {
     other._willRead()
-    if other.referenceKey(relationship.slot) == object.key { putReference(0, other, relationship) }
+    if other.referenceKey(relationship.slot) == object.key {
+      putReference(0, other, relationship)
+      touched[ObjectIdentifier(other)] = other
+    }
   }
 
   // MARK: Values
@@ -303,8 +306,27 @@ struct UndoRestoration {
       object.writeReference(key, relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }
       if former != 0 { settle(object, relationship, former) }
+      if relationship.isSymmetric { settlePartners(of: object, relationship, former: former) }
     }
     if key != 0 { settle(object, relationship, key) }
+  }
+
+  /// Brings the other side of a symmetric to-one relationship into line. The group has the partners of its own changes;
+  /// others may have given the object a partner since then, of which the group knows nothing.
+  private mutating func settlePartners(
+    of object: ManagedObject, _ relationship: RelationshipPlan, former: ObjectKey
+  ) {
+    if former != 0, former != object.key, let other = live(former, relationship) {
+      release(other, relationship, from: object)
+    }
+    let key = object.referenceKey(relationship.slot)
+    if key != 0, key != object.key, let other = live(key, relationship) {
+      other._willRead()
+      if other.referenceKey(relationship.slot) != object.key {
+        putReference(object.key, other, relationship)
+        touched[ObjectIdentifier(other)] = other
+      }
+    }
   }
 
   /// Puts back a reference to an object that has come back.
