@@ -86,7 +86,7 @@ extension BatchRun {
           if relationship.isSymmetric { cleared.append((inverse, others.map(\.key))) }
         case .inverseReference, .referencesOfOthers: cleared.append((inverse, others.map(\.key)))
         // The pairs go with the rows; those that had them read their relationship again.
-        case .join: noteUpdated(others)
+        case .join: noteUpdated(others, [inverse.name])
         }
       }
     }
@@ -124,7 +124,8 @@ extension BatchRun {
       else { continue }
       let position = inverse(of: relationship).flatMap(model.positionColumn)
       let columns = [owner.columns[column].name] + [position].compactMap(\.self)
-      noteUpdated(try rows.update(owner, columns.map { ($0, .value(.null)) }, .keys(keys)))
+      noteUpdated(
+        try rows.update(owner, columns.map { ($0, .value(.null)) }, .keys(keys)), [relationship.name])
     }
   }
 

@@ -77,7 +77,8 @@ extension BatchRun {
           let isOwn = known.contains(place(key))
           if try derive(key, evaluator, raisingVersion: !isOwn) {
             changed.append(key)
-            if !isOwn { noteUpdated([key]) }
+            let plan = model.entities[key.entity]
+            noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
           }
         }
         // What was read is not to be kept: the next round changes it.

@@ -76,7 +76,7 @@ extension BatchRun {
     if !replaced.isEmpty {
       // Such a row may be of a subentity.
       replaced = try rows.keys(replaced.map(\.key), of: entity)
-      noteUpdated(replaced)
+      noteUpdated(replaced, properties.map(\.slot.name))
     }
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }

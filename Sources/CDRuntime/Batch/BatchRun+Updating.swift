@@ -53,7 +53,7 @@ extension BatchRun {
     try listFiles(properties.map(\.slot), of: entity, rows)
     if isCalculated {
       try writing { try write(properties, given, keys) }
-      noteUpdated(keys)
+      noteUpdated(keys, properties.map(\.slot.name))
     } else {
       _ = try writing { try write(properties, given, rows) }
     }
@@ -157,7 +157,7 @@ extension BatchRun {
       }
     }
     let keys = try rows.update(entity, assignments, selected)
-    noteUpdated(keys)
+    noteUpdated(keys, properties.map(\.slot.name))
     return keys.values.reduce(0) { $0 + $1.count }
   }
 

@@ -16,6 +16,8 @@ final class BatchRun {
   /// What was changed, by the index of the entity.
   private var inserted: [Int: KeyRanges] = [:]
   private var updated: [Int: KeyRanges] = [:]
+  /// The updated ones by the name of what was changed.
+  private var changedProperties: [String: [Int: KeyRanges]] = [:]
   private var deleted: [Int: KeyRanges] = [:]
   /// One time for the whole batch.
   let now = Date()
@@ -71,9 +73,15 @@ final class BatchRun {
     inserted[entity.index, default: KeyRanges()].append(keys)
   }
 
-  func noteUpdated(_ keys: [FetchedKey]) { noteUpdated(KeyRanges.byEntity(keys)) }
+  /// - Parameter properties: The names of what was changed of them.
+  func noteUpdated(_ keys: [FetchedKey], _ properties: some Sequence<String>) {
+    noteUpdated(KeyRanges.byEntity(keys), properties)
+  }
 
-  func noteUpdated(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &updated) }
+  func noteUpdated(_ keys: [Int: KeyRanges], _ properties: some Sequence<String>) {
+    Self.note(keys, in: &updated)
+    for property in properties { Self.note(keys, in: &changedProperties[property, default: [:]]) }
+  }
 
   func noteDeleted(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &deleted) }
 
@@ -110,15 +118,37 @@ final class BatchRun {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
-    let mark = touched.count > 1 ? HistoryText.Mark(save: UUID.random(), stores: touched.map(\.storeID)) : nil
+    let mark = HistoryText.Mark(save: UUID.random(), stores: touched.map(\.storeID))
+    let properties = namedProperties(changes.updated)
     for store in touched {
-      guard let text = HistoryText.text(changes, of: store.storeID, mark) else { continue }
+      guard let text = HistoryText.text(changes, of: store.storeID, mark, properties: properties) else {
+        continue
+      }
       // A delete rule may have led to another store.
       try check(store)
       _ = try session.addSave(
         to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
     }
     return touched
+  }
+
+  /// The updated objects by entity and changed property, without those that are inserted or deleted as well.
+  private func namedProperties(
+    _ updated: ManagedObjectIDs
+  ) -> [String: [(name: String, keys: [ClosedRange<ObjectKey>])]] {
+    var result: [String: [(name: String, keys: [ClosedRange<ObjectKey>])]] = [:]
+    for (property, entities) in changedProperties {
+      let changed = ManagedObjectIDs(
+        groups: entities.map { entity, keys in
+          let scope = context.scopes[entity]
+          return ManagedObjectIDs.Group(
+            storeID: scope.storeID, entityName: scope.plan.name, keys: keys.ranges)
+        })
+      for group in changed.subtracting(changed.subtracting(updated)).groups {
+        result[group.entityName, default: []].append((property, group.keys))
+      }
+    }
+    return result
   }
 
   // MARK: Which rows a request is for

@@ -33,7 +33,9 @@ extension PersistentStoreCoordinator {
     guard stores.all.count > 1 else { return [] }
     func marks(_ store: SQLiteStore, _ body: (Int64, HistoryText.Mark) -> Void) throws {
       let statement = try connection.makeStatement(
-        "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" ORDER BY \"id\"")
+        "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" "
+          // Of the many saves to one store nothing is asked.
+          + "WHERE \"changes\" LIKE '%\"stores\":%' ORDER BY \"id\"")
       while try statement.step() {
         if let mark = statement.string(1).flatMap(HistoryText.Mark.init) { body(statement.int64(0), mark) }
       }

@@ -96,10 +96,13 @@ import Testing
     // A save to both says so.
     let first = try PlainSQL.rows(
       "SELECT changes ->> '$._save.id' FROM _cdgen_history WHERE id = 1", at: people)
+    let second = try PlainSQL.rows(
+      "SELECT changes ->> '$._save.id' FROM _cdgen_history WHERE id = 2", at: people)
     let mark = #""_save":{"id":"\#(first[0])","stores":["\#(ids[0])","\#(ids[1])"]}"#
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: people) == [
-        #"{\#(mark),"Person":{"inserted":[[1,1]]}}"#, #"{"Person":{"updated":[[1,1]]}}"#,
+        #"{\#(mark),"Person":{"inserted":[[1,1]]}}"#,
+        #"{"_save":{"id":"\#(second[0])"},"Person":{"updated":[[1,1]],"properties":{"name":[[1,1]]}}}"#,
       ])
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: notes) == [

@@ -48,18 +48,31 @@ struct HistoryReader {
         reached.saves[id] = entry.number
         guard author == nil || author == entry.author else { return true }
         count += 1
+        let json = (try? JSONValue(parsing: entry.changes)) ?? .null
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,
-            changes: changes(entry.changes, of: store), isOwn: entry.origin == engine.origin, token: reached))
+            saveID: json[HistoryText.Mark.key].flatMap(HistoryText.Mark.init)?.save,
+            changes: changes(json, of: store), isOwn: entry.origin == engine.origin, token: reached,
+            updatedProperties: properties(json)))
         return count < limit ?? Int.max
       }
     }
     return result
   }
 
-  private func changes(_ text: String, of store: any AttachedStore) -> ObjectChanges {
-    guard case .object(let entities)? = try? JSONValue(parsing: text) else { return ObjectChanges() }
+  private func properties(_ json: JSONValue) -> [HistoryTransaction.UpdatedProperty] {
+    guard case .object(let entities) = json else { return [] }
+    return entities.flatMap { entity in
+      HistoryText.properties(of: entity.value).map { property in
+        HistoryTransaction.UpdatedProperty(
+          entityName: entity.key, name: property.name, keys: KeyRanges.normalized(property.keys))
+      }
+    }
+  }
+
+  private func changes(_ json: JSONValue, of store: any AttachedStore) -> ObjectChanges {
+    guard case .object(let entities) = json else { return ObjectChanges() }
     func ids(_ kind: String) -> ManagedObjectIDs {
       ManagedObjectIDs(
         groups: entities.compactMap { entity in

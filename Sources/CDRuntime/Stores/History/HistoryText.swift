@@ -8,19 +8,22 @@
 ///
 /// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
 ///
-/// A save to several stores has a mark beside the entities, whose names never begin so:
-/// `"_save":{"id":"UUID","stores":["UUID", …]}`.
+/// Beside the kinds, `"properties":{"title":[[7,9]]}` says which properties of the updated objects were changed.
+///
+/// The save's identifier stands beside the entities, whose names never begin so: `"_save":{"id":"UUID"}`. A save to
+/// several stores names them there: `"stores":["UUID", …]`.
 enum HistoryText {
-  /// What tells the parts of one save, in several stores, that they belong together.
+  /// What tells a save from all others, and the parts of one save, in several stores, that they belong together.
   struct Mark {
     let save: UUID
+    /// All stores of the save; none where it wrote to one alone.
     let stores: [UUID]
 
     static let key = "_save"
 
     init(save: UUID, stores: [UUID]) {
       self.save = save
-      self.stores = stores
+      self.stores = stores.count > 1 ? stores : []
     }
 
     /// Nil where a text has no mark, or none that can be read.
@@ -29,10 +32,14 @@ enum HistoryText {
       self.init(mark)
     }
 
-    fileprivate init?(_ json: JSONValue) {
-      guard case .string(let id)? = json["id"], let save = UUID(uuidString: id),
-        case .array(let stores)? = json["stores"]
-      else { return nil }
+    init?(_ json: JSONValue) {
+      guard case .string(let id)? = json["id"], let save = UUID(uuidString: id) else { return nil }
+      let stores: [JSONValue]
+      switch json["stores"] {
+      case .array(let several)?: stores = several
+      case nil: stores = []
+      default: return nil
+      }
       let ids = stores.compactMap { store in
         if case .string(let id) = store { return UUID(uuidString: id) }
         return nil
@@ -42,11 +49,21 @@ enum HistoryText {
     }
 
     var json: JSONValue {
-      .object([
-        JSONValue.Member("id", .string(save.uuidString)),
-        JSONValue.Member("stores", .array(stores.map { .string($0.uuidString) })),
-      ])
+      var members = [JSONValue.Member("id", .string(save.uuidString))]
+      if !stores.isEmpty {
+        members.append(JSONValue.Member("stores", .array(stores.map { .string($0.uuidString) })))
+      }
+      return .object(members)
     }
+  }
+
+  /// The member of an entity that says which properties were changed.
+  static let properties = "properties"
+
+  /// The updated objects of an entity by the property that was changed.
+  static func properties(of entity: JSONValue) -> [(name: String, keys: [ClosedRange<ObjectKey>])] {
+    guard case .object(let members)? = entity[properties] else { return [] }
+    return members.map { ($0.key, ranges($0.value)) }
   }
 
   /// Whether a text is one of this release's, to its last range. Entities may be those of another version.
@@ -56,10 +73,16 @@ enum HistoryText {
       if entity.key == Mark.key { return Mark(entity.value) != nil }
       guard case .object(let kinds) = entity.value else { return false }
       return kinds.allSatisfy { kind in
-        guard case .array(let pairs) = kind.value else { return false }
-        return ranges(kind.value).count == pairs.count
+        guard kind.key == properties else { return isReadable(kind.value) }
+        guard case .object(let properties) = kind.value else { return false }
+        return properties.allSatisfy { isReadable($0.value) }
       }
     }
+  }
+
+  private static func isReadable(_ keys: JSONValue) -> Bool {
+    guard case .array(let pairs) = keys else { return false }
+    return ranges(keys).count == pairs.count
   }
 
   /// The ranges of one kind of change; none where the text is none of this release's.
@@ -92,7 +115,12 @@ enum HistoryText {
   }
 
   /// The text for what was changed of a store's objects; nil for nothing.
-  static func text(_ changes: ObjectChanges, of storeID: UUID, _ mark: Mark? = nil) -> String? {
+  ///
+  /// - Parameter properties: The updated objects by entity and changed property.
+  static func text(
+    _ changes: ObjectChanges, of storeID: UUID, _ mark: Mark,
+    properties: [String: [(name: String, keys: [ClosedRange<ObjectKey>])]]
+  ) -> String? {
     var entities: [String: [(kind: String, keys: [ClosedRange<ObjectKey>])]] = [:]
     for (kind, ids) in [
       ("deleted", changes.deleted), ("inserted", changes.inserted), ("updated", changes.updated),
@@ -104,13 +132,21 @@ enum HistoryText {
     guard !entities.isEmpty else { return nil }
     // There may be a range for every other row of a table: no tree is built of them, and no string of each.
     var text = Array("{".utf8)
-    if let mark { text += (JSONValue.string(Mark.key).canonicalText + ":" + mark.json.canonicalText).utf8 }
-    for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
-      text += ((text.count > 1 ? "," : "") + JSONValue.string(name).canonicalText + ":{").utf8
-      for (number, kind) in kinds.enumerated() {
-        text += ((number > 0 ? ",\"" : "\"") + kind.kind + "\":[").utf8
-        append(kind.keys, to: &text)
+    text += (JSONValue.string(Mark.key).canonicalText + ":" + mark.json.canonicalText).utf8
+    func append(_ lists: [(name: String, keys: [ClosedRange<ObjectKey>])]) {
+      for (number, list) in lists.enumerated() {
+        text += ((number > 0 ? "," : "") + JSONValue.string(list.name).canonicalText + ":[").utf8
+        Self.append(list.keys, to: &text)
         text.append(UInt8(ascii: "]"))
+      }
+    }
+    for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
+      text += ("," + JSONValue.string(name).canonicalText + ":{").utf8
+      append(kinds.map { ($0.kind, $0.keys) })
+      if let changed = properties[name], kinds.last?.kind == "updated" {
+        text += (",\"" + Self.properties + "\":{").utf8
+        append(changed.sorted { $0.name < $1.name })
+        text.append(UInt8(ascii: "}"))
       }
       text.append(UInt8(ascii: "}"))
     }

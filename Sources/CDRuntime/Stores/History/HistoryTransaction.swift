@@ -20,12 +20,50 @@ public struct HistoryTransaction: Hashable, Sendable {
   public let author: String?
   /// The UUID of the store.
   public let storeID: UUID
+  /// What tells the save or batch from all others. Where it wrote to several stores, it is the same in each of them. Nil
+  /// where the store's file does not say.
+  public let saveID: UUID?
   /// Which objects were inserted, updated and deleted. Entities that the model has no more are left out.
   public let changes: ObjectChanges
   /// Whether a context of this coordinator wrote it.
   public let isOwn: Bool
   /// The point of the history right after it.
   public let token: HistoryToken
+  let updatedProperties: [UpdatedProperty]
+
+  /// The updated objects of one entity whose values of a property were changed.
+  struct UpdatedProperty: Hashable, Sendable {
+    let entityName: String
+    let name: String
+    /// In their order, with a gap between two.
+    let keys: [ClosedRange<ObjectKey>]
+
+    func contains(_ key: ObjectKey) -> Bool {
+      var (low, high) = (0, keys.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if keys[middle].upperBound < key { low = middle + 1 } else { high = middle }
+      }
+      return low < keys.count && keys[low].contains(key)
+    }
+  }
+
+  /// The names of the properties that were changed of an updated object: what a copy elsewhere has to be told. Of derived
+  /// attributes a batch names all that it has computed anew.
+  ///
+  /// A change of a relationship is named on the side whose row or pairs it changes, and on the other side where the context
+  /// had that object. None for objects that were not updated.
+  ///
+  /// ```swift
+  /// for transaction in try coordinator.history(after: token) {
+  ///   for id in transaction.changes.updated { print(id, transaction.updatedProperties(of: id)) }
+  /// }
+  /// ```
+  public func updatedProperties(of id: ManagedObjectID) -> Set<String> {
+    guard id.storeID == storeID else { return [] }
+    return Set(
+      updatedProperties.filter { $0.entityName == id.entityName && $0.contains(id.key) }.map(\.name))
+  }
 }
 
 /// A point in the history of a coordinator's stores. It can be kept outside of them.
