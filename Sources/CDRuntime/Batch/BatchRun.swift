@@ -118,7 +118,7 @@ final class BatchRun {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
     let touched = stores.all.filter { changed.contains($0.storeID) }
-    let mark = HistoryText.Mark(save: UUID.random(), stores: touched.map(\.storeID))
+    let mark = HistoryText.Mark(save: UUID.random(), stores: touched.count > 1 ? touched.map(\.storeID) : [])
     let properties = namedProperties(changes.updated)
     for store in touched {
       guard let text = HistoryText.text(changes, of: store.storeID, mark, properties: properties) else {

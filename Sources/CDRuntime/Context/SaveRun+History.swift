@@ -9,7 +9,9 @@ extension SaveRun {
   mutating func writeHistory() throws {
     // A save that is tried again after a commit that has failed is the same one.
     let id = context.unfinishedSave ?? UUID.random()
-    let mark = HistoryText.Mark(save: id, stores: touched.map(\.storeID))
+    // What goes to several files says so in each, for a check to find what has not reached one of them.
+    let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
+    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
     saveID = id
     for store in touched {
       let changes = HistoryText.changes(plan, ofStore: store.place, mark)

@@ -16,14 +16,14 @@ enum HistoryText {
   /// What tells a save from all others, and the parts of one save, in several stores, that they belong together.
   struct Mark {
     let save: UUID
-    /// All stores of the save; none where it wrote to one alone.
+    /// The stores of one that went to several, or of what completes it; none where there is one alone.
     let stores: [UUID]
 
     static let key = "_save"
 
     init(save: UUID, stores: [UUID]) {
       self.save = save
-      self.stores = stores.count > 1 ? stores : []
+      self.stores = stores
     }
 
     /// Nil where a text has no mark, or none that can be read.

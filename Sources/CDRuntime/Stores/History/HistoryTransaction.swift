@@ -55,7 +55,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// had that object. None for objects that were not updated.
   ///
   /// ```swift
-  /// for transaction in try coordinator.history(after: token) {
+  /// for transaction in try coordinator.history() {
   ///   for id in transaction.changes.updated { print(id, transaction.updatedProperties(of: id)) }
   /// }
   /// ```
