@@ -53,8 +53,7 @@ extension HistoryText {
         entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
       }
     }
-    for (entity, changed) in ChangedProperties(of: updated, inStore: place).byEntity {
-      let members = changed.map { JSONValue.Member($0.name, .array(ranges($0.keys.sorted()))) }
+    for (entity, members) in ChangedProperties(of: updated, inStore: place).byEntity {
       entities[entity, default: []].append(JSONValue.Member(properties, .object(members)))
     }
     return JSONValue.object(
@@ -74,36 +73,51 @@ private struct ChangedProperties {
     let slots: SlotSet
   }
 
-  private var groups: [(plan: EntityPlan, slots: SlotSet, keys: [ObjectKey])] = []
+  private struct Group {
+    let plan: EntityPlan
+    let slots: SlotSet
+    var keys: [ObjectKey] = []
+  }
+
+  private var groups: [Group] = []
 
   init(of objects: [ManagedObject], inStore place: Int) {
     var places: [Kind: Int] = [:]
-    var last: (kind: Kind, place: Int)?
+    // The group of the last object, whose keys are not in it yet.
+    var last = (entity: -1, place: 0, slots: SlotSet(), keys: [ObjectKey]())
     for object in objects {
+      guard let extras = object.extras else { continue }
       let plan = object.scope.plan
-      guard plan.storeIndex == place, let changed = object.extras?.changed, !changed.isEmpty else { continue }
-      let kind = Kind(entity: plan.index, slots: changed)
-      if kind != last?.kind {
+      if plan.index != last.entity || extras.changed != last.slots {
+        if plan.storeIndex != place || extras.changed.isEmpty { continue }
+        if last.entity >= 0 { groups[last.place].keys += last.keys }
+        let kind = Kind(entity: plan.index, slots: extras.changed)
         let place = places[kind] ?? groups.count
-        if place == groups.count { groups.append((plan, changed, [])) }
+        if place == groups.count { groups.append(Group(plan: plan, slots: kind.slots)) }
         places[kind] = place
-        last = (kind, place)
+        last = (kind.entity, place, kind.slots, [])
       }
-      if let last { groups[last.place].keys.append(object.key) }
+      last.keys.append(object.key)
     }
+    if last.entity >= 0 { groups[last.place].keys += last.keys }
   }
 
-  /// The keys of each property, by the name of the entity.
-  var byEntity: [String: [(name: String, keys: [ObjectKey])]] {
-    var slots: [Int: (plan: EntityPlan, keys: [Int: [ObjectKey]])] = [:]
-    for group in groups {
-      for slot in group.plan.slots.indices where group.slots.contains(slot) {
-        slots[group.plan.index, default: (group.plan, [:])].keys[slot, default: []] += group.keys
+  /// The properties of each entity, with the keys of the objects.
+  var byEntity: [String: [JSONValue.Member]] {
+    var result: [String: [JSONValue.Member]] = [:]
+    for (_, groups) in Dictionary(grouping: groups, by: \.plan.index) {
+      let plan = groups[0].plan
+      let all = groups.map { JSONValue.array(HistoryText.ranges($0.keys.sorted())) }
+      var members: [JSONValue.Member] = []
+      for slot in plan.slots.indices {
+        let places = groups.indices.filter { groups[$0].slots.contains(slot) }
+        guard let first = places.first else { continue }
+        let keys =
+          places.count == 1
+          ? all[first] : .array(HistoryText.ranges(places.flatMap { groups[$0].keys }.sorted()))
+        members.append(JSONValue.Member(plan.slots[slot].name, keys))
       }
-    }
-    var result: [String: [(name: String, keys: [ObjectKey])]] = [:]
-    for (plan, keys) in slots.values {
-      result[plan.name] = keys.map { (plan.slots[$0.key].name, $0.value) }.sorted { $0.name < $1.name }
+      result[plan.name] = members.sorted { $0.key < $1.key }
     }
     return result
   }
