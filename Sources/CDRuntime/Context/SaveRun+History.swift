@@ -36,6 +36,7 @@ extension HistoryText {
       // A change of pairs changes what both sides read.
       plan.updated + plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
     var entities: [String: [JSONValue.Member]] = [:]
+    var counts: [String: Int] = [:]
     for (kind, objects) in [("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", updated)] {
       var keys: [(entity: String, keys: [ObjectKey])] = []
       var places: [Int: Int] = [:]
@@ -50,10 +51,11 @@ extension HistoryText {
         keys[last.place].keys.append(object.key)
       }
       for (entity, keys) in keys {
+        if kind == "updated" { counts[entity] = keys.count }
         entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
       }
     }
-    for (entity, members) in ChangedProperties(of: updated, inStore: place).byEntity {
+    for (entity, members) in ChangedProperties(of: updated, inStore: place).byEntity(counts) {
       entities[entity, default: []].append(JSONValue.Member(properties, .object(members)))
     }
     return JSONValue.object(
@@ -103,18 +105,20 @@ private struct ChangedProperties {
   }
 
   /// The properties of each entity, with the keys of the objects.
-  var byEntity: [String: [JSONValue.Member]] {
+  ///
+  /// - Parameter counts: How many objects of each entity are updated.
+  func byEntity(_ counts: [String: Int]) -> [String: [JSONValue.Member]] {
     var result: [String: [JSONValue.Member]] = [:]
     for (_, groups) in Dictionary(grouping: groups, by: \.plan.index) {
       let plan = groups[0].plan
-      let all = groups.map { JSONValue.array(HistoryText.ranges($0.keys.sorted())) }
       var members: [JSONValue.Member] = []
       for slot in plan.slots.indices {
-        let places = groups.indices.filter { groups[$0].slots.contains(slot) }
-        guard let first = places.first else { continue }
-        let keys =
-          places.count == 1
-          ? all[first] : .array(HistoryText.ranges(places.flatMap { groups[$0].keys }.sorted()))
+        let holders = groups.filter { $0.slots.contains(slot) }
+        let count = holders.reduce(0) { $0 + $1.keys.count }
+        if count == 0 { continue }
+        let keys: JSONValue =
+          count == counts[plan.name]
+          ? .bool(true) : .array(HistoryText.ranges(holders.flatMap(\.keys).sorted()))
         members.append(JSONValue.Member(plan.slots[slot].name, keys))
       }
       result[plan.name] = members.sorted { $0.key < $1.key }

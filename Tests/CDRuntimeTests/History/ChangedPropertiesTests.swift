@@ -199,6 +199,17 @@ import Testing
     #expect(ids.count == 3 && Set(ids).count == 2 && !ids.contains(nil))
   }
 
+  /// A save of many objects in the same properties has their keys in it once.
+  @Test func keysThatAreThoseOfAllAreNotRepeated() throws {
+    let entity = try JSONValue(
+      parsing: #"{"properties":{"a":true,"b":[[2,2]]},"updated":[[1,3],[7,7]]}"#)
+    let properties = HistoryText.properties(of: entity)
+    #expect(properties.map(\.name) == ["a", "b"])
+    #expect(properties.map(\.keys) == [[1...3, 7...7], [2...2]])
+    #expect(HistoryText.isReadable(#"{"Book":{"properties":{"a":true},"updated":[[1,3]]}}"#))
+    #expect(!HistoryText.isReadable(#"{"Book":{"properties":{"a":false},"updated":[[1,3]]}}"#))
+  }
+
   /// Others may have written the file.
   @Test(arguments: [
     #"{"Book":{"properties":[],"updated":[[1,1]]}}"#,

@@ -102,7 +102,7 @@ import Testing
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: people) == [
         #"{\#(mark),"Person":{"inserted":[[1,1]]}}"#,
-        #"{"_save":{"id":"\#(second[0])"},"Person":{"updated":[[1,1]],"properties":{"name":[[1,1]]}}}"#,
+        #"{"_save":{"id":"\#(second[0])"},"Person":{"updated":[[1,1]],"properties":{"name":true}}}"#,
       ])
     #expect(
       try PlainSQL.rows("SELECT changes FROM _cdgen_history", at: notes) == [

@@ -8,7 +8,8 @@
 ///
 /// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
 ///
-/// Beside the kinds, `"properties":{"title":[[7,9]]}` says which properties of the updated objects were changed.
+/// Beside the kinds, `"properties":{"due":[[7,9]],"title":true}` says of which of the updated objects each property was
+/// changed; `true` stands for all of them, as it mostly is.
 ///
 /// The save's identifier stands beside the entities, whose names never begin so: `"_save":{"id":"UUID"}`. A save to
 /// several stores names them there: `"stores":["UUID", …]`.
@@ -63,7 +64,7 @@ enum HistoryText {
   /// The updated objects of an entity by the property that was changed.
   static func properties(of entity: JSONValue) -> [(name: String, keys: [ClosedRange<ObjectKey>])] {
     guard case .object(let members)? = entity[properties] else { return [] }
-    return members.map { ($0.key, ranges($0.value)) }
+    return members.map { ($0.key, ranges($0.value == .bool(true) ? entity["updated"] : $0.value)) }
   }
 
   /// Whether a text is one of this release's, to its last range. Entities may be those of another version.
@@ -75,7 +76,7 @@ enum HistoryText {
       return kinds.allSatisfy { kind in
         guard kind.key == properties else { return isReadable(kind.value) }
         guard case .object(let properties) = kind.value else { return false }
-        return properties.allSatisfy { isReadable($0.value) }
+        return properties.allSatisfy { $0.value == .bool(true) || isReadable($0.value) }
       }
     }
   }
@@ -133,9 +134,16 @@ enum HistoryText {
     // There may be a range for every other row of a table: no tree is built of them, and no string of each.
     var text = Array("{".utf8)
     text += (JSONValue.string(Mark.key).canonicalText + ":" + mark.json.canonicalText).utf8
-    func append(_ lists: [(name: String, keys: [ClosedRange<ObjectKey>])]) {
+    func append(
+      _ lists: [(name: String, keys: [ClosedRange<ObjectKey>])], all: [ClosedRange<ObjectKey>]? = nil
+    ) {
       for (number, list) in lists.enumerated() {
-        text += ((number > 0 ? "," : "") + JSONValue.string(list.name).canonicalText + ":[").utf8
+        text += ((number > 0 ? "," : "") + JSONValue.string(list.name).canonicalText + ":").utf8
+        if list.keys == all {
+          text += "true".utf8
+          continue
+        }
+        text.append(UInt8(ascii: "["))
         Self.append(list.keys, to: &text)
         text.append(UInt8(ascii: "]"))
       }
@@ -143,9 +151,9 @@ enum HistoryText {
     for (name, kinds) in entities.sorted(by: { $0.key < $1.key }) {
       text += ("," + JSONValue.string(name).canonicalText + ":{").utf8
       append(kinds.map { ($0.kind, $0.keys) })
-      if let changed = properties[name], kinds.last?.kind == "updated" {
+      if let changed = properties[name], let updated = kinds.last, updated.kind == "updated" {
         text += (",\"" + Self.properties + "\":{").utf8
-        append(changed.sorted { $0.name < $1.name })
+        append(changed.sorted { $0.name < $1.name }, all: updated.keys)
         text.append(UInt8(ascii: "}"))
       }
       text.append(UInt8(ascii: "}"))
