@@ -13,8 +13,13 @@ extension SaveRun {
     let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
     let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
     saveID = id
+    // A change of pairs changes what both sides read.
+    for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
+      updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
+    }
     for store in touched {
-      let changes = HistoryText.changes(plan, ofStore: store.place, mark)
+      let changes = HistoryText.changes(
+        inserted: plan.inserted, updated: updated.groups, deleted: plan.deleted, ofStore: store.place, mark)
       let number = try session.addSave(
         to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
       saves.append((store, number))
@@ -30,14 +35,13 @@ extension SaveRun {
 }
 
 extension HistoryText {
-  /// The text for the objects of a save that are in one store.
-  static func changes(_ plan: SavePlan, ofStore place: Int, _ mark: Mark) -> String {
-    let updated =
-      // A change of pairs changes what both sides read.
-      plan.updated + plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
+  /// The text for the objects of a save that are in one store; the objects and groups may be of others too.
+  fileprivate static func changes(
+    inserted: [ManagedObject], updated: [UpdatedObjects.Group], deleted: [ManagedObject],
+    ofStore place: Int, _ mark: Mark
+  ) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
-    var counts: [String: Int] = [:]
-    for (kind, objects) in [("deleted", plan.deleted), ("inserted", plan.inserted), ("updated", updated)] {
+    for (kind, objects) in [("deleted", deleted), ("inserted", inserted)] {
       var keys: [(entity: String, keys: [ObjectKey])] = []
       var places: [Int: Int] = [:]
       var last = (entity: -1, place: 0)
@@ -51,78 +55,70 @@ extension HistoryText {
         keys[last.place].keys.append(object.key)
       }
       for (entity, keys) in keys {
-        if kind == "updated" { counts[entity] = keys.count }
         entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
       }
     }
-    for (entity, members) in ChangedProperties(of: updated, inStore: place).byEntity(counts) {
-      entities[entity, default: []].append(JSONValue.Member(properties, .object(members)))
+    let ofStore = updated.filter { $0.plan.storeIndex == place }
+    for (_, groups) in Dictionary(grouping: ofStore, by: \.plan.index) {
+      entities[groups[0].plan.name, default: []] += members(groups)
     }
     return JSONValue.object(
       [JSONValue.Member(Mark.key, mark.json)]
         + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
     ).canonicalText
   }
+
+  /// What is said of the updated objects of one entity: their keys, and those of each changed property.
+  private static func members(_ groups: [UpdatedObjects.Group]) -> [JSONValue.Member] {
+    let plan = groups[0].plan
+    var members: [JSONValue.Member] = []
+    for slot in plan.slots.indices {
+      let holders = groups.filter { $0.slots.contains(slot) }
+      if holders.isEmpty { continue }
+      let keys: JSONValue =
+        holders.count == groups.count
+        ? .bool(true) : .array(ranges(holders.flatMap(\.keys).sorted()))
+      members.append(JSONValue.Member(plan.slots[slot].name, keys))
+    }
+    let updated = JSONValue.Member("updated", .array(ranges(groups.flatMap(\.keys).sorted())))
+    if members.isEmpty { return [updated] }
+    return [updated, JSONValue.Member(properties, .object(members.sorted { $0.key < $1.key }))]
+  }
 }
 
-/// Which properties of which objects a save changes.
+/// The objects that a save updates, with the properties that it changes.
 ///
 /// Most objects of a save have changed in the same properties: keys are collected by the set of them, and come to each
-/// property afterwards.
-private struct ChangedProperties {
+/// property afterwards. They are collected while rows are written, when what an object has changed is at hand.
+struct UpdatedObjects {
+  struct Group {
+    let plan: EntityPlan
+    let slots: SlotSet
+    fileprivate(set) var keys: [ObjectKey]
+  }
+
   private struct Kind: Hashable {
     let entity: Int
     let slots: SlotSet
   }
 
-  private struct Group {
-    let plan: EntityPlan
-    let slots: SlotSet
-    var keys: [ObjectKey] = []
-  }
+  private(set) var groups: [Group] = []
+  private var indices: [Kind: Int] = [:]
+  /// The group of the object that was added last.
+  private var last = 0
 
-  private var groups: [Group] = []
-
-  init(of objects: [ManagedObject], inStore place: Int) {
-    var places: [Kind: Int] = [:]
-    // The group of the last object, whose keys are not in it yet.
-    var last = (entity: -1, place: 0, slots: SlotSet(), keys: [ObjectKey]())
-    for object in objects {
-      guard let extras = object.extras else { continue }
-      let plan = object.scope.plan
-      if plan.index != last.entity || extras.changed != last.slots {
-        if plan.storeIndex != place || extras.changed.isEmpty { continue }
-        if last.entity >= 0 { groups[last.place].keys += last.keys }
-        let kind = Kind(entity: plan.index, slots: extras.changed)
-        let place = places[kind] ?? groups.count
-        if place == groups.count { groups.append(Group(plan: plan, slots: kind.slots)) }
-        places[kind] = place
-        last = (kind.entity, place, kind.slots, [])
-      }
-      last.keys.append(object.key)
+  mutating func add(_ key: ObjectKey, of plan: EntityPlan, _ slots: SlotSet) {
+    if last < groups.count, groups[last].plan === plan, groups[last].slots == slots {
+      groups[last].keys.append(key)
+      return
     }
-    if last.entity >= 0 { groups[last.place].keys += last.keys }
-  }
-
-  /// The properties of each entity, with the keys of the objects.
-  ///
-  /// - Parameter counts: How many objects of each entity are updated.
-  func byEntity(_ counts: [String: Int]) -> [String: [JSONValue.Member]] {
-    var result: [String: [JSONValue.Member]] = [:]
-    for (_, groups) in Dictionary(grouping: groups, by: \.plan.index) {
-      let plan = groups[0].plan
-      var members: [JSONValue.Member] = []
-      for slot in plan.slots.indices {
-        let holders = groups.filter { $0.slots.contains(slot) }
-        let count = holders.reduce(0) { $0 + $1.keys.count }
-        if count == 0 { continue }
-        let keys: JSONValue =
-          count == counts[plan.name]
-          ? .bool(true) : .array(HistoryText.ranges(holders.flatMap(\.keys).sorted()))
-        members.append(JSONValue.Member(plan.slots[slot].name, keys))
-      }
-      result[plan.name] = members.sorted { $0.key < $1.key }
+    let kind = Kind(entity: plan.index, slots: slots)
+    last = indices[kind] ?? groups.count
+    if last < groups.count {
+      groups[last].keys.append(key)
+    } else {
+      indices[kind] = last
+      groups.append(Group(plan: plan, slots: slots, keys: [key]))
     }
-    return result
   }
 }

@@ -41,14 +41,17 @@ extension SaveRun {
 
   /// - Returns: The properties of a unique index that refuses the row; nil for none.
   mutating func update(_ object: ManagedObject) throws -> [String]? {
-    guard let extras = object.extras else { return nil }
     let entity = object.scope.plan
+    guard let extras = object.extras else {
+      updated.add(object.key, of: entity, SlotSet())
+      return nil
+    }
     let outcome = try session.update(entity, extras.changed, object.key, version: object.version) {
       if let external { try external.replace(object, slots: entity.externalSlots.filter($0.contains)) }
       encode(object, $0, $1)
     }
     switch outcome {
-    case .done: return nil
+    case .done: updated.add(object.key, of: entity, extras.changed)
     case .notUnique(let properties): return properties
     case .missing: try noteConflict(object)
     case .unwritable: try throwFailure(of: object, entity.storedSlots.filter(extras.changed.contains))

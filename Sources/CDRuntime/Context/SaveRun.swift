@@ -23,6 +23,8 @@ struct SaveRun {
   let changeCount: Int
   /// The history's rows of this save.
   var saves: [(store: any AttachedStore, id: Int64)] = []
+  /// The objects whose rows have been updated.
+  var updated = UpdatedObjects()
   /// What the rows of a save to several stores have in common.
   var saveID: UUID?
   var conflicts: [SaveConflict] = []

@@ -6,6 +6,10 @@ struct SlotSet: Hashable, Sendable {
 
   init() {}
 
+  static func == (first: SlotSet, second: SlotSet) -> Bool {
+    first.low == second.low && (first.high.isEmpty && second.high.isEmpty || first.high == second.high)
+  }
+
   var isEmpty: Bool { low == 0 && high.isEmpty }
 
   func contains(_ slot: Int) -> Bool {
