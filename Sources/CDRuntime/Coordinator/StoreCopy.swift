@@ -83,7 +83,7 @@ extension PersistentStoreCoordinator {
     }
     try large.sync()
     try Disk.sync(work, of: target)
-    guard rename(work, path) == 0 else { throw StoreError.system(errno, target, during: "renaming") }
+    try Disk.rename(work, path, of: target)
     try Disk.syncFolder(of: target)
   }
 }

@@ -26,6 +26,17 @@ enum Disk {
     try sync(url.deletingLastPathComponent().path(percentEncoded: false), of: url)
   }
 
+  /// Gives a file another name in its file system, in place of a file that has the name. The disk keeps that once the
+  /// folder is synced.
+  static func rename(_ from: String, _ to: String, of url: URL) throws(StoreError) {
+    #if canImport(Glibc)
+      let result = Glibc.rename(from, to)
+    #else
+      let result = Darwin.rename(from, to)
+    #endif
+    if result != 0 { throw StoreError.system(errno, url, during: "renaming \(from)") }
+  }
+
   /// Why a file cannot be made, or be opened where it is there: the folder or the permission that is missing; nil where
   /// neither is.
   static func hindrance(of url: URL, toWrite: Bool) -> String? {

@@ -197,7 +197,7 @@ final class StoreFile: Sendable {
   func put(_ prepared: Prepared) throws {
     do {
       try checkIdentity()
-      guard rename(prepared.path, path) == 0 else { throw StoreError.system(errno, url, during: "renaming") }
+      try Disk.rename(prepared.path, path, of: url)
     } catch {
       discard(prepared)
       throw error

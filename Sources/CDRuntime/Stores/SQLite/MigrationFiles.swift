@@ -193,18 +193,10 @@ struct MigrationFiles {
     return (file, free)
   }
 
-  private func exists(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
-  }
+  private func exists(_ path: String) -> Bool { Disk.kind(of: path) != nil }
 
   private func rename(_ from: String, _ to: String) throws {
-    #if canImport(Glibc)
-      let result = Glibc.rename(from, to)
-    #else
-      let result = Darwin.rename(from, to)
-    #endif
-    if result != 0 { throw failure("renaming \(from)") }
+    try reporting { () throws(StoreError) in try Disk.rename(from, to, of: url) }
   }
 
   private func syncFolder() throws {
@@ -212,16 +204,15 @@ struct MigrationFiles {
   }
 
   private func sync(_ path: String) throws {
-    do { try Disk.sync(path, of: url) } catch {
+    try reporting { () throws(StoreError) in try Disk.sync(path, of: url) }
+  }
+
+  /// What the disk refuses is a failure of the migration.
+  private func reporting(_ operation: () throws(StoreError) -> Void) throws {
+    do { try operation() } catch {
       if case .diskFull = error { throw MigrationError(url, .diskFull(needed: nil)) }
       throw MigrationError(url, .system("\(error)"))
     }
-  }
-
-  private func failure(_ operation: String) -> MigrationError {
-    MigrationError(
-      url,
-      errno == ENOSPC ? .diskFull(needed: nil) : .system("\(operation): \(String(cString: strerror(errno)))"))
   }
 
   /// Lets a step's file find the large values of the store.
