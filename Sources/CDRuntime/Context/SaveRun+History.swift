@@ -17,9 +17,11 @@ extension SaveRun {
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
       updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
     }
+    let inserted = ObjectGroups(of: plan.inserted)
+    let deleted = ObjectGroups(of: plan.deleted)
     for store in touched {
       let changes = HistoryText.changes(
-        inserted: plan.inserted, updated: updated.groups, deleted: plan.deleted, ofStore: store.place, mark)
+        inserted: inserted, updated: updated, deleted: deleted, ofStore: store.place, mark)
       let number = try session.addSave(
         to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
       saves.append((store, number))
@@ -35,32 +37,18 @@ extension SaveRun {
 }
 
 extension HistoryText {
-  /// The text for the objects of a save that are in one store; the objects and groups may be of others too.
+  /// The text for the objects of a save that are in one store. The groups may have objects of other stores too.
   fileprivate static func changes(
-    inserted: [ManagedObject], updated: [UpdatedObjects.Group], deleted: [ManagedObject],
-    ofStore place: Int, _ mark: Mark
+    inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore place: Int, _ mark: Mark
   ) -> String {
     var entities: [String: [JSONValue.Member]] = [:]
-    for (kind, objects) in [("deleted", deleted), ("inserted", inserted)] {
-      var keys: [(entity: String, keys: [ObjectKey])] = []
-      var places: [Int: Int] = [:]
-      var last = (entity: -1, place: 0)
-      for object in objects where object.scope.plan.storeIndex == place {
-        let entity = object.scope.plan.index
-        if entity != last.entity {
-          last = (entity, places[entity] ?? keys.count)
-          if last.place == keys.count { keys.append((object.scope.plan.name, [])) }
-          places[entity] = last.place
-        }
-        keys[last.place].keys.append(object.key)
+    for (kind, objects) in [("deleted", deleted), ("inserted", inserted), ("updated", updated)] {
+      for groups in objects.byEntity(ofStore: place) {
+        var members = [JSONValue.Member(kind, keys(of: groups))]
+        let changed = changedProperties(groups)
+        if !changed.isEmpty { members.append(JSONValue.Member(properties, .object(changed))) }
+        entities[groups[0].plan.name, default: []] += members
       }
-      for (entity, keys) in keys {
-        entities[entity, default: []].append(JSONValue.Member(kind, .array(ranges(keys.sorted()))))
-      }
-    }
-    let ofStore = updated.filter { $0.plan.storeIndex == place }
-    for (_, groups) in Dictionary(grouping: ofStore, by: \.plan.index) {
-      entities[groups[0].plan.name, default: []] += members(groups)
     }
     return JSONValue.object(
       [JSONValue.Member(Mark.key, mark.json)]
@@ -68,31 +56,32 @@ extension HistoryText {
     ).canonicalText
   }
 
-  /// What is said of the updated objects of one entity: their keys, and those of each changed property.
-  private static func members(_ groups: [UpdatedObjects.Group]) -> [JSONValue.Member] {
-    let plan = groups[0].plan
+  private static func keys(of groups: [ObjectGroups.Group]) -> JSONValue {
+    .array(ranges(groups.flatMap(\.keys).sorted()))
+  }
+
+  /// The changed properties of one entity's objects. Each has the keys of the objects in which it is changed, or `true`
+  /// for all of them.
+  private static func changedProperties(_ groups: [ObjectGroups.Group]) -> [JSONValue.Member] {
+    let slots = groups[0].plan.slots
     var members: [JSONValue.Member] = []
-    for slot in plan.slots.indices {
+    for slot in slots.indices {
       let holders = groups.filter { $0.slots.contains(slot) }
       if holders.isEmpty { continue }
-      let keys: JSONValue =
-        holders.count == groups.count
-        ? .bool(true) : .array(ranges(holders.flatMap(\.keys).sorted()))
-      members.append(JSONValue.Member(plan.slots[slot].name, keys))
+      let isInAll = holders.count == groups.count
+      members.append(JSONValue.Member(slots[slot].name, isInAll ? .bool(true) : keys(of: holders)))
     }
-    let updated = JSONValue.Member("updated", .array(ranges(groups.flatMap(\.keys).sorted())))
-    if members.isEmpty { return [updated] }
-    return [updated, JSONValue.Member(properties, .object(members.sorted { $0.key < $1.key }))]
+    return members.sorted { $0.key < $1.key }
   }
 }
 
-/// The objects that a save updates, with the properties that it changes.
+/// The keys of a save's objects. A group has the objects of one entity in which the same properties are changed.
 ///
-/// Most objects of a save have changed in the same properties: keys are collected by the set of them, and come to each
-/// property afterwards. They are collected while rows are written, when what an object has changed is at hand.
-struct UpdatedObjects {
+/// Most objects of a save have the same changed properties, so that there are few groups.
+struct ObjectGroups {
   struct Group {
     let plan: EntityPlan
+    /// The changed properties; none for objects that are inserted or deleted.
     let slots: SlotSet
     fileprivate(set) var keys: [ObjectKey]
   }
@@ -102,10 +91,17 @@ struct UpdatedObjects {
     let slots: SlotSet
   }
 
-  private(set) var groups: [Group] = []
+  private var groups: [Group] = []
   private var indices: [Kind: Int] = [:]
   /// The group of the object that was added last.
   private var last = 0
+
+  init() {}
+
+  /// Groups by entity alone.
+  init(of objects: [ManagedObject]) {
+    for object in objects { add(object.key, of: object.scope.plan, SlotSet()) }
+  }
 
   mutating func add(_ key: ObjectKey, of plan: EntityPlan, _ slots: SlotSet) {
     if last < groups.count, groups[last].plan === plan, groups[last].slots == slots {
@@ -120,5 +116,11 @@ struct UpdatedObjects {
       indices[kind] = last
       groups.append(Group(plan: plan, slots: slots, keys: [key]))
     }
+  }
+
+  /// The groups of the entities that a store holds, together for each entity.
+  func byEntity(ofStore place: Int) -> [[Group]] {
+    let ofStore = groups.filter { $0.plan.storeIndex == place }
+    return Array(Dictionary(grouping: ofStore, by: \.plan.index).values)
   }
 }

@@ -23,8 +23,9 @@ struct SaveRun {
   let changeCount: Int
   /// The history's rows of this save.
   var saves: [(store: any AttachedStore, id: Int64)] = []
-  /// The objects whose rows have been updated.
-  var updated = UpdatedObjects()
+  /// The objects whose rows have been updated. They are added while rows are written, for what an object has changed is
+  /// in the processor's caches then.
+  var updated = ObjectGroups()
   /// What the rows of a save to several stores have in common.
   var saveID: UUID?
   var conflicts: [SaveConflict] = []

@@ -6,6 +6,7 @@ struct SlotSet: Hashable, Sendable {
 
   init() {}
 
+  /// Two sets are compared for each object that a save updates, and `high` is nearly always empty in both.
   static func == (first: SlotSet, second: SlotSet) -> Bool {
     first.low == second.low && (first.high.isEmpty && second.high.isEmpty || first.high == second.high)
   }
