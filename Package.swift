@@ -43,7 +43,9 @@ let package = Package(
     .systemLibrary(
       name: "CLibYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
-    .target(name: "CDModel", swiftSettings: settings),
+    // What a model's attributes hold, and JSON. It is a module of its own so that the compiler does it beside the rest.
+    .target(name: "CDValues", swiftSettings: settings),
+    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: settings),
     .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
     // What archives, and the metadata of Core Data's stores, are written in. Foundation's reader recurses as deep, and
     // expands as much, as a file wants.

@@ -24,7 +24,8 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
-    .target(name: "CDModel", swiftSettings: settings),
+    .target(name: "CDValues", swiftSettings: settings),
+    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: settings),
     .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
     .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
     .executableTarget(

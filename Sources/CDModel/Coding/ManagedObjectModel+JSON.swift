@@ -6,7 +6,7 @@
 
 extension ManagedObjectModel {
   /// The version of the compiled form that this release writes and reads.
-  public static let jsonFormatVersion = 1
+  public static let jsonFormatVersion = ModelDecodingError.formatVersion
 
   /// The model as canonical JSON: what `cdgen compile` writes. <doc:CanonicalJSON> describes it.
   ///

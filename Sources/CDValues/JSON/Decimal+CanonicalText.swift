@@ -7,7 +7,7 @@
 extension Decimal {
   /// The digits of the value without an exponent and without zeros that say nothing: equal values have one
   /// text. `NaN` for the value of that name.
-  var canonicalText: String {
+  package var canonicalText: String {
     if isNaN { return "NaN" }
     let text = description
     guard text.utf8.contains(UInt8(ascii: ".")) else { return text }
@@ -18,7 +18,7 @@ extension Decimal {
   /// Reads `-12.5` or `125e-1`; nil for anything else and for what a `Decimal` does not hold exactly.
   ///
   /// Foundation's own reading stops silently at the first byte that it does not know, and rounds.
-  init?(canonicalText text: String) {
+  package init?(canonicalText text: String) {
     if text == "NaN" {
       self = .nan
       return

@@ -21,6 +21,9 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
     case invalidExpression(text: String, message: String)
   }
 
+  /// The version of compiled models that this release reads: `ManagedObjectModel.jsonFormatVersion`.
+  package static let formatVersion = 1
+
   /// The element, such as `versions[0].entities[3].attributes[1].type`; empty for the whole text.
   public let path: String
   /// The kind of the mistake.
@@ -39,10 +42,10 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
       case .syntax(let error): "this is no JSON: \(error)"
       case .unsupportedFormat(let version):
         "this is format version \(version), and this release of cdgen reads version "
-          + "\(ManagedObjectModel.jsonFormatVersion); compile the model with the same release"
+          + "\(Self.formatVersion); compile the model with the same release"
       case .missingMember(let name): "the member '\(name)' is missing"
       case .unknownMember(let name):
-        "format version \(ManagedObjectModel.jsonFormatVersion) has no member '\(name)' here"
+        "format version \(Self.formatVersion) has no member '\(name)' here"
       case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
       case .invalidValue(let found, let expected): "expected \(expected), found '\(found)'"
       case .invalidExpression(let text, let message): "'\(text)' cannot be parsed: \(message)"

@@ -1,37 +1,39 @@
 /// Collects the members of an object and leaves out what is the rule: nil, false and empty lists.
-struct JSONObjectWriter {
-  private(set) var members: [JSONValue.Member] = []
+package struct JSONObjectWriter {
+  package private(set) var members: [JSONValue.Member] = []
 
-  var value: JSONValue { .object(members) }
+  package init() {}
+
+  package var value: JSONValue { .object(members) }
 
   @inline(never)
-  mutating func add(_ key: String, _ value: JSONValue?) {
+  package mutating func add(_ key: String, _ value: JSONValue?) {
     if let value { members.append(JSONValue.Member(key, value)) }
   }
 
   @inline(never)
-  mutating func add(_ key: String, _ string: String?) {
+  package mutating func add(_ key: String, _ string: String?) {
     add(key, string.map(JSONValue.string))
   }
 
   @inline(never)
-  mutating func add(_ key: String, _ int: Int?) {
+  package mutating func add(_ key: String, _ int: Int?) {
     add(key, int.map { JSONValue.int(Int64($0)) })
   }
 
   @inline(never)
-  mutating func add(_ key: String, flag: Bool) {
+  package mutating func add(_ key: String, flag: Bool) {
     if flag { add(key, JSONValue.bool(true)) }
   }
 
   @inline(never)
-  mutating func add(_ key: String, list: [JSONValue]) {
+  package mutating func add(_ key: String, list: [JSONValue]) {
     if !list.isEmpty { add(key, JSONValue.array(list)) }
   }
 
   /// Keys in the order of their code units: a dictionary has none of its own.
   @inline(never)
-  mutating func add(_ key: String, dictionary: [String: String]) {
+  package mutating func add(_ key: String, dictionary: [String: String]) {
     guard !dictionary.isEmpty else { return }
     let sorted = dictionary.sorted { $0.key.precedes($1.key) }
     add(key, JSONValue.object(sorted.map { JSONValue.Member($0.key, .string($0.value)) }))
@@ -40,7 +42,7 @@ struct JSONObjectWriter {
 
 extension String {
   /// The order of code units, which no release of Unicode changes.
-  func precedes(_ other: String) -> Bool {
+  package func precedes(_ other: String) -> Bool {
     utf8.lexicographicallyPrecedes(other.utf8)
   }
 }

@@ -1,37 +1,37 @@
 /// A JSON value and the way to it, so that errors can name the element.
-struct JSONElement {
-  let value: JSONValue
-  let path: JSONPath
+package struct JSONElement {
+  package let value: JSONValue
+  package let path: JSONPath
 
-  init(_ value: JSONValue, path: JSONPath = .root) {
+  package init(_ value: JSONValue, path: JSONPath = .root) {
     self.value = value
     self.path = path
   }
 
   @inline(never)
-  func error(_ reason: ModelDecodingError.Reason) -> ModelDecodingError {
+  package func error(_ reason: ModelDecodingError.Reason) -> ModelDecodingError {
     ModelDecodingError(reason, path: path.description)
   }
 
   @inline(never)
-  func wrongKind(_ expected: String) -> ModelDecodingError {
+  package func wrongKind(_ expected: String) -> ModelDecodingError {
     error(.wrongKind(expected: expected, found: value.kindName))
   }
 
   @inline(never)
-  func string() throws(ModelDecodingError) -> String {
+  package func string() throws(ModelDecodingError) -> String {
     guard case .string(let result) = value else { throw wrongKind("a string") }
     return result
   }
 
   @inline(never)
-  func bool() throws(ModelDecodingError) -> Bool {
+  package func bool() throws(ModelDecodingError) -> Bool {
     guard case .bool(let result) = value else { throw wrongKind("a Boolean") }
     return result
   }
 
   @inline(never)
-  func int() throws(ModelDecodingError) -> Int {
+  package func int() throws(ModelDecodingError) -> Int {
     guard case .int(let number) = value else { throw wrongKind("an integer") }
     guard let result = Int(exactly: number) else {
       throw error(.invalidValue(found: String(number), expected: "an integer of \(Int.bitWidth) bits"))
@@ -41,7 +41,7 @@ struct JSONElement {
 
   /// One of a type's words.
   @inline(never)
-  func word<Word: RawRepresentable<String> & CaseIterable>() throws(ModelDecodingError) -> Word {
+  package func word<Word: RawRepresentable<String> & CaseIterable>() throws(ModelDecodingError) -> Word {
     let text = try string()
     guard let word = Word(rawValue: text) else {
       let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
@@ -51,13 +51,13 @@ struct JSONElement {
   }
 
   @inline(never)
-  func object() throws(ModelDecodingError) -> JSONObjectReader {
+  package func object() throws(ModelDecodingError) -> JSONObjectReader {
     guard case .object(let members) = value else { throw wrongKind("an object") }
     return JSONObjectReader(members, path: path)
   }
 
   @inline(never)
-  func list<Element>(
+  package func list<Element>(
     _ decode: (JSONElement) throws(ModelDecodingError) -> Element
   ) throws(ModelDecodingError) -> [Element] {
     guard case .array(let elements) = value else { throw wrongKind("a list") }
@@ -71,12 +71,12 @@ struct JSONElement {
 }
 
 /// The way from the outermost value to an inner one.
-indirect enum JSONPath: CustomStringConvertible {
+package indirect enum JSONPath: CustomStringConvertible {
   case root
   case member(JSONPath, String)
   case element(JSONPath, Int)
 
-  var description: String {
+  package var description: String {
     switch self {
     case .root: ""
     case .member(.root, let name): name
@@ -89,14 +89,14 @@ indirect enum JSONPath: CustomStringConvertible {
 /// Takes the members of an object one after the other and complains about those left.
 ///
 /// What the encoder wrote is asked for in the same order, so that a member is nearly always the next one.
-struct JSONObjectReader {
+package struct JSONObjectReader {
   private let members: [JSONValue.Member]
   private var isTaken: [Bool]
   /// All members before this one have been taken.
   private var first = 0
-  let path: JSONPath
+  package let path: JSONPath
 
-  init(_ members: [JSONValue.Member], path: JSONPath) {
+  package init(_ members: [JSONValue.Member], path: JSONPath) {
     self.members = members
     self.path = path
     isTaken = [Bool](repeating: false, count: members.count)
@@ -104,7 +104,7 @@ struct JSONObjectReader {
 
   /// The element of a member, or nil where there is none.
   @inline(never)
-  mutating func optional(_ key: String) -> JSONElement? {
+  package mutating func optional(_ key: String) -> JSONElement? {
     for place in first..<members.count where !isTaken[place] && members[place].key == key {
       isTaken[place] = true
       while first < members.count, isTaken[first] { first += 1 }
@@ -114,7 +114,7 @@ struct JSONObjectReader {
   }
 
   @inline(never)
-  mutating func required(_ key: String) throws(ModelDecodingError) -> JSONElement {
+  package mutating func required(_ key: String) throws(ModelDecodingError) -> JSONElement {
     guard let element = optional(key) else {
       throw ModelDecodingError(.missingMember(key), path: path.description)
     }
@@ -122,24 +122,24 @@ struct JSONObjectReader {
   }
 
   @inline(never)
-  mutating func string(_ key: String) throws(ModelDecodingError) -> String? {
+  package mutating func string(_ key: String) throws(ModelDecodingError) -> String? {
     try optional(key)?.string()
   }
 
   @inline(never)
-  mutating func int(_ key: String) throws(ModelDecodingError) -> Int? {
+  package mutating func int(_ key: String) throws(ModelDecodingError) -> Int? {
     try optional(key)?.int()
   }
 
   /// A Boolean that is false where it is left out.
   @inline(never)
-  mutating func flag(_ key: String) throws(ModelDecodingError) -> Bool {
+  package mutating func flag(_ key: String) throws(ModelDecodingError) -> Bool {
     try optional(key)?.bool() ?? false
   }
 
   /// A list that is empty where it is left out.
   @inline(never)
-  mutating func list<Element>(
+  package mutating func list<Element>(
     _ key: String, _ decode: (JSONElement) throws(ModelDecodingError) -> Element
   ) throws(ModelDecodingError) -> [Element] {
     try optional(key)?.list(decode) ?? []
@@ -147,7 +147,7 @@ struct JSONObjectReader {
 
   /// Free keys and values; empty where they are left out.
   @inline(never)
-  mutating func dictionary(_ key: String) throws(ModelDecodingError) -> [String: String] {
+  package mutating func dictionary(_ key: String) throws(ModelDecodingError) -> [String: String] {
     guard let element = optional(key) else { return [:] }
     guard case .object(let members) = element.value else { throw element.wrongKind("an object") }
     var result: [String: String] = [:]
@@ -162,7 +162,7 @@ struct JSONObjectReader {
 
   /// To be called when all known members have been asked for.
   @inline(never)
-  func finish() throws(ModelDecodingError) {
+  package func finish() throws(ModelDecodingError) {
     guard first < members.count else { return }
     throw ModelDecodingError(.unknownMember(members[first].key), path: path.description)
   }

@@ -55,7 +55,7 @@ extension AttributeValue {
     try self.init(decoding: JSONElement(jsonValue))
   }
 
-  init(decoding element: JSONElement) throws(ModelDecodingError) {
+  package init(decoding element: JSONElement) throws(ModelDecodingError) {
     switch element.value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
