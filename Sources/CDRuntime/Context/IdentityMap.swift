@@ -31,6 +31,8 @@ final class IdentityMap {
   @exclusivity(unchecked) private var isScattered = false
   /// How many places were passed in putting the entries where they are.
   @exclusivity(unchecked) private var passed = 0
+  /// How many places were passed at most in putting one of the entries where it is.
+  @exclusivity(unchecked) private var longest = 0
   /// The count from which on a sweep is worth its while.
   @exclusivity(unchecked) private var sweepCount = 2048
 
@@ -147,6 +149,7 @@ final class IdentityMap {
     entries[place] = entry
     count &+= 1
     passed &+= probes
+    if probes > longest { longest = probes }
     return probes
   }
 
@@ -177,6 +180,7 @@ final class IdentityMap {
   private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCapacity: Int) -> Bool {
     count = 0
     passed = 0
+    longest = 0
     for number in 0..<oldCapacity where old[number].key != 0 {
       let probes = put(old[number])
       if !isScattered, probes > Self.longProbe || passed > 64 + count { return false }
@@ -197,8 +201,10 @@ final class IdentityMap {
     entries[hole] = Entry(key: 0, object: nil)
     count &-= 1
     // What was pushed behind the hole moves up, so that probes need no marks for what was removed.
+    // An entry further from the hole than any was pushed stays: keys in sequence fill the table without a gap, and to go to
+    // the end of such a run for each key would take as long as the run.
     var next = (hole &+ 1) & mask
-    while entries[next].key != 0 {
+    while entries[next].key != 0, (next &- hole) & mask <= longest {
       let home = start(entries[next].key)
       if (next &- home) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
@@ -296,7 +302,7 @@ final class IdentityMap {
       orphans = nil
       capacity = Self.smallest
       mask = capacity - 1
-      (count, passed, isScattered) = (0, 0, false)
+      (count, passed, longest, isScattered) = (0, 0, 0, false)
       entries = Self.allocate(capacity)
     }
     return (entries, capacity)

@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import CDRuntime
@@ -40,6 +41,28 @@ import Testing
     #expect(context.registeredObjects.count == Self.count)
     let again = try Tag.objects(in: context)
     #expect(again.count == held.count && zip(again, held).allSatisfy { $0 === $1 })
+  }
+
+  /// The keys of the objects are in sequence, so that they fill the map of a context without a gap; those that come after
+  /// deletions are not.
+  @Test(arguments: [1, 7, 64]) func whatIsLeftOfManyDeletedObjectsIsFound(step: Int) throws {
+    let store = try TemporaryStore()
+    let context = try store.freshContext()
+    var random = SplitMix(seed: UInt64(step))
+    var left = (0..<2_000).map { Tag(name: "tag \($0)", in: context) }
+    try context.save()
+    for round in 0..<6 {
+      left.shuffle(using: &random)
+      let gone = left.indices.filter { $0 % (step + 1) != 0 }.prefix(300).map { left[$0] }
+      let goneIDs = Set(gone.map(\.objectID))
+      for object in gone { context.delete(object) }
+      left.removeAll { goneIDs.contains($0.objectID) }
+      left += (0..<40 * step).map { Tag(name: "tag \(round) \($0)", in: context) }
+      try context.save()
+      for id in goneIDs { #expect(context.registeredObject(for: id) == nil) }
+      for object in left { #expect(context.registeredObject(for: object.objectID) === object) }
+      #expect(context.registeredObjects.count == left.count)
+    }
   }
 
   @Test func whatOnlyARelationshipHoldsGoesToo() throws {
