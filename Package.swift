@@ -20,6 +20,11 @@ let whole =
       ], .when(platforms: [.linux], configuration: .debug))
   ]
 
+// What runs once for a build, or for a version of a model, and not for an object or a row: an app would wait for the
+// optimiser longer than for all that it makes faster. On Linux, as above.
+let unoptimized =
+  whole + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
+
 // What the plugins run.
 let generator = Target.Dependency.target(name: "cdgen", condition: .when(traits: ["Generator"]))
 
@@ -58,23 +63,28 @@ let package = Package(
     // What a model's attributes hold, and JSON. It is a module of its own so that the compiler does it beside the rest.
     .target(name: "CDValues", swiftSettings: whole),
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: whole),
-    .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
+    // What becomes of objects from one version of a model to the next.
+    .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
+    .target(
+      name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: settings),
     // What archives, and the metadata of Core Data's stores, are written in. Foundation's reader recurses as deep, and
     // expands as much, as a file wants.
     .target(name: "CDPropertyList", swiftSettings: settings),
     // Xcode's models and mapping models, read and written without any library of XML.
     .target(
-      name: "CDXcode", dependencies: ["CDModel", "CDSchema", "CDPropertyList"], swiftSettings: settings),
-    .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
+      name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList"],
+      swiftSettings: settings),
+    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: settings),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     // SQLite's own interface: what a library above it offers beyond that would only stand between the statement and
     // the object, and every user's build would compile it.
-    .target(name: "CDRuntime", dependencies: ["CDModel", "CSQLite"], swiftSettings: whole),
+    .target(name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CSQLite"], swiftSettings: whole),
     // Core Data's SQLite stores, read as a format of stores: who has none does not compile it.
     .target(
-      name: "CDCoreDataStore", dependencies: ["CDRuntime", "CDModel", "CDPropertyList", "CSQLite"],
+      name: "CDCoreDataStore",
+      dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
       swiftSettings: settings),
     // Bound to no library of tests: it throws and answers, and the test compares.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
@@ -86,13 +96,13 @@ let package = Package(
     .executableTarget(
       name: "cdgen",
       dependencies: [
-        "CDConsole", "CDGenerator", "CDSchema", "CDModel", "CDXcode",
+        "CDConsole", "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDXcode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
       name: "cdstore",
       dependencies: [
-        "CDConsole", "CDRuntime", "CDSchema", "CDModel", "CDXcode", "CDCoreDataStore",
+        "CDConsole", "CDRuntime", "CDSchema", "CDMapping", "CDModel", "CDXcode", "CDCoreDataStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -121,17 +131,19 @@ let package = Package(
       name: "graph-tester", dependencies: ["GraphTester"], path: "Tests/GraphTesterTool",
       swiftSettings: settings),
     .testTarget(name: "GraphTesterTests", dependencies: ["GraphTester"], swiftSettings: settings),
-    .testTarget(name: "CDModelTests", dependencies: ["CDModel", "SeededRandom"], swiftSettings: settings),
     .testTarget(
-      name: "CDSchemaTests", dependencies: ["CDSchema", "CDModel", "SeededRandom"], exclude: ["Cases"],
+      name: "CDModelTests", dependencies: ["CDMapping", "CDModel", "SeededRandom"], swiftSettings: settings),
+    .testTarget(
+      name: "CDSchemaTests", dependencies: ["CDSchema", "CDMapping", "CDModel", "SeededRandom"],
+      exclude: ["Cases"],
       swiftSettings: settings),
     .testTarget(
       name: "CDXcodeTests",
-      dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDModel", "SeededRandom"],
+      dependencies: ["CDXcode", "CDPropertyList", "CDSchema", "CDMapping", "CDModel", "SeededRandom"],
       swiftSettings: settings),
     .testTarget(
       name: "CDGeneratorTests",
-      dependencies: ["CDGenerator", "CDSchema", "CDModel", "CDRuntime", "CDCoreDataStore"],
+      dependencies: ["CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
     // The expected files of the generator's tests, by links, run against real stores.
     .testTarget(
@@ -152,12 +164,14 @@ let package = Package(
     .testTarget(
       name: "CDCoreDataStoreTests",
       dependencies: [
-        "CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDModel", "CDPropertyList", "CSQLite",
+        "CDCoreDataStore", "CDXcode", "CDSchema", "CDRuntime", "CDMapping", "CDModel", "CDPropertyList",
+        "CSQLite",
         "SeededRandom",
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "CLITests", dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDModel", "CSQLite"],
+      name: "CLITests",
+      dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite"],
       swiftSettings: settings),
     // A second model whose version files are links to the first's: the same list, with code of the app's own. It is
     // no test target, for that would link the generator twice: as the plugin's tool, and for the tests above.
@@ -170,7 +184,7 @@ let package = Package(
       swiftSettings: settings),
     // A program that holds a store open and calls what else takes the same file: see .ci/attack/processes.
     .executableTarget(
-      name: "hold-store", dependencies: ["CDCoreDataStore", "CDRuntime", "CDModel"],
+      name: "hold-store", dependencies: ["CDCoreDataStore", "CDRuntime", "CDMapping", "CDModel"],
       path: "Tests/StoreHolder", swiftSettings: settings),
     .testTarget(
       name: "ToDoStoryTests", dependencies: ["QuietToDo", "CDMigrationTesting", "CDRuntime"],

@@ -26,8 +26,9 @@ let package = Package(
       name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
     .target(name: "CDValues", swiftSettings: settings),
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: settings),
-    .target(name: "CDSchema", dependencies: ["CDModel", "CLibYAML"], swiftSettings: settings),
-    .target(name: "CDGenerator", dependencies: ["CDModel"], swiftSettings: settings),
+    .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: settings),
+    .target(name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: settings),
+    .target(name: "CDGenerator", dependencies: ["CDMapping", "CDModel"], swiftSettings: settings),
     .executableTarget(
       name: "FuzzFormat", dependencies: ["CDModel"], swiftSettings: programSettings),
     .executableTarget(

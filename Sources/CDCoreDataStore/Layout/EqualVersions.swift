@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Versions whose tables are the same, so that a store of any of them can be taken for one of the newest.

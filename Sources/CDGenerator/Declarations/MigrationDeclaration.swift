@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// What the app's own code for custom steps is written against: views of the versions' objects, and the protocol.

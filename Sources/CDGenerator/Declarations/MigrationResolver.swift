@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Finds what the app's own migrations need of a model, and turns it into declarations.

@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Turns the entities of a version into views of its objects.

@@ -1,3 +1,4 @@
+import CDMapping
 public import CDModel
 
 /// The beginning of an app's own code for the custom steps between two versions of a model.

@@ -1,3 +1,4 @@
+import CDMapping
 public import CDModel
 
 /// Tests of the migrations to a version of a model, written with Swift Testing and CDMigrationTesting.

@@ -1,3 +1,4 @@
+import CDMapping
 import CDRuntime
 
 /// Which properties of one version's objects are another version's, unchanged, by the mappings of all steps between.

@@ -1,3 +1,5 @@
+import CDMapping
+
 @_spi(Generated) public import CDRuntime
 
 #if canImport(FoundationEssentials)

@@ -36,7 +36,7 @@ struct CheckerSession {
   var hasOpenUse = false
   var isStorable = true
   var isTotal = true
-  var partialConversions: [SourceSpan?] = []
+  package var partialConversions: [SourceSpan?] = []
 
   init(graph: EntityGraph, entity: String, fetchSource: String?) {
     self.graph = graph

@@ -51,7 +51,7 @@ public struct ExpressionChecker: Sendable {
 
   /// - Parameter acceptsRawValues: Whether, where an enumeration is expected, any value of its raw type will
   ///   do, and not only its cases.
-  func check(
+  package func check(
     _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType?, allowsNil: Bool,
     isTemplate: Bool = false, acceptsRawValues: Bool
   ) -> CheckedExpression {
@@ -131,7 +131,7 @@ public struct CheckedExpression: Hashable, Sendable {
   /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
   public let isStorable: Bool
   /// The CASTs that may fail and do not say what the value then is.
-  let partialConversions: [SourceSpan?]
+  package let partialConversions: [SourceSpan?]
 
   /// Whether it cannot be evaluated.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }

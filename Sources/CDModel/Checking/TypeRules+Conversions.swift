@@ -2,7 +2,9 @@
 // base64 and the usual text of the rest; one from String reads the same.
 extension TypeRules {
   /// Whether CAST has a value for every value of a type.
-  static func converts(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph) -> Bool {
+  package static func converts(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph)
+    -> Bool
+  {
     if fits(type, wanted, in: graph) { return true }
     guard case .attribute(let source) = type, case .attribute(let target) = wanted else { return false }
     let raw = rawType(source, in: graph)
@@ -21,7 +23,9 @@ extension TypeRules {
   }
 
   /// Whether CAST has a value for some values of a type.
-  static func mayConvert(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph) -> Bool {
+  package static func mayConvert(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph)
+    -> Bool
+  {
     if converts(type, to: wanted, in: graph) { return true }
     guard case .attribute(let source) = type, case .attribute(let target) = wanted else { return false }
     switch (category(.attribute(source), in: graph), category(.attribute(target), in: graph)) {

@@ -1,5 +1,5 @@
 /// How types go together.
-enum TypeRules {
+package enum TypeRules {
   /// What values can be compared with each other.
   enum Category: Hashable {
     case number, string, date, data, uuid, url
@@ -32,7 +32,7 @@ enum TypeRules {
   }
 
   /// The type that values of an attribute's type are compared as: for an enumeration its raw type.
-  static func rawType(_ type: AttributeType, in graph: EntityGraph) -> AttributeType {
+  package static func rawType(_ type: AttributeType, in graph: EntityGraph) -> AttributeType {
     if case .enumeration(let name) = type { return graph.enumeration(name)?.rawType ?? type }
     return type
   }
@@ -119,7 +119,7 @@ enum TypeRules {
   }
 
   /// Whether every value of a type is one of another, as it is or as a number of more digits.
-  static func fits(_ type: ExpressionType, _ wanted: ExpressionType, in graph: EntityGraph) -> Bool {
+  package static func fits(_ type: ExpressionType, _ wanted: ExpressionType, in graph: EntityGraph) -> Bool {
     if type == wanted || type == .unknown || wanted == .unknown || type == .null { return true }
     switch (type, wanted) {
     case (.collection(let element), .collection(let other)): return fits(element, other, in: graph)

@@ -1,7 +1,7 @@
 /// What is said of a step between two versions beyond what can be inferred: the contents of a mapping file, or
 /// the same built in code.
 ///
-/// ``MigrationStep`` puts rules and inference together and finds what is wrong with the rules. Nothing is
+/// `MigrationStep` (CDMapping) puts rules and inference together and finds what is wrong with the rules. Nothing is
 /// checked here.
 public struct MappingRules: Hashable, Sendable {
   /// The number of the version that the step starts from.

@@ -1,3 +1,5 @@
+import CDMapping
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

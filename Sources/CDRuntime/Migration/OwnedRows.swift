@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// The rows that stay behind with their owners, as the step's ``Ownership`` says.

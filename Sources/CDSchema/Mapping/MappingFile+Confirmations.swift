@@ -1,4 +1,5 @@
-public import CDModel
+public import CDMapping
+import CDModel
 
 extension MappingFile {
   /// Losses that are meant, to be written into a mapping.

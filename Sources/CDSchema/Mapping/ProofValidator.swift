@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Proves that every released version has a way to the current one on which there is a rule for every change.

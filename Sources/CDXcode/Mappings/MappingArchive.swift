@@ -1,3 +1,5 @@
+import CDMapping
+
 /// What a mapping model of Xcode's says, entity by entity.
 struct MappingArchive {
   struct EntityMapping {

@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 // Core Data finds out on the user's data what a mapping model cannot do; here a rule is right, or it is not taken over.

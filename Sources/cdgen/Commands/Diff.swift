@@ -1,5 +1,6 @@
 import ArgumentParser
 import CDConsole
+import CDMapping
 import CDModel
 import CDSchema
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CDConsole
 import CDGenerator
+import CDMapping
 import CDModel
 import CDSchema
 

@@ -1,4 +1,5 @@
 import CDConsole
+import CDMapping
 import CDModel
 import CDSchema
 

@@ -1,3 +1,4 @@
+import CDMapping
 import CSQLite
 import Foundation
 import Testing

@@ -1,3 +1,4 @@
+import CDMapping
 import Foundation
 import Testing
 

@@ -1,3 +1,5 @@
+public import CDMapping
+
 /// The app's own code for one entity mapping of a migration, an object at a time.
 ///
 /// ```swift

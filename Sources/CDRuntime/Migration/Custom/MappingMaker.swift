@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Makes the object of a source object by what a mapping's rules give, with everything looked up beforehand.

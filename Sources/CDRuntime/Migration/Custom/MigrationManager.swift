@@ -1,3 +1,5 @@
+public import CDMapping
+
 /// One step of a migration, as the app's own code sees it: the objects of before, and those that are being made.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+public import CDMapping
+
 /// The policy of an entity mapping that generated code makes of a requirement which an app implements.
 @_spi(Generated) public struct TypedMigrationPolicy: EntityMigrationPolicy {
   /// Makes the object of a source object; nil leaves it out.

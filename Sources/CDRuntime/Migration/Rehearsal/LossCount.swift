@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 /// Counts what a step loses in the store that it starts from.

@@ -1,4 +1,5 @@
-public import CDModel
+public import CDMapping
+import CDModel
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

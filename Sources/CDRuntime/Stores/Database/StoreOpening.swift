@@ -1,3 +1,4 @@
+import CDMapping
 import CDModel
 
 #if canImport(FoundationEssentials)

@@ -1,0 +1,57 @@
+public import CDModel
+
+extension ModelChange {
+  /// The side of a step on which an element stands.
+  public enum Side: Hashable, Sendable {
+    /// The version that objects come from.
+    case source
+    /// The version that they are to be of.
+    case destination
+  }
+
+  /// The element that the change is about: in the source where it is gone from the destination.
+  public var element: (side: Side, element: VersionElement) {
+    switch kind {
+    case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name),
+      .ownedObjectsLeft(let name, _):
+      (.source, .entity(name))
+    case .entityAdded(let name), .entityRenamed(_, let name), .parentChanged(let name, _, _),
+      .entityBecameAbstract(let name), .entityBecameConcrete(let name):
+      (.destination, .entity(name))
+    case .entityLeftConfiguration(_, let name): (.destination, .configuration(name))
+    case .modifierChanged(let element), .rulesTightened(let element), .renameUnresolved(let element, _),
+      .undecided(let element, _):
+      (.destination, element)
+    case .attributeRemoved(let name): (.source, Self.attribute(name))
+    case .relationshipRemoved(let name): (.source, Self.relationship(name))
+    case .attributeAdded(let name), .attributeRenamed(_, let name), .attributeMoved(_, let name),
+      .attributeTypeChanged(let name, _, _, _), .codableChanged(let name, _, _),
+      .attributeBecameOptional(let name), .attributeBecameMandatory(let name),
+      .attributeBecameTransient(let name), .attributeBecameStored(let name),
+      .attributeBecameDerived(let name), .attributeBecamePlain(let name), .derivationChanged(let name),
+      .defaultChanged(let name), .storageChanged(let name), .casesRemoved(let name, _, _),
+      .caseValuesChanged(let name, _, _), .becameEnumeration(let name, _):
+      (.destination, Self.attribute(name))
+    case .casesAdded(let name, _), .casesRenamed(let name, _, _): (.destination, .enumeration(name))
+    case .relationshipAdded(let name), .relationshipRenamed(_, let name), .relationshipMoved(_, let name),
+      .relationshipDestinationChanged(let name, _, _, _), .relationshipBecameToMany(let name),
+      .relationshipBecameToOne(let name), .relationshipBecameOrdered(let name),
+      .relationshipBecameUnordered(let name), .relationshipBecameOptional(let name),
+      .relationshipBecameMandatory(let name), .inverseChanged(let name, _, _, _),
+      .deleteRuleChanged(let name):
+      (.destination, Self.relationship(name))
+    case .uniqueConstraintAdded(let name, _): (.destination, .uniquenessConstraints(entity: name))
+    case .uniqueConstraintRemoved(let name, _): (.destination, .entity(name))
+    case .indexesChanged(let name): (.destination, .entity(name))
+    }
+  }
+
+  private static func attribute(_ name: PropertyName) -> VersionElement {
+    // A field is declared in its composite, which the attribute's line names.
+    .attribute(entity: name.entity, name: name.name.split(separator: ".").first.map(String.init) ?? "")
+  }
+
+  private static func relationship(_ name: PropertyName) -> VersionElement {
+    .relationship(entity: name.entity, name: name.name)
+  }
+}

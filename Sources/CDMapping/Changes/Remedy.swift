@@ -1,0 +1,78 @@
+import CDModel
+
+/// Something that can be done about a change that nothing is there for.
+public enum Remedy: Hashable, Sendable {
+  /// Code of the app's own makes the objects of an entity.
+  case custom(entity: String)
+  /// A rule gives the values of an attribute. The example is an expression, where one can be named.
+  case attributeRule(entity: String, attribute: String, example: String?)
+  /// A rule gives the objects of a relationship.
+  case relationshipRule(entity: String, relationship: String, example: String?)
+  /// Another entity takes the objects.
+  case from(String)
+  /// Objects are left behind with their owners.
+  case dropOwned(owner: String)
+  /// A rule says which of two equal objects stays.
+  case duplicateRule(entity: String, properties: [String])
+  /// The loss of a property's values is meant.
+  case drop(entity: String, property: String)
+  /// The loss of an entity's objects is meant.
+  case dropEntity(String)
+  /// A person decides: writes a rule, or finds that the inferred one is right.
+  case decided(entity: String, name: String)
+  /// The attribute gets a default.
+  case giveDefault
+  /// The property becomes optional.
+  case makeOptional
+  /// The element was renamed, which is then to be said where its new name stands.
+  case renamed(from: String, to: [String])
+
+  /// The remedy in words.
+  ///
+  /// - Parameter mapping: The mapping's name: `3-4.mapping.yaml` where it is a file.
+  public func text(mapping: String) -> String {
+    switch self {
+    case .custom(let entity): "write 'policy: custom' for '\(entity)' in \(mapping)"
+    case .attributeRule(let entity, let attribute, let example):
+      "write a rule '\(attribute): \(example ?? "…")' under the attributes of '\(entity)' in \(mapping)"
+    case .relationshipRule(let entity, let relationship, let example):
+      "write a rule '\(relationship): \(example ?? "…")' under the relationships of '\(entity)' in \(mapping)"
+    case .from(let entity): "write 'from: \(entity)' for the entity that takes its objects in \(mapping)"
+    case .dropOwned(let owner): "write 'owned: drop' for '\(owner)' in \(mapping)"
+    case .duplicateRule(let entity, let properties):
+      "write 'onDuplicate: { \(entity): { \(Self.key(properties)): keepFirst } }' in \(mapping)"
+    case .drop(let entity, let property):
+      "confirm the loss with 'drop: [\(property)]' for '\(entity)' in \(mapping)"
+    case .dropEntity(let entity): "confirm the loss with 'drop: [\(entity)]' in \(mapping)"
+    case .decided(let entity, let name):
+      (name == UndecidedPart.filter
+        ? "write 'where: …' if not all are meant" : "write a rule if what is inferred is wrong")
+        + ", and then delete '\(name)' under 'undecided' of '\(entity)' in \(mapping)"
+    case .giveDefault: "give it a default"
+    case .makeOptional: "make it optional"
+    case .renamed(let old, let new):
+      "if it was renamed, write 'renamedFrom: \(old)' for "
+        + new.map { "'\($0)'" }.joined(separator: " or ")
+    }
+  }
+
+  private static func key(_ properties: [String]) -> String {
+    properties.count == 1 ? properties[0] : "\"" + properties.joined(separator: ", ") + "\""
+  }
+}
+
+extension [Remedy] {
+  /// The remedies as one sentence, without a full stop.
+  public func text(mapping: String) -> String {
+    // The file is named once.
+    var hasNamedFile = false
+    let parts = map { remedy -> String in
+      let text = remedy.text(mapping: mapping)
+      guard text.hasSuffix(" in " + mapping) else { return text }
+      defer { hasNamedFile = true }
+      return hasNamedFile ? String(text.dropLast(" in ".count + mapping.count)) + " there" : text
+    }
+    guard parts.count > 1, let last = parts.last else { return parts.first ?? "" }
+    return parts.dropLast().joined(separator: ", ") + ", or " + last
+  }
+}

@@ -1,0 +1,198 @@
+import CDModel
+
+extension StepBuilder {
+  /// Gives the relationships of a mapping's destination their objects as far as rules or the relationships of
+  /// before do.
+  func mapOwnRelationships(of place: Int) {
+    for relationship in destination.relationships(of: mappings[place].destinationName) {
+      let name = ownName(relationship, place)
+      let origin = originRelationship(of: relationship, in: mappings[place])
+      if let origin {
+        mappings[place].keptRelationships.insert(origin.relationship.name)
+      }
+      if let rule = mappings[place].relationshipRules[relationship.name] {
+        mapByRule(relationship, name, origin?.relationship, rule, of: place)
+      } else if let origin {
+        guard compare(relationship, name, origin.relationship, origin.owner, of: place, hasRule: false)
+        else { continue }
+        mappings[place].mapping.relationships.append(
+          RelationshipMapping(
+            name: relationship.name, value: .objects(.keyPath([origin.relationship.name]))))
+      }
+    }
+  }
+
+  private func ownName(_ relationship: RelationshipDescription, _ place: Int) -> PropertyName {
+    let entity = mappings[place].destinationName
+    return PropertyName(
+      destination.declaringEntity(of: relationship.name, in: entity)?.name ?? entity, relationship.name)
+  }
+
+  private func originRelationship(of relationship: RelationshipDescription, in work: WorkMapping) -> (
+    relationship: RelationshipDescription, owner: String
+  )? {
+    guard let name = work.properties[relationship.name],
+      case .relationship(let old)? = source.property(name, of: work.sourceName),
+      let owner = source.declaringEntity(of: name, in: work.sourceName)?.name
+    else { return nil }
+    return (old, owner)
+  }
+
+  private func mapByRule(
+    _ relationship: RelationshipDescription, _ name: PropertyName, _ origin: RelationshipDescription?,
+    _ rule: RuleReference, of place: Int
+  ) {
+    if let origin,
+      let owner = source.declaringEntity(of: origin.name, in: mappings[place].sourceName)?.name
+    {
+      _ = compare(relationship, name, origin, owner, of: place, hasRule: true)
+    } else {
+      let verdict: ModelChange.Verdict = relationship.isMandatoryToOne ? .needsRule : .automatic
+      changes.add(
+        .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: true),
+        mappings[place].mapping)
+    }
+    // What a wrong rule leads to is not reported as lost beside it.
+    let paths = readPaths(rule.value, in: mappings[place].sourceName)
+    let first = source.relationships(of: mappings[place].sourceName).first { paths.contains($0.name) }
+    if let first { mappings[place].keptRelationships.insert(first.name) }
+    guard let value = checkedObjects(of: rule, for: relationship, in: place) else { return }
+    if value == .null {
+      mappings[place].mapping.relationships.append(
+        RelationshipMapping(name: relationship.name, value: .none))
+      return
+    }
+    mappings[place].mapping.relationships.append(
+      RelationshipMapping(name: relationship.name, value: .objects(value)))
+  }
+
+  // MARK: The other side
+
+  /// Gives the relationships that have nothing of their own the objects that refer to theirs by the inverse,
+  /// and finds those of which both sides have objects that were no pair.
+  func mapOtherRelationships(of place: Int) {
+    for relationship in destination.relationships(of: mappings[place].destinationName) {
+      let name = ownName(relationship, place)
+      let inverse = destination.inverse(of: relationship, in: mappings[place].destinationName)
+      let others = inverse.map { inverse in
+        mappings.indices.filter { other in
+          mappings[other].hasObjects
+            && destination.isKind(mappings[other].destinationName, of: relationship.destination)
+            && mappings[other].mapping.relationships.contains { $0.name == inverse.name && $0.isOwn }
+        }
+      }
+      let own = mappings[place].mapping.relationships.firstIndex { $0.name == relationship.name }
+      if let own {
+        if let inverse, let others, !others.isEmpty {
+          settle(relationship, name, inverse, others, at: own, of: place)
+        }
+        continue
+      }
+      // Where there is something to go by, it was found not to be enough, or its rule to be wrong.
+      if mappings[place].relationshipRules[relationship.name] != nil
+        || mappings[place].properties[relationship.name] != nil
+      {
+        continue
+      }
+      mappings[place].newRelationships.append(relationship)
+      let isSure = inverse.map { reachesAll(from: others ?? [], by: $0, place) } ?? false
+      let verdict: ModelChange.Verdict =
+        relationship.isMandatoryToOne && !isSure ? .needsRule : .automatic
+      changes.add(
+        .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: false),
+        mappings[place].mapping)
+      if verdict == .needsRule { continue }
+      if relationship.isToMany, !relationship.isOptional || relationship.minimumCount ?? 0 > 0 {
+        changes.add(
+          .rulesTightened(.relationship(entity: name.entity, name: name.name)), .automatic,
+          resolution(.automatic, of: place, hasRule: false), mappings[place].mapping)
+      }
+      let value: RelationshipMapping.Value = others?.isEmpty ?? true ? .none : .inverse
+      mappings[place].mapping.relationships.append(
+        RelationshipMapping(name: relationship.name, value: value))
+    }
+  }
+
+  /// Whether the other side is sure to lead to every object of a mapping: it did before, as the inverse of a
+  /// relationship that every object had, and all who had a part in that go on.
+  private func reachesAll(
+    from others: [Int], by inverse: RelationshipDescription, _ place: Int
+  ) -> Bool {
+    !others.isEmpty
+      && others.allSatisfy { other in
+        let entity = mappings[other].sourceName
+        guard mappings[other].relationshipRules[inverse.name] == nil,
+          let name = mappings[other].properties[inverse.name],
+          case .relationship(let old)? = source.property(name, of: entity),
+          let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
+          source.property(back.name, of: mappings[place].sourceName) == .relationship(back)
+        else { return false }
+        return concrete(back.destination).allSatisfy { name in
+          ownership.reached[name] == nil
+            && (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
+        }
+      }
+  }
+
+  /// Decides between the two sides of a pair that both have objects.
+  private func settle(
+    _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
+    _ others: [Int], at own: Int, of place: Int
+  ) {
+    let hasRule = mappings[place].relationshipRules[relationship.name] != nil
+    let otherHasRule = others.contains { mappings[$0].relationshipRules[inverse.name] != nil }
+    if otherHasRule, !hasRule {
+      // What a rule says goes before what was inferred for the other side.
+      mappings[place].mapping.relationships[own].value = .inverse
+      if let origin = originRelationship(of: relationship, in: mappings[place])?.relationship {
+        mappings[place].keptRelationships.remove(origin.name)
+      }
+      return
+    }
+    if hasRule { return }
+    guard let origin = originRelationship(of: relationship, in: mappings[place])?.relationship else { return }
+    let before = source.inverse(of: origin, in: mappings[place].sourceName)
+    let isPair = others.allSatisfy { other in
+      mappings[other].properties[inverse.name] == before?.name
+        && mappings[other].isOf(before, in: source, from: origin.destination)
+    }
+    guard !isPair else { return }
+    conflicts.append((place, relationship.name))
+    changes.remove(.inverseChanged(name, from: before?.name, to: inverse.name, isConflict: false))
+    changes.add(
+      .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
+      resolution(.needsRule, of: place, hasRule: false), mappings[place].mapping)
+  }
+}
+
+extension StepBuilder {
+  /// Takes what is told in two ways out of the mappings.
+  func removeConflicts() {
+    for (place, name) in conflicts {
+      mappings[place].mapping.relationships.removeAll { $0.name == name }
+    }
+  }
+}
+
+extension WorkMapping {
+  /// Whether the objects have a relationship of the source.
+  fileprivate func isOf(
+    _ relationship: RelationshipDescription?, in graph: EntityGraph, from entity: String
+  ) -> Bool {
+    guard let relationship else { return false }
+    return graph.property(relationship.name, of: sourceName) == .relationship(relationship)
+      && graph.isKind(sourceName, of: entity)
+  }
+}
+
+extension RelationshipDescription {
+  /// Whether every object must have exactly one.
+  var isMandatoryToOne: Bool { !isToMany && !isOptional }
+}
+
+extension RelationshipMapping {
+  /// Whether the objects come from the source and not from the other side.
+  var isOwn: Bool {
+    if case .objects = value { true } else { false }
+  }
+}

@@ -1,0 +1,63 @@
+import CDModel
+
+/// A stored value of an entity: an attribute, or a field of a composite attribute.
+struct StoredLeaf {
+  /// The entity that declares the attribute.
+  let owner: String
+  let attribute: AttributeDescription
+  let field: AttributeDescription?
+
+  /// `attribute`, or `attribute.field`.
+  var path: String { field.map { "\(attribute.name).\($0.name)" } ?? attribute.name }
+  var name: PropertyName { PropertyName(owner, path) }
+  var type: AttributeType { field?.type ?? attribute.type }
+  var isDerived: Bool { attribute.derivation != nil }
+  /// Whether a row may have no value: a field of an optional composite may have none whatever the field is.
+  var isOptional: Bool { attribute.isOptional || field?.isOptional == true }
+  var storesExternally: Bool { field?.storesExternally ?? attribute.storesExternally }
+  var hashModifier: String? { field?.hashModifier ?? attribute.hashModifier }
+
+  /// The value as an expression of an object that has it.
+  var expression: ValueExpression {
+    .keyPath(field.map { [attribute.name, $0.name] } ?? [attribute.name])
+  }
+
+  /// What a new object has.
+  var defaultValue: DefaultValue? {
+    guard let field else { return attribute.defaultValue }
+    if case .value(.composite(let values))? = attribute.defaultValue, let value = values[field.name] {
+      return .value(value)
+    }
+    return field.defaultValue
+  }
+}
+
+extension EntityGraph {
+  /// The stored values of an entity, inherited ones first.
+  func leaves(of name: String) -> [StoredLeaf] {
+    var result: [StoredLeaf] = []
+    for entity in lineage(of: name) {
+      for attribute in entity.attributes where attribute.isStored {
+        if case .composite(let type) = attribute.type, let composite = composite(type) {
+          for field in composite.fields where field.isStored {
+            result.append(StoredLeaf(owner: entity.name, attribute: attribute, field: field))
+          }
+        } else {
+          result.append(StoredLeaf(owner: entity.name, attribute: attribute, field: nil))
+        }
+      }
+    }
+    return result
+  }
+}
+
+extension DefaultValue {
+  /// The default as an expression. `now()` is one time for a whole step, `uuid()` another UUID an object.
+  var expression: ValueExpression {
+    switch self {
+    case .value(let value): .constant(value)
+    case .now: .function(.now, [])
+    case .uuid: .function(.uuid, [])
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import CDModel
+
+extension MigrationStep {
+  /// The step as a plan that people read: what becomes of each entity's objects, what differs and what there is
+  /// for it, and what is missing. A line each, with a line break at the end.
+  ///
+  /// - Parameter mapping: What the mapping is called, `3-4.mapping.yaml` where it is a file.
+  public func planText(mapping name: String) -> String {
+    var lines = ["version \(source) to version \(destination)" + (rules == nil ? "" : ", by \(name)")]
+    for each in mapping.entityMappings { lines += Self.lines(of: each) }
+    for each in mapping.duplicates {
+      lines.append(
+        "  of equal \(each.properties.joined(separator: ", ")) of \(each.entity): \(each.survivor.rawValue)")
+    }
+    if changes.isEmpty {
+      lines.append("  nothing differs")
+    } else {
+      lines.append("  changes:")
+      lines += changes.map { Self.line(of: $0) }
+    }
+    let problems = problems.filter { $0.severity == .error }
+    if !problems.isEmpty {
+      lines.append("  mistakes in the mapping:")
+      lines += problems.map { "    \($0)" }
+    }
+    let open = openChanges
+    if !open.isEmpty {
+      lines.append("  to be done:")
+      lines += open.map { "    \($0.summary): \($0.remedies.text(mapping: name))" }
+    }
+    lines.append("  " + conclusion)
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Whether the step can be made, and what it costs, in a few words: `proven; one loss, which is meant`.
+  public var conclusion: String {
+    guard isProven else { return "not proven" }
+    let left = changes.count { $0.verdict == .losesData && $0.resolution == .custom }
+    let custom =
+      left == 0 ? "" : left == 1 ? "one is up to the app's own code" : "\(left) are up to the app's own code"
+    let count = losses.count
+    if count == 0 {
+      if !custom.isEmpty { return "proven; of what may be lost, \(custom)" }
+      return changesNoData ? "proven; no data is touched" : "proven; nothing is lost"
+    }
+    return (count == 1 ? "proven; one loss, which is meant" : "proven; \(count) losses, all of them meant")
+      + (custom.isEmpty ? "" : "; of what else may be lost, \(custom)")
+  }
+
+  private static func lines(of mapping: EntityMapping) -> [String] {
+    let ends = [mapping.source, mapping.destination].compactMap { $0 }
+    let names = ends.count == 2 && ends[0] == ends[1] ? ends[0] : ends.joined(separator: " → ")
+    var lines = [
+      "  \(mapping.kind.rawValue) \(names)"
+        + (mapping.filter.map { " where \($0)" } ?? "")
+        + (mapping.owned == .drop ? "" : ", owned: \(mapping.owned.rawValue)")
+        + (mapping.kind == .custom ? " (\(mapping.name))" : "")
+    ]
+    // What goes on as it is needs no line.
+    for each in mapping.attributes where each.value != .keyPath(each.name) {
+      lines.append("    \(each.name) = \(each.value)")
+    }
+    for each in mapping.relationships {
+      switch each.value {
+      case .objects(let value) where value == .keyPath([each.name]): continue
+      case .objects(let value): lines.append("    \(each.name) → \(value)")
+      case .inverse: lines.append("    \(each.name) → by its inverse")
+      case .none: lines.append("    \(each.name) → nothing")
+      }
+    }
+    return lines
+  }
+
+  private static func line(of change: ModelChange) -> String {
+    let word =
+      switch change.resolution {
+      case .automatic: "automatic"
+      case .mapped: "mapped"
+      case .custom: "custom"
+      case .confirmed: "confirmed"
+      case .open: "open"
+      }
+    // What would follow is of interest where it does.
+    let isFelt = change.resolution >= .confirmed || change.verdict == .automatic
+    return "    \(word): \(isFelt ? change.description : change.summary)"
+  }
+}
