@@ -20,8 +20,8 @@ let whole =
       ], .when(platforms: [.linux], configuration: .debug))
   ]
 
-// What runs once for a build, or for a version of a model, and not for an object or a row: an app would wait for the
-// optimiser longer than for all that it makes faster. On Linux, as above.
+// For code that runs once for a build, or once for a version of a model, and not for each object or row. To optimise it
+// takes longer than an optimised build could ever save. On Linux, as above.
 let unoptimized =
   whole + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
 

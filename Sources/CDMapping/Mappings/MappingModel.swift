@@ -3,7 +3,7 @@ public import CDModel
 /// How the objects of one version become those of another, whole: what was inferred and what rules say.
 ///
 /// A ``MigrationStep`` makes it of two versions. One built in code is checked by the same means, as
-/// ``MappingRules/init(_:)`` makes rules of it.
+/// `MappingRules.init(_:)` makes rules of it.
 public struct MappingModel: Hashable, Sendable {
   /// The number of the version that the objects come from.
   public var source: Int

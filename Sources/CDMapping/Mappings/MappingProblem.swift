@@ -10,7 +10,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case warning
   }
 
-  /// A part of ``MappingRules``, by places in its lists from 0.
+  /// A part of `MappingRules`, by places in its lists from 0.
   public enum Place: Hashable, Sendable {
     /// The rules as a whole.
     case rules

@@ -1,4 +1,3 @@
-import CDMapping
 import CDRuntime
 
 /// Which properties of one version's objects are another version's, unchanged, by the mappings of all steps between.

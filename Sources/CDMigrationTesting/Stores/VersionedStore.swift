@@ -1,5 +1,3 @@
-import CDMapping
-
 @_spi(Generated) public import CDRuntime
 
 #if canImport(FoundationEssentials)

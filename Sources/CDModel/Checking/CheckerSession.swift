@@ -36,7 +36,7 @@ struct CheckerSession {
   var hasOpenUse = false
   var isStorable = true
   var isTotal = true
-  package var partialConversions: [SourceSpan?] = []
+  var partialConversions: [SourceSpan?] = []
 
   init(graph: EntityGraph, entity: String, fetchSource: String?) {
     self.graph = graph

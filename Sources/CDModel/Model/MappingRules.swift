@@ -1,8 +1,8 @@
 /// What is said of a step between two versions beyond what can be inferred: the contents of a mapping file, or
 /// the same built in code.
 ///
-/// `MigrationStep` (CDMapping) puts rules and inference together and finds what is wrong with the rules. Nothing is
-/// checked here.
+/// Nothing is checked here. `MigrationStep`, in CDMapping, combines the rules with what it infers, and reports rules
+/// that are wrong.
 public struct MappingRules: Hashable, Sendable {
   /// The number of the version that the step starts from.
   public var source: Int

@@ -1,4 +1,3 @@
-import CDMapping
 import CSQLite
 import Foundation
 import Testing

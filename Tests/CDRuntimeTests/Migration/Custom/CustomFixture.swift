@@ -1,4 +1,3 @@
-import CDMapping
 import Foundation
 import Synchronization
 import Testing

@@ -1,4 +1,3 @@
-import CDMapping
 @testable import CDRuntime
 
 /// The kinds of changes, without what they say. A new one does not compile here before it has a name, and then needs
