@@ -53,3 +53,731 @@ struct Emitter {
     }
   }
 }
+
+extension Emitter {
+  /// A warning of the builds that are shipped: what a locked version was is known for good.
+  mutating func unlockedVersionWarning(model: String, version: Int) {
+    out.blank()
+    out.line("#if !DEBUG")
+    out.line(
+      "  #warning(\"version \(version) of \(model) is not locked: run 'cdgen lock' before stores of it are released\")"
+    )
+    out.line("#endif")
+  }
+
+  /// The model: every version as canonical JSON, and the classes.
+  mutating func model(_ declaration: ModelDeclaration) {
+    out.blank()
+    out.open(
+      "nonisolated ", access, "enum ", declaration.typeName,
+      declaration.migrations == nil ? ": CDRuntime.GeneratedModel" : ": CDRuntime.CustomMigratingModel")
+    out.line(spi, "static let _definition = CDRuntime.ModelDefinition(")
+    out.indent()
+    // The compiler shows this line when the runtime does not know the format.
+    out.line(
+      "format: CDRuntime.GeneratedCodeFormat1.self,  // Unknown? Update cdgen and CDRuntime to one version.")
+    if declaration.classes.isEmpty {
+      out.line("classes: [:],")
+    } else {
+      out.line("classes: [")
+      out.indent()
+      for each in declaration.classes {
+        out.line(each.entity, ": { ", each.expression, "(_seed: $0) },")
+      }
+      out.outdent()
+      out.line("],")
+    }
+    // Last, for the compiler shows the lines around a mistake, and this one is as long as the model.
+    let delimiter = SwiftLiteral.rawStringDelimiter(declaration.canonicalJSON)
+    out.line("canonicalJSON: ", delimiter, "\"", declaration.canonicalJSON, "\"", delimiter, ")")
+    out.outdent()
+    out.close()
+  }
+}
+
+extension Emitter {
+  mutating func `class`(_ declaration: ClassDeclaration) {
+    out.blank()
+    out.documentation(declaration.doc)
+    let root =
+      isObservable
+      ? "CDRuntime.ManagedObject, CDRuntime.ObservableEntityClass"
+      : "CDRuntime.ManagedObject, CDRuntime.EntityClass"
+    let inheritance = declaration.superclass ?? root
+    out.open("nonisolated ", access, "class ", declaration.typeName, ": ", inheritance)
+    storage(declaration)
+    for attribute in declaration.attributes { accessors(attribute) }
+    for relationship in declaration.relationships { accessors(relationship) }
+    for property in declaration.fetched { accessor(property) }
+    initializers(declaration)
+    insertionDefaults(declaration)
+    decoding(declaration)
+    encoding(declaration)
+    references(declaration)
+    keyPaths(declaration)
+    out.close()
+    if declaration.isAbstract { abstractInitializer(declaration) }
+    fields(declaration)
+    keys(declaration)
+    fetches(declaration)
+  }
+
+  private mutating func storage(_ declaration: ClassDeclaration) {
+    for attribute in declaration.attributes {
+      if let shared = attribute.sharedDefault {
+        let type = attribute.type.storage
+        out.line("private static let ", shared.name, ": ", type, " = ", shared.value)
+      }
+    }
+    // The smallest first: they fill up what the base class leaves of a word, and objects stay small.
+    let sizes = Dictionary(grouping: declaration.attributes) { $0.type.size }
+    for attribute in sizes.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+      let isOptional = attribute.isOptional && attribute.type.kind != .codable
+      out.line(
+        "private final var ", attribute.storage, ": ", attribute.type.storage, isOptional ? "?" : "", " = ",
+        attribute.initialValue)
+    }
+    for relationship in declaration.relationships where relationship.column != nil {
+      out.line("private final var ", relationship.storage, ": CDRuntime.ObjectKey = 0")
+    }
+  }
+}
+
+extension Emitter {
+  mutating func initializers(_ declaration: ClassDeclaration) {
+    let initializers = declaration.initializers
+    out.blank()
+    if !declaration.isAbstract {
+      let parameters = initializers.parameters
+      if !parameters.isEmpty {
+        let list = parameters.map { $0.name + ": " + $0.type + ", " }.joined()
+        open(
+          list, initializers.contextName, isOverride: initializers.overridesFull, isComplete: true,
+          of: declaration)
+        for parameter in initializers.inherited { out.line("self.", parameter.name, " = ", parameter.name) }
+        for parameter in initializers.own { out.line(parameter.assignment) }
+        out.close()
+      }
+      open("", "context", isOverride: initializers.overridesEmpty, isComplete: false, of: declaration)
+      out.close()
+    }
+    out.line(spi, "override init(_seed: CDRuntime.ObjectSeed) { super.init(_seed: _seed) }")
+    out.blank()
+    out.line(access, "override class var entityName: Swift.String { ", declaration.entity, " }")
+  }
+
+  /// What making an object of an abstract entity meets: a message of its own. In the class itself it would get into
+  /// the way of overriding initialisers two levels below.
+  mutating func abstractInitializer(_ declaration: ClassDeclaration) {
+    let message = SwiftLiteral.string(
+      "\(declaration.plainName) is abstract: make an object of an entity that inherits from it")
+    out.blank()
+    out.open("nonisolated extension CDRuntime.EntityClass where Self: ", declaration.typeName)
+    out.line("@available(*, unavailable, message: ", message, ")")
+    out.line(access, "init(in context: CDRuntime.ManagedObjectContext) { Swift.fatalError() }")
+    out.close()
+  }
+
+  private mutating func open(
+    _ parameters: String, _ context: String, isOverride: Bool, isComplete: Bool,
+    of declaration: ClassDeclaration
+  ) {
+    let label = context == "context" ? "in context" : "in " + context
+    out.open(
+      access, isOverride ? "override " : "", "init(", parameters, label, ": CDRuntime.ManagedObjectContext)")
+    out.line(
+      "super.init(_seed: CDRuntime.ObjectSeed(inserting: ", declaration.entity, ", in: ", context,
+      isComplete ? ", isComplete: true))" : "))")
+  }
+}
+
+extension Emitter {
+  mutating func accessors(_ attribute: AttributeDeclaration) {
+    out.blank()
+    out.documentation(attribute.doc)
+    out.open(access, "final var ", attribute.property, ": ", attribute.propertyType)
+    getter(attribute)
+    if !attribute.isReadOnly {
+      let slot = attribute.slot
+      let storage = attribute.storage
+      let tail = isObservable ? "; _didWrite(" + slot + ") }" : " }"
+      switch attribute.type.kind {
+      case .scalar, .composite:
+        out.line("set { _willWrite(", slot, "); ", storage, " = newValue", tail)
+      case .enumeration:
+        let value = attribute.isOptional ? "newValue?.rawValue" : "newValue.rawValue"
+        out.line("set { _willWrite(", slot, "); ", storage, " = ", value, tail)
+      case .codable:
+        out.line("set { _willWrite(", slot, "); ", storage, ".set(newValue)", tail)
+      }
+    }
+    out.close()
+  }
+
+  private mutating func getter(_ attribute: AttributeDeclaration) {
+    let storage = attribute.storage
+    let willRead = willRead(attribute.slot)
+    switch attribute.type.kind {
+    case .scalar, .composite:
+      out.line("get { ", willRead, "; return ", storage, " }")
+    case .codable:
+      out.line("get { ", willRead, "; return ", storage, ".value(of: self, ", attribute.slot, ") }")
+    case .enumeration:
+      let type = attribute.type.expression
+      let unknown = "_unknown(" + (attribute.fallback ?? "") + ", " + attribute.slot + ")"
+      if attribute.isOptional {
+        out.open("get")
+        out.line(willRead)
+        out.line("guard let _raw = ", storage, " else { return nil }")
+        out.line("return ", type, "(rawValue: _raw) ?? ", unknown)
+        out.close()
+      } else {
+        out.line("get { ", willRead, "; return ", type, "(rawValue: ", storage, ") ?? ", unknown, " }")
+      }
+    }
+  }
+
+  private func willRead(_ slot: String) -> String {
+    isObservable ? "_willRead(" + slot + ")" : "_willRead()"
+  }
+
+  mutating func accessors(_ relationship: RelationshipDeclaration) {
+    out.blank()
+    out.documentation(relationship.doc)
+    let head = relationship.isToMany ? "[" : ""
+    let tail = relationship.isToMany ? "]" : relationship.isOptional ? "?" : ""
+    let slot = relationship.slot
+    out.open(access, "final var ", relationship.property, ": ", head, relationship.destination, tail)
+    // What is elsewhere needs no row of the object's own.
+    let willRead = relationship.kind == .reference ? willRead(slot) : "_willRead(related: " + slot + ")"
+    let elsewhere = isObservable ? willRead + "; return " : ""
+    if relationship.isToMany {
+      out.line("get { ", elsewhere, "_toMany(", slot, ") }")
+      out.line("set { _setToMany(newValue, ", slot, ") }")
+    } else {
+      let missing =
+        relationship.isOptional
+        ? ""
+        : " ?? " + relationship.destinationExpression + "(_seed: _missing(" + relationship.destinationEntity
+          + "))"
+      if relationship.kind == .reference {
+        out.line("get { ", willRead, "; return _toOne(", relationship.storage, ", ", slot, ")", missing, " }")
+      } else {
+        out.line("get { ", elsewhere, "_toOneOfInverse(", slot, ")", missing, " }")
+      }
+      out.line("set { _setToOne(newValue, ", slot, ") }")
+    }
+    out.close()
+    if relationship.isToMany { mutators(relationship) }
+  }
+
+  private mutating func mutators(_ relationship: RelationshipDeclaration) {
+    let name = relationship.capitalizedName
+    let type = relationship.destination
+    let slot = relationship.slot
+    out.line(access, "final func addTo", name, "(_ object: ", type, ") { _add(object, ", slot, ") }")
+    out.line(access, "final func addTo", name, "(_ objects: [", type, "]) { _add(objects, ", slot, ") }")
+    out.line(access, "final func removeFrom", name, "(_ object: ", type, ") { _remove(object, ", slot, ") }")
+    out.line(
+      access, "final func removeFrom", name, "(_ objects: [", type, "]) { _remove(objects, ", slot, ") }")
+    if relationship.kind == .orderedToMany {
+      out.line(
+        access, "final func insertInto", name, "(_ object: ", type, ", at index: Swift.Int) { ",
+        "_insert(object, at: index, ", slot, ") }")
+    }
+  }
+
+  mutating func accessor(_ property: FetchedDeclaration) {
+    out.blank()
+    out.documentation(property.doc)
+    out.line(
+      access, "final var ", property.property, ": [", property.destination, "] { _fetched(", property.key,
+      ") }")
+  }
+}
+
+extension Emitter {
+  /// The table of a class's key paths, those of inherited properties among them.
+  mutating func keyPaths(_ declaration: ClassDeclaration) {
+    keyPaths("override class", of: declaration.expression, declaration.properties, isObject: true)
+  }
+
+  /// - Parameter properties: Each one's name in the model, as a string literal, and in Swift.
+  mutating func keyPaths(
+    _ modifiers: String, of type: String, _ properties: [(key: String, name: String)],
+    isObject: Bool = false
+  ) {
+    guard listsKeyPaths, isObject || !properties.isEmpty else { return }
+    let names = properties.map { $0.key.dropFirst().dropLast() }.joined(separator: " ")
+    out.open(spi, modifiers, " var _keyPaths: CDRuntime.KeyPathTable")
+    let paths = properties.map { "\\" + type + "." + $0.name }.joined(separator: ", ")
+    out.line(".init(\"", names, "\", [", paths, "]", isObject ? ", objectID: \\" + type + ".objectID)" : ")")
+    out.close()
+  }
+}
+
+extension Emitter {
+  /// What the typed query language knows a class by.
+  mutating func fields(_ declaration: ClassDeclaration) {
+    let attributes = declaration.attributes.filter(\.isFetchable)
+    guard !attributes.isEmpty || !declaration.relationships.isEmpty else { return }
+    out.blank()
+    out.open("nonisolated extension CDRuntime.Fields where Root: ", declaration.typeName)
+    for attribute in attributes {
+      let kind = attribute.type.kind == .composite ? "CDRuntime.CompositeField<" : "CDRuntime.Attribute<"
+      field(attribute.property, kind, attribute.fieldType, attribute.key)
+    }
+    for relationship in declaration.relationships {
+      let kind = relationship.isToMany ? "CDRuntime.ToMany<" : "CDRuntime.ToOne<"
+      field(relationship.property, kind, relationship.destination, relationship.key)
+    }
+    out.close()
+  }
+
+  private mutating func field(_ name: String, _ kind: String, _ type: String, _ key: String) {
+    out.line(access, "var ", name, ": ", kind, type, "> { .init(", key, ") }")
+  }
+
+  /// The ways from an attribute that is a composite to its fields; those of an optional one may be nil.
+  mutating func compositeFields(_ declaration: CompositeDeclaration) {
+    let fields = declaration.fields.filter { $0.type.kind != .codable }
+    guard !fields.isEmpty else { return }
+    for mark in ["", "?"] {
+      out.blank()
+      out.open("nonisolated extension CDRuntime.CompositeField where Value == ", declaration.typeName, mark)
+      for each in fields {
+        let type = each.isOptional || mark == "?" ? each.type.name + "?" : each.type.name
+        out.line(
+          access, "var ", each.property, ": CDRuntime.Attribute<", type, "> { field(", each.key, ") }")
+      }
+      out.close()
+    }
+  }
+
+  /// The keys by which the dictionary helpers know the attributes.
+  mutating func keys(_ declaration: ClassDeclaration) {
+    let attributes = declaration.attributes.filter { $0.isFetchable && $0.type.kind != .composite }
+    guard !attributes.isEmpty else { return }
+    out.blank()
+    out.open("nonisolated extension CDRuntime.AttributeKey where Root: ", declaration.typeName)
+    for attribute in attributes {
+      out.line(access, "static var ", attribute.property, ": Self { .init(", attribute.key, ") }")
+    }
+    out.close()
+  }
+}
+
+extension Emitter {
+  /// `now()` and `uuid()`, which only an insertion calls.
+  mutating func insertionDefaults(_ declaration: ClassDeclaration) {
+    guard declaration.attributes.contains(where: { $0.insertionDefault != nil }) else { return }
+    out.open(spi, "override func _setInsertionDefaults()")
+    out.line("super._setInsertionDefaults()")
+    for attribute in declaration.attributes {
+      if let value = attribute.insertionDefault { out.line(attribute.storage, " = ", value) }
+    }
+    out.close()
+  }
+
+  /// The way of a row's values into the storage.
+  mutating func decoding(_ declaration: ClassDeclaration) {
+    let hasTransients = declaration.attributes.contains { $0.column == nil }
+    let hasColumns =
+      declaration.attributes.contains { $0.column != nil }
+      || declaration.relationships.contains { $0.column != nil }
+    guard hasTransients || hasColumns else { return }
+    out.open(spi, "override func _decode(_ row: CDRuntime.RowReader)")
+    out.line("super._decode(row)")
+    for attribute in declaration.attributes {
+      if let column = attribute.column { decode(attribute, column) }
+    }
+    for relationship in declaration.relationships {
+      if let column = relationship.column { out.line(relationship.storage, " = row.key(", column, ")") }
+    }
+    if hasTransients {
+      out.open("if let row = row.transients")
+      for attribute in declaration.attributes where attribute.column == nil {
+        decode(attribute, attribute.slot)
+      }
+      out.close()
+    }
+    out.close()
+  }
+
+  private mutating func decode(_ attribute: AttributeDeclaration, _ column: String) {
+    let isOptional = attribute.isOptional && attribute.type.kind != .codable
+    out.line(attribute.storage, " = row.", attribute.type.accessor(isOptional: isOptional), "(", column, ")")
+  }
+
+  /// The way of one slot's value to whoever asks for it.
+  mutating func encoding(_ declaration: ClassDeclaration) {
+    let references = declaration.relationships.filter { $0.column != nil }
+    guard !declaration.attributes.isEmpty || !references.isEmpty else { return }
+    out.open(spi, "override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter)")
+    out.line("switch slot {")
+    for attribute in declaration.attributes {
+      let isOptional = attribute.isOptional && attribute.type.kind != .codable
+      out.line(
+        "case ", attribute.slot, ": writer.", attribute.type.accessor(isOptional: isOptional), "(",
+        attribute.storage, ")")
+    }
+    for relationship in references {
+      out.line("case ", relationship.slot, ": writer.key(", relationship.storage, ")")
+    }
+    out.line("default: super._encode(slot, writer)")
+    out.line("}")
+    out.close()
+  }
+
+  /// The way of a related object's key into the storage.
+  mutating func references(_ declaration: ClassDeclaration) {
+    let references = declaration.relationships.filter { $0.column != nil }
+    guard !references.isEmpty else { return }
+    out.open(spi, "override func _setReference(_ slot: Swift.Int, _ key: CDRuntime.ObjectKey)")
+    out.line("switch slot {")
+    for relationship in references {
+      out.line("case ", relationship.slot, ": ", relationship.storage, " = key")
+    }
+    out.line("default: super._setReference(slot, key)")
+    out.line("}")
+    out.close()
+  }
+}
+
+extension Emitter {
+  /// The functions that find objects of a class by `unique:` and by the fetches that the schema names.
+  mutating func fetches(_ declaration: ClassDeclaration) {
+    guard !declaration.uniqueKeys.isEmpty || !declaration.templates.isEmpty else { return }
+    out.blank()
+    out.open("nonisolated extension CDRuntime.EntityClass where Self: ", declaration.typeName)
+    for key in declaration.uniqueKeys { uniqueKey(key) }
+    for template in declaration.templates { self.template(template, of: declaration) }
+    out.close()
+  }
+
+  private mutating func uniqueKey(_ key: UniqueKeyDeclaration) {
+    let parameters = key.parts.map { $0.name + ": " + $0.type + ", " }.joined()
+    let keys = key.parts.map(\.key).joined(separator: ", ")
+    let values = key.parts.map(\.value).joined(separator: ", ")
+    out.open(
+      access, "static func object(", parameters, "in ", key.contextName,
+      ": CDRuntime.ManagedObjectContext) throws -> Self?")
+    out.line("try _object(unique: [", keys, "], [", values, "], in: ", key.contextName, ")")
+    out.close()
+  }
+
+  private mutating func template(_ template: TemplateDeclaration, of declaration: ClassDeclaration) {
+    out.documentation(template.doc)
+    let parameters = template.variables.map { $0.name + ": " + $0.type + ", " }.joined()
+    let values = template.variables.map { $0.key + ": " + $0.value }.joined(separator: ", ")
+    out.open(
+      access, "static func ", template.function, "(", parameters, "in ", template.contextName,
+      ": CDRuntime.ManagedObjectContext) throws -> [Self]")
+    out.line(
+      "try _fetch(template: ", template.key, ", of: ", declaration.entity, ", [",
+      values.isEmpty ? ":" : values,
+      "], in: ", template.contextName, ")")
+    out.close()
+  }
+}
+
+extension Emitter {
+  mutating func enumeration(_ declaration: EnumDeclaration) {
+    out.blank()
+    out.documentation(declaration.doc)
+    out.open(
+      "nonisolated ", access, "enum ", declaration.typeName, ": ", declaration.rawType.name,
+      ", CDRuntime.EnumAttribute")
+    for each in declaration.cases { out.line("case ", each.name, " = ", each.rawValue) }
+    out.close()
+  }
+}
+
+extension Emitter {
+  mutating func composite(_ declaration: CompositeDeclaration) {
+    compositeType(declaration)
+    compositeFields(declaration)
+  }
+
+  /// The struct alone, without what queries know it by.
+  mutating func compositeType(_ declaration: CompositeDeclaration) {
+    out.blank()
+    out.documentation(declaration.doc)
+    out.open("nonisolated ", access, "struct ", declaration.typeName, ": CDRuntime.CompositeAttribute")
+    for field in declaration.fields { self.field(field) }
+    out.blank()
+    memberwiseInitializer(declaration)
+    rowInitializer(declaration)
+    encodeFields(declaration)
+    let arguments = declaration.fields.compactMap { field in
+      field.emptyArgument.map { field.label + ": " + $0 }
+    }
+    out.line(spi, "static var _empty: Self { Self(", arguments.joined(separator: ", "), ") }")
+    out.line(spi, "static var _columnCount: Swift.Int { ", String(declaration.fields.count), " }")
+    keyPaths(
+      "static", of: declaration.typeName, declaration.fields.map { ($0.key, $0.property) })
+    out.close()
+  }
+
+  private mutating func field(_ field: CompositeDeclaration.Field) {
+    out.documentation(field.doc)
+    guard let fallback = field.fallback else {
+      out.line(access, "var ", field.property, ": ", field.propertyType)
+      return
+    }
+    out.open(access, "var ", field.property, ": ", field.propertyType)
+    if field.isOptional {
+      out.line(
+        "get { ", field.storage, ".map { ", field.type.expression, "(rawValue: $0) ?? ", fallback, " } }")
+      out.line("set { ", field.storage, " = newValue?.rawValue }")
+    } else {
+      out.line("get { ", field.type.expression, "(rawValue: ", field.storage, ") ?? ", fallback, " }")
+      out.line("set { ", field.storage, " = newValue.rawValue }")
+    }
+    out.close()
+    // The raw value is kept, so that one that no case has is not lost.
+    out.line("private var ", field.storage, ": ", field.storageType)
+  }
+
+  private mutating func memberwiseInitializer(_ declaration: CompositeDeclaration) {
+    let parameters = declaration.fields.map { field in
+      let head = field.property + ": " + field.propertyType
+      return field.defaultArgument.map { head + " = " + $0 } ?? head
+    }
+    out.open(access, "init(", parameters.joined(separator: ", "), ")")
+    for field in declaration.fields {
+      let value =
+        field.type.kind == .enumeration
+        ? field.property + (field.isOptional ? "?" : "") + ".rawValue" : field.property
+      out.line("self.", field.storage, " = ", value)
+    }
+    out.close()
+  }
+
+  private mutating func rowInitializer(_ declaration: CompositeDeclaration) {
+    out.open(spi, "init(_row: CDRuntime.RowReader, _ _column: Swift.Int)")
+    for (place, field) in declaration.fields.enumerated() {
+      let column = place == 0 ? "_column" : "_column + " + String(place)
+      out.line(
+        "self.", field.storage, " = _row.", field.type.accessor(isOptional: field.isOptional), "(", column,
+        ")")
+    }
+    out.close()
+  }
+
+  private mutating func encodeFields(_ declaration: CompositeDeclaration) {
+    out.open(spi, "func _encode(_ _writer: CDRuntime.RowWriter)")
+    for field in declaration.fields {
+      out.line("_writer.", field.type.accessor(isOptional: field.isOptional), "(self.", field.storage, ")")
+    }
+    out.close()
+  }
+}
+
+extension Emitter {
+  /// What the app's own code for custom steps is written against, and the way from the runtime to it.
+  mutating func migrations(_ declaration: MigrationDeclaration) {
+    for version in declaration.versions { self.version(version, declaration) }
+    requirements(declaration)
+    defaults(declaration)
+    policies(declaration)
+  }
+
+  private mutating func version(_ version: VersionDeclaration, _ declaration: MigrationDeclaration) {
+    out.blank()
+    out.open("nonisolated extension ", declaration.modelTypeName)
+    if !version.snapshots.isEmpty || !version.enums.isEmpty || !version.composites.isEmpty {
+      out.documentation("Version \(version.number), as far as the app's own migrations read it.")
+      out.open("nonisolated ", access, "enum ", VersionDeclaration.name(version.number))
+      for each in version.enums { enumeration(each) }
+      for each in version.composites { compositeType(each) }
+      for each in version.snapshots { view(each, protocolName: "EntitySnapshot") }
+      out.close()
+    }
+    if !version.made.isEmpty {
+      out.documentation("Version \(version.number), as far as the app's own migrations make objects of it.")
+      out.open("nonisolated ", access, "enum ", VersionDeclaration.nameOfNew(version.number))
+      for each in version.made { view(each, protocolName: "MigratedEntity") }
+      out.close()
+    }
+    out.close()
+  }
+
+  private mutating func view(_ view: ViewDeclaration, protocolName: String) {
+    out.blank()
+    out.documentation(view.doc)
+    out.open("nonisolated ", access, "struct ", view.typeName, ": CDRuntime.", protocolName)
+    out.line(spi, "let _object: CDRuntime.ManagedObject")
+    out.line(spi, "init(_object: CDRuntime.ManagedObject) { self._object = _object }")
+    out.line(access, "static var entityName: Swift.String { ", view.entity, " }")
+    for each in view.initializers { initializer(each, of: view) }
+    for each in view.properties {
+      out.documentation(each.doc)
+      let head = access + "var " + each.property + ": " + each.type
+      if let setter = each.setter {
+        out.line(head, " { get { ", each.getter, " } nonmutating set { ", setter, " } }")
+      } else {
+        out.line(head, " { ", each.getter, " }")
+      }
+      if let (name, type, statement) = each.adding {
+        out.line(access, "func ", name, "(_ object: ", type, ") { ", statement, " }")
+      }
+    }
+    out.close()
+  }
+
+  private mutating func initializer(_ initializer: ViewDeclaration.Initializer, of view: ViewDeclaration) {
+    let (source, manager) = (initializer.sourceName, initializer.managerName)
+    var parameters = initializer.parameters.map { $0.name + ": " + $0.type }
+    if let origin = initializer.origin {
+      parameters.insert("\(origin.label) \(source): \(origin.type)", at: 0)
+    }
+    parameters.append("in \(manager): CDRuntime.MigrationManager")
+    out.documentation(initializer.doc)
+    out.open(access, "init(", parameters.joined(separator: ", "), ") throws")
+    if let origin = initializer.origin {
+      out.line("_object = try ", manager, "._make(from: ", source, "._object, mapping: ", origin.mapping, ")")
+    } else {
+      out.line("_object = try ", manager, "._insert(", view.entity, ")")
+    }
+    for each in initializer.parameters {
+      // One that is set to nil is one that is to stay nil, and a mandatory one may be found later.
+      let test = each.isRelationship && !each.type.hasPrefix("[") ? "if let \(each.name) { " : ""
+      out.line(test, "self.", each.property, " = ", each.name, test.isEmpty ? "" : " }")
+    }
+    out.close()
+  }
+
+  // MARK: The protocol
+
+  private mutating func requirements(_ declaration: MigrationDeclaration) {
+    out.blank()
+    out.open("nonisolated extension ", declaration.modelTypeName)
+    out.documentation(
+      """
+      What the app does itself in migrations: one requirement for each entity mapping whose policy is custom.
+
+      `cdgen stub` writes a type to fill in. One value serves a whole migration, on one thread. What is thrown ends \
+      the migration, and the store is as it was.
+      """)
+    out.open("nonisolated ", access, "protocol Migrations")
+    for step in declaration.steps {
+      out.line("// Version \(step.source) to version \(step.destination)")
+      for mapping in step.mappings {
+        out.documentation(mapping.doc)
+        if let source = mapping.sourceType {
+          out.line(
+            "func ", mapping.make, "(from source: ", source,
+            ", in manager: CDRuntime.MigrationManager) throws -> ",
+            mapping.destinationType, "?")
+        } else {
+          out.line("func ", mapping.make, "(in manager: CDRuntime.MigrationManager) throws")
+        }
+        if let relate = mapping.relate, let source = mapping.sourceType {
+          out.documentation(
+            "Called for each object that was made so, when all objects and the relationships that rules and inference "
+              + "give have been made. By default nothing is done.")
+          out.line("func ", relate, Self.relateParameters(mapping, source))
+        }
+      }
+      out.documentation("Called before any object is made. By default nothing is done.")
+      out.line("func begin", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
+      out.documentation(
+        "Called when all objects and relationships have been made. By default nothing is done.")
+      out.line("func end", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
+      out.documentation(
+        "Called to look at the result, which is refused by an error. By default nothing is done.")
+      out.line("func validate", step.suffix, "(in manager: CDRuntime.MigrationManager) throws")
+    }
+    out.close()
+    out.close()
+  }
+
+  private static func relateParameters(_ mapping: CustomMappingDeclaration, _ source: String) -> String {
+    "(_ destination: \(mapping.destinationType), from source: \(source), "
+      + "in manager: CDRuntime.MigrationManager) throws"
+  }
+
+  private mutating func defaults(_ declaration: MigrationDeclaration) {
+    out.blank()
+    out.open("nonisolated extension ", declaration.modelTypeName, ".Migrations")
+    for step in declaration.steps {
+      for mapping in step.mappings {
+        guard let relate = mapping.relate, let source = mapping.sourceType else { continue }
+        out.line(
+          access, "func ", relate, Self.relateParameters(mapping, source),
+          " { manager._leaveRelationships() }")
+      }
+      for hook in ["begin", "end", "validate"] {
+        out.line(access, "func ", hook, step.suffix, "(in manager: CDRuntime.MigrationManager) throws {}")
+      }
+    }
+    out.close()
+  }
+
+  // MARK: Policies
+
+  private mutating func policies(_ declaration: MigrationDeclaration) {
+    out.blank()
+    out.open("nonisolated extension ", declaration.modelTypeName)
+    out.line(access, "typealias CustomMigrations = any ", declaration.modelTypeName, ".Migrations")
+    out.line(spi, "static func _migrationPolicies(")
+    out.line("  _ make: @escaping @Sendable () -> any ", declaration.modelTypeName, ".Migrations")
+    out.open(") -> CDRuntime.MigrationPolicies")
+    out.open("CDRuntime.MigrationPolicies(_suite:")
+    out.line("let migrations = make()")
+    out.line("var policies: [CDRuntime.MigrationPolicies.Key: any CDRuntime.EntityMigrationPolicy] = [:]")
+    for step in declaration.steps {
+      for (place, mapping) in step.mappings.enumerated() {
+        policy(mapping, of: step, isFirst: place == 0, isLast: place == step.mappings.count - 1)
+      }
+    }
+    out.line("return policies")
+    out.outdent()
+    out.line("})")
+    out.close()
+    out.close()
+  }
+
+  private mutating func policy(
+    _ mapping: CustomMappingDeclaration, of step: StepDeclaration, isFirst: Bool, isLast: Bool
+  ) {
+    out.line(
+      "policies[.init(", mapping.name, ", from: \(step.source), to: \(step.destination))] = ",
+      "CDRuntime.TypedMigrationPolicy(")
+    out.indent()
+    // The hooks of the step are those of its first and its last mapping.
+    let hooks =
+      (isFirst ? ["begin: { try migrations.begin\(step.suffix)(in: $0) }"] : [])
+      + (isLast
+        ? [
+          "end: { try migrations.end\(step.suffix)(in: $0) }",
+          "validate: { try migrations.validate\(step.suffix)(in: $0) }",
+        ] : [])
+    let ending = hooks.isEmpty ? ")" : ","
+    if let source = mapping.sourceType {
+      out.open("make:")
+      out.outdent()
+      out.indent()
+      out.line(
+        "let made: ", mapping.destinationType, "? = try migrations.", mapping.make,
+        "(from: ", source, "(_object: $0), in: $1)")
+      out.line("return made?._object")
+      out.outdent()
+      out.line("},")
+      out.open("relate:")
+      out.line(
+        "guard let source = try $1.sourceInstances(for: [$0], in: ", mapping.name, ").first else { return }")
+      out.line(
+        "try migrations.", mapping.relate ?? "", "(", mapping.destinationType, "(_object: $0), from: ",
+        source,
+        "(_object: source), in: $1)")
+      out.outdent()
+      out.line("}", ending)
+    } else {
+      out.line("fill: { try migrations.", mapping.make, "(in: $0) }", ending)
+    }
+    for (place, hook) in hooks.enumerated() { out.line(hook, place == hooks.count - 1 ? ")" : ",") }
+    out.outdent()
+  }
+}

@@ -228,3 +228,290 @@ extension StepBuilder {
       suggestion: closestName(to: name, in: names))
   }
 }
+
+extension StepBuilder {
+  /// Reports the stored values and relationships of each source entity of which no mapping makes anything.
+  func findLostProperties() {
+    for entity in source.version.entities {
+      guard let places = takers[entity.name], !places.isEmpty else { continue }
+      findLostAttributes(of: entity.name, places)
+      findLostRelationships(of: entity.name, places)
+    }
+  }
+
+  private func findLostAttributes(of entity: String, _ places: [Int]) {
+    var kept: Set<String> = []
+    for place in places {
+      kept.formUnion(mappings[place].keptLeaves)
+      if let filter = mappings[place].mapping.filter {
+        // What chooses the objects is in the choice.
+        kept.formUnion(readPaths(filter, in: entity))
+      }
+    }
+    let lost = source.leaves(of: entity).filter {
+      !kept.contains($0.path) && !kept.contains($0.attribute.name)
+    }
+    let lostPaths = Set(lost.map(\.path))
+    var reported: Set<String> = []
+    for leaf in lost {
+      // Of a composite that is gone altogether, the composite is what is gone.
+      let isWhole =
+        leaf.field != nil
+        && source.leaves(of: entity).allSatisfy {
+          $0.attribute.name != leaf.attribute.name || lostPaths.contains($0.path)
+        }
+      let path = isWhole ? leaf.attribute.name : leaf.path
+      guard reported.insert(path).inserted else { continue }
+      reportLost(leaf, path, of: places)
+    }
+  }
+
+  private func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
+    // An expression with the predicate in it reads what the predicate does.
+    readPaths(.ternary(predicate, .null, .null), in: entity)
+  }
+
+  private func reportLost(_ leaf: StoredLeaf, _ path: String, of places: [Int]) {
+    let name = PropertyName(leaf.owner, path)
+    guard let first = places.first else { return }
+    if leaf.isDerived { return changes.add(.attributeRemoved(name), .automatic, .automatic) }
+    // The attribute may still be there, and hold nothing that is stored.
+    if case .attribute(let now)? = destination.property(
+      leaf.attribute.name, of: mappings[first].destinationName), now.isTransient,
+      let owner = destination.declaringEntity(
+        of: leaf.attribute.name, in: mappings[first].destinationName)?.name
+    {
+      return add(.attributeBecameTransient(PropertyName(owner, leaf.attribute.name)), path, places)
+    }
+    add(.attributeRemoved(name), path, places, candidates: candidates(for: leaf, path, places))
+  }
+
+  /// Notes a loss: it is meant where one of the mappings of the objects says so.
+  @inline(never)
+  private func add(
+    _ kind: ModelChange.Kind, _ path: String, _ places: [Int], candidates: [String] = [],
+    isMeant: Bool = false
+  ) {
+    var resolution = ModelChange.Resolution.open
+    if places.contains(where: { mappings[$0].isCustom }) { resolution = .custom }
+    if isMeant { resolution = .confirmed }
+    for place in places where isDropped(path, of: place) { resolution = .confirmed }
+    for place in places {
+      changes.add(kind, .losesData, resolution, mappings[place].mapping, candidates: candidates)
+    }
+  }
+
+  /// New attributes that a removed one may have become.
+  private func candidates(for leaf: StoredLeaf, _ path: String, _ places: [Int]) -> [String] {
+    var same: [String] = []
+    var fitting: [String] = []
+    for place in places {
+      for new in mappings[place].newLeaves where new.field == nil && leaf.field == nil {
+        guard mayCompare() else { break }
+        // Which values would be which cases nobody can say.
+        if case .enumeration = new.type, leaf.type != new.type { continue }
+        switch TypeConversion(from: leaf.type, in: source, to: new.type, in: destination) {
+        case .identical: same.append(new.attribute.name)
+        // Anything can be a text.
+        case .lossless where new.type != .string: fitting.append(new.attribute.name)
+        default: break
+        }
+      }
+    }
+    return same.isEmpty ? fitting : same
+  }
+
+  // MARK: Relationships
+
+  private func findLostRelationships(of entity: String, _ places: [Int]) {
+    for relationship in source.relationships(of: entity) {
+      guard let owner = source.declaringEntity(of: relationship.name, in: entity)?.name else { continue }
+      if places.contains(where: { mappings[$0].keptRelationships.contains(relationship.name) }) { continue }
+      let name = PropertyName(owner, relationship.name)
+      if isKeptByInverse(relationship, of: entity) {
+        changes.add(.relationshipRemoved(name))
+        continue
+      }
+      let candidates = places.flatMap { place in
+        mappings[place].newRelationships.filter { new in
+          mayCompare() && new.isToMany == relationship.isToMany
+            && match.entities[new.destination] == relationship.destination
+        }
+        .map(\.name)
+      }
+      add(
+        .relationshipRemoved(name), relationship.name, places, candidates: candidates,
+        isMeant: isInverseDropped(relationship, of: entity))
+    }
+  }
+
+  /// Whether the loss of who is related to whom is said to be meant on the other side.
+  private func isInverseDropped(_ relationship: RelationshipDescription, of entity: String) -> Bool {
+    guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
+    return takers(ofKind: relationship.destination).contains { isDropped(inverse.name, of: $0) }
+  }
+
+  /// Whether who is related to whom is still told by the other side.
+  func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
+    guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
+    return takers(ofKind: relationship.destination).contains {
+      mappings[$0].keptRelationships.contains(inverse.name)
+    }
+  }
+}
+
+extension StepBuilder {
+  /// What can be done about a change that nothing is there for, the app's own code first: it can always do it.
+  ///
+  /// - Parameters:
+  ///   - entities: The entities of the destination whose objects it concerns.
+  ///   - candidates: Elements that what is gone may have become.
+  func remedies(
+    for kind: ModelChange.Kind, _ entities: [String], _ candidates: [String]
+  ) -> [Remedy] {
+    switch kind {
+    case .undecided(let element, let note): decisions(element, note)
+    case .entityRemoved(let name):
+      renames(name, candidates) + [.from(name), .dropEntity(name)]
+    case .entityUnmapped(let name), .entityBecameAbstract(let name):
+      [.from(match.entities[name] ?? name), .dropEntity(match.entities[name] ?? name)]
+    case .entityLeftConfiguration(let name, let configuration):
+      [.dropEntity("\(configuration).\(match.entities[name] ?? name)")]
+    case .attributeRemoved(let name):
+      renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
+    case .relationshipRemoved(let name):
+      renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
+    case .renameUnresolved(_, let old): [.from(String(old.prefix { $0 != "." }))]
+    case .attributeAdded(let name), .attributeBecameStored(let name):
+      customs(entities) + [.attributeRule(entity: name.entity, attribute: name.name, example: nil)]
+        + [.giveDefault, .makeOptional]
+    case .attributeBecameMandatory(let name):
+      customs(entities) + [
+        .attributeRule(
+          entity: name.entity, attribute: name.name,
+          example: oldName(of: name, entities).map { "\($0) ?? …" }),
+        .giveDefault, .makeOptional,
+      ]
+    case .attributeTypeChanged(let name, _, let to, .partial):
+      customs(entities) + [conversion(of: name, to, entities)]
+    case .attributeTypeChanged(let name, _, _, .inexact), .attributeBecameTransient(let name),
+      .attributeBecameDerived(let name):
+      [.drop(entity: name.entity, property: oldName(of: name, entities) ?? name.name)]
+    case .attributeTypeChanged(let name, _, _, _):
+      customs(entities) + [.attributeRule(entity: name.entity, attribute: name.name, example: nil)]
+    case .codableChanged(let name, _, _), .becameEnumeration(let name, _):
+      customs(entities) + [
+        .attributeRule(
+          entity: name.entity, attribute: name.name, example: oldName(of: name, entities) ?? name.name)
+      ]
+    case .casesRemoved(let name, _, let cases), .caseValuesChanged(let name, _, let cases):
+      customs(entities) + [
+        .attributeRule(
+          entity: name.entity, attribute: name.name, example: choice(of: name, cases, entities))
+      ]
+    default: relationshipRemedies(for: kind, entities)
+    }
+  }
+
+  private func relationshipRemedies(for kind: ModelChange.Kind, _ entities: [String]) -> [Remedy] {
+    switch kind {
+    case .relationshipAdded(let name), .relationshipBecameMandatory(let name):
+      customs(entities) + [
+        .relationshipRule(entity: name.entity, relationship: name.name, example: nil), .makeOptional,
+      ]
+    case .relationshipBecameToOne(let name):
+      customs(entities) + [
+        .relationshipRule(
+          entity: name.entity, relationship: name.name,
+          example: "\(oldName(of: name, entities) ?? name.name)[FIRST]")
+      ]
+    case .inverseChanged(let name, _, _, _):
+      customs(entities) + [
+        .relationshipRule(
+          entity: name.entity, relationship: name.name, example: oldName(of: name, entities) ?? name.name)
+      ]
+    case .relationshipDestinationChanged(let name, _, _, _):
+      destination.entity(name.entity)?.relationships.first { $0.name == name.name }?.isMandatoryToOne ?? false
+        ? customs(entities) + [
+          .relationshipRule(entity: name.entity, relationship: name.name, example: nil)
+        ] + owners(of: name, entities).map { .dropOwned(owner: $0) }
+        : customs(entities) + [.drop(entity: name.entity, property: oldName(of: name, entities) ?? name.name)]
+    case .relationshipBecameUnordered(let name):
+      [.drop(entity: name.entity, property: oldName(of: name, entities) ?? name.name)]
+    case .uniqueConstraintAdded(let name, let properties):
+      [.duplicateRule(entity: name, properties: properties)]
+    default: []
+    }
+  }
+
+  /// The entities whose rules keep objects, or refuse to part from them, where a mandatory relationship leads to an owner
+  /// that may be left behind.
+  private func owners(of name: PropertyName, _ entities: [String]) -> [String] {
+    guard let old = oldName(of: name, entities),
+      let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      case .relationship(let relationship)? = source.property(old, of: work.sourceName),
+      source.inverse(of: relationship, in: work.sourceName)?.deleteRule == .cascade
+    else { return [] }
+    let owners = concrete(relationship.destination).filter(ownership.parts)
+    var result: [String] = []
+    for place in owners.flatMap({ takers[$0] ?? [] }) where mappings[place].mapping.owned != .drop {
+      let name = mappings[place].destinationName
+      if !result.contains(name) { result.append(name) }
+    }
+    return result
+  }
+
+  private func decisions(_ element: VersionElement, _ note: String) -> [Remedy] {
+    guard let found = undecided.first(where: { $0.element == element && $0.part.note == note }) else {
+      return []
+    }
+    return [.decided(entity: rules.entities[found.rule].destination, name: found.part.name)]
+  }
+
+  private func customs(_ entities: [String]) -> [Remedy] { entities.prefix(1).map { .custom(entity: $0) } }
+
+  private func renames(_ name: String, _ candidates: [String]) -> [Remedy] {
+    candidates.isEmpty ? [] : [.renamed(from: name, to: candidates)]
+  }
+
+  /// The entity of the destination under which a drop for an entity of the source stands.
+  private func heir(of entity: String, _ entities: [String]) -> String {
+    let heirs = heirs[entity] ?? []
+    // What a parent's rule says holds for its subentities, but only for those.
+    let holds = heirs.first { heir in entities.allSatisfy { destination.isKind($0, of: heir) } }
+    return holds ?? entities.first ?? heirs.first ?? entity
+  }
+
+  /// What a property of the destination is called in the source.
+  private func oldName(of name: PropertyName, _ entities: [String]) -> String? {
+    let steps = name.name.split(separator: ".").map(String.init)
+    guard let first = steps.first,
+      let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      let old = work.properties[first]
+    else { return nil }
+    return ([old] + steps.dropFirst()).joined(separator: ".")
+  }
+
+  private func conversion(of name: PropertyName, _ type: AttributeType, _ entities: [String]) -> Remedy {
+    let raw = TypeRules.rawType(type, in: destination)
+    let leaf = entities.first.flatMap { entity in
+      destination.leaves(of: entity).first { $0.path == name.name }
+    }
+    let isOptional = leaf?.isOptional ?? false
+    let old = oldName(of: name, entities) ?? name.name
+    // Nil stays nil, for which a mandatory attribute has no place.
+    let origin = mappings.first { $0.hasObjects && entities.contains($0.destinationName) }.flatMap { work in
+      source.leaves(of: work.sourceName).first { $0.path == old }
+    }
+    let standIn = !isOptional && origin?.isOptional ?? false ? " ?? …" : ""
+    return .attributeRule(
+      entity: name.entity, attribute: name.name,
+      example: "CAST(\(old), \"\(raw.schemaName)\", \(isOptional ? "nil" : "…"))\(standIn)")
+  }
+
+  /// A rule that gives objects with one raw value another.
+  private func choice(of name: PropertyName, _ cases: [String], _ entities: [String]) -> String? {
+    guard let old = oldName(of: name, entities), let first = cases.first else { return nil }
+    return "TERNARY(\(old) == \"\(first)\", …, \(old))"
+  }
+}

@@ -242,3 +242,357 @@ extension CheckerSession {
     }
   }
 }
+
+extension CheckerSession {
+  /// `-x` and `~x`.
+  @inline(never)
+  mutating func checkSign(_ expression: ValueExpression, expecting expected: ExpressionType?) -> CheckedValue
+  {
+    switch expression.kind {
+    case .negated(let operand):
+      return combinedSign(check(operand, expecting: expected), isComplement: false, expression)
+    case .bitwiseComplement(let operand):
+      return combinedSign(check(operand, expecting: expected), isComplement: true, expression)
+    default: return unknown(expression)
+    }
+  }
+
+  private mutating func combinedSign(
+    _ operand: CheckedValue, isComplement: Bool, _ expression: ValueExpression
+  )
+    -> CheckedValue
+  {
+    var value = operand
+    if isComplement { requireInteger(&value, "~") } else { requireNumber(&value, "-") }
+    var result = rebuilt(expression, [value], type: value.type, isOptional: value.isOptional) {
+      isComplement ? .bitwiseComplement($0[0]) : .negated($0[0])
+    }
+    result.isLiteral = value.isLiteral
+    return result
+  }
+
+  @inline(never)
+  mutating func checkOperation(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .operation(let first, let terms) = expression.kind else { return unknown(expression) }
+    let operands = [first] + terms.map(\.operand)
+    var parts = checkOperands(operands)
+    checkVariables(operands, &parts, expecting: expected)
+    return combinedOperation(parts, terms, expression)
+  }
+
+  /// Checks operands, but not yet the variables: the other operands say what those are.
+  @inline(never)
+  private mutating func checkOperands(_ operands: [ValueExpression]) -> [CheckedValue] {
+    var parts: [CheckedValue] = []
+    for operand in operands { parts.append(isFreeVariable(operand) ? unknown(operand) : check(operand)) }
+    return parts
+  }
+
+  @inline(never)
+  private mutating func checkVariables(
+    _ operands: [ValueExpression], _ parts: inout [CheckedValue], expecting expected: ExpressionType?
+  ) {
+    let known = parts.first { $0.type != .unknown && $0.type != .null }?.type ?? expected
+    for (number, operand) in operands.enumerated() where isFreeVariable(operand) {
+      parts[number] = checkVariable(operand, expecting: known, allowsNil: false)
+    }
+  }
+
+  private mutating func combinedOperation(
+    _ parts: [CheckedValue], _ terms: [OperationTerm], _ expression: ValueExpression
+  ) -> CheckedValue {
+    guard var result = parts.first else { return unknown(expression) }
+    result.isChanged = false
+    for (term, part) in zip(terms, parts.dropFirst()) { combine(&result, term.operator, part) }
+    var checked = rebuilt(expression, parts, type: result.type, isOptional: result.isOptional) { changed in
+      .operation(
+        changed[0], zip(terms, changed.dropFirst()).map { OperationTerm($0.operator, $1) })
+    }
+    checked.isLiteral = result.isLiteral
+    return checked
+  }
+
+  private func isFreeVariable(_ expression: ValueExpression) -> Bool {
+    guard case .variable(let name) = expression.kind else { return false }
+    return scope[name] == nil
+  }
+
+  /// Applies an operator to what has been calculated and an operand.
+  private mutating func combine(
+    _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
+  ) {
+    var right = right
+    switch expressionOperator {
+    case .union, .intersect, .minus: combineSets(&left, expressionOperator, right)
+    case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .shiftLeft, .shiftRight:
+      requireInteger(&left, expressionOperator.rawValue)
+      requireInteger(&right, expressionOperator.rawValue)
+      calculate(&left, right)
+    case .add, .subtract:
+      if combineTextOrTime(&left, expressionOperator, right) { break }
+      fallthrough
+    case .multiply, .divide, .power:
+      requireNumber(&left, expressionOperator.rawValue)
+      requireNumber(&right, expressionOperator.rawValue)
+      calculate(&left, right)
+    }
+    left.isOptional = left.isOptional || right.isOptional
+  }
+
+  private func calculate(_ left: inout CheckedValue, _ right: CheckedValue) {
+    guard case .attribute(let first) = left.type, case .attribute(let second) = right.type,
+      let type = TypeRules.calculation(
+        TypeRules.rawType(first, in: graph), isLiteral: left.isLiteral,
+        TypeRules.rawType(second, in: graph), isLiteral: right.isLiteral)
+    else {
+      if left.type == .null { left.type = right.type }
+      if right.type == .unknown { left.type = .unknown }
+      return
+    }
+    left.type = .attribute(type)
+    left.isLiteral = left.isLiteral && right.isLiteral
+  }
+
+  /// `+` of two strings, and dates with seconds. False for numbers and for what is wrong.
+  private mutating func combineTextOrTime(
+    _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
+  ) -> Bool {
+    let first = TypeRules.category(left.type, in: graph)
+    let second = TypeRules.category(right.type, in: graph)
+    switch (first, expressionOperator, second) {
+    case (.string, .add, .string), (.string, .add, .any), (.any, .add, .string): left.type = .string
+    case (.date, .subtract, .date): left.type = .double
+    case (.date, _, .number), (.date, _, .any): left.type = .date
+    case (.number, .add, .date), (.any, .add, .date): left.type = .date
+    case (.string, .add, _), (_, .add, .string):
+      error(
+        right.expression.span ?? left.expression.span,
+        "+ joins strings or adds numbers, and here are \(left.type) and \(right.type): write CAST(…, 'String')"
+      )
+      left.type = .unknown
+    default: return false
+    }
+    left.isLiteral = false
+    return true
+  }
+
+  private mutating func combineSets(
+    _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
+  ) {
+    for value in [left, right] {
+      switch value.type {
+      case .collection, .unknown, .null: break
+      default:
+        error(
+          value.expression.span,
+          "\(expressionOperator.rawValue) is for collections, and '\(value.expression)' is \(value.type)")
+        left.type = .unknown
+        return
+      }
+    }
+    left.type = TypeRules.commonType(left.type, right.type, in: graph) ?? .collection(of: .unknown)
+  }
+
+  // MARK: Operands
+
+  @inline(never)
+  mutating func requireNumber(_ value: inout CheckedValue, _ word: String) {
+    switch TypeRules.category(value.type, in: graph) {
+    case .number, .any: break
+    default: refuse(&value, "\(word) is for numbers")
+    }
+  }
+
+  @inline(never)
+  mutating func requireInteger(_ value: inout CheckedValue, _ word: String) {
+    guard case .attribute(let type) = value.type, TypeRules.isInteger(TypeRules.rawType(type, in: graph))
+    else {
+      if value.type != .unknown, value.type != .null { refuse(&value, "\(word) is for integers") }
+      return
+    }
+  }
+
+  @inline(never)
+  mutating func requireString(_ value: inout CheckedValue, _ word: String) {
+    switch TypeRules.category(value.type, in: graph) {
+    case .string, .any: break
+    default: refuse(&value, "\(word) is for strings")
+    }
+  }
+
+  private mutating func refuse(_ value: inout CheckedValue, _ rule: String) {
+    error(value.expression.span, "\(rule), and '\(value.expression)' is \(value.type)")
+    value.type = .unknown
+  }
+}
+
+extension CheckerSession {
+  @inline(never)
+  mutating func checkFunction(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .function(let function, let arguments) = expression.kind else { return unknown(expression) }
+    guard hasArity(function, arguments.count, expression.span) else {
+      _ = checkAll(arguments)
+      return unknown(expression)
+    }
+    let hint = argumentType(of: function, expected)
+    var values: [CheckedValue] = []
+    for argument in arguments {
+      let isFirst = values.isEmpty || function != .objectFromWithIndex
+      values.append(check(argument, expecting: isFirst ? hint ?? values.first?.type : nil))
+    }
+    return combinedFunction(function, &values, expression)
+  }
+
+  private mutating func combinedFunction(
+    _ function: ExpressionFunction, _ values: inout [CheckedValue], _ expression: ValueExpression
+  ) -> CheckedValue {
+    let (type, isOptional) = result(of: function, &values, expression)
+    return rebuilt(expression, values, type: type, isOptional: isOptional) { .function(function, $0) }
+  }
+
+  private mutating func hasArity(_ function: ExpressionFunction, _ count: Int, _ span: SourceSpan?) -> Bool {
+    let (minimum, maximum) = function.arity
+    if count >= minimum, count <= maximum ?? .max { return true }
+    let wanted =
+      switch (minimum, maximum) {
+      case (0, _): "no arguments"
+      case (1, nil): "at least one argument"
+      case (1, _): "one argument"
+      default: "\(minimum) arguments"
+      }
+    error(span, "\(function.rawValue) takes \(wanted), not \(count)")
+    return false
+  }
+
+  /// What a variable is that stands as an argument.
+  private func argumentType(of function: ExpressionFunction, _ expected: ExpressionType?) -> ExpressionType? {
+    switch function {
+    case .uppercase, .lowercase, .length, .canonical: .string
+    case .sqrt, .log, .ln, .exp: .double
+    case .randomn, .onesComplement, .bitwiseAndWith, .bitwiseOrWith, .bitwiseXorWith, .leftshiftBy,
+      .rightshiftBy:
+      .int64
+    case .noindex, .abs, .floor, .ceiling, .trunc: expected
+    default: nil
+    }
+  }
+
+  private mutating func result(
+    of function: ExpressionFunction, _ values: inout [CheckedValue], _ expression: ValueExpression
+  ) -> (ExpressionType, isOptional: Bool) {
+    let word = function.rawValue
+    let isOptional = values.contains { $0.isOptional }
+    switch function {
+    case .now: return (.date, false)
+    case .uuid: return (.attribute(.uuid), false)
+    case .random: return (.double, false)
+    case .count: return (.int64, requireCollection(values, word))
+    case .sum, .min, .max, .average, .median, .mode, .stddev: return aggregate(function, &values)
+    case .addTo, .fromSubtract, .multiplyBy, .divideBy, .modulusBy, .raiseToPower:
+      requireNumber(&values[0], word)
+      requireNumber(&values[1], word)
+      return (calculated(values), isOptional)
+    case .bitwiseAndWith, .bitwiseOrWith, .bitwiseXorWith, .leftshiftBy, .rightshiftBy:
+      requireInteger(&values[0], word)
+      requireInteger(&values[1], word)
+      return (calculated(values), isOptional)
+    case .onesComplement, .randomn:
+      requireInteger(&values[0], word)
+      return (function == .randomn ? .int64 : values[0].type, isOptional)
+    case .sqrt, .log, .ln, .exp:
+      requireNumber(&values[0], word)
+      return (.double, isOptional)
+    case .abs, .floor, .ceiling, .trunc:
+      requireNumber(&values[0], word)
+      return (values[0].type, isOptional)
+    case .uppercase, .lowercase, .canonical:
+      requireString(&values[0], word)
+      return (.string, isOptional)
+    case .length:
+      requireString(&values[0], word)
+      return (.int64, isOptional)
+    case .noindex: return (values[0].type, isOptional)
+    case .objectFromWithIndex:
+      _ = requireCollection([values[0]], word)
+      return (values[0].type.element ?? .unknown, true)
+    }
+  }
+
+  private func calculated(_ values: [CheckedValue]) -> ExpressionType {
+    guard case .attribute(let left) = values[0].type, case .attribute(let right) = values[1].type,
+      let type = TypeRules.calculation(
+        TypeRules.rawType(left, in: graph), isLiteral: values[0].isLiteral,
+        TypeRules.rawType(right, in: graph), isLiteral: values[1].isLiteral)
+    else { return .unknown }
+    return .attribute(type)
+  }
+
+  /// `max({a, b})` and `max(a, b)`.
+  private mutating func aggregate(_ function: ExpressionFunction, _ values: inout [CheckedValue])
+    -> (ExpressionType, isOptional: Bool)
+  {
+    let word = function.rawValue
+    var type: ExpressionType? = .unknown
+    for number in values.indices {
+      var value = values[number]
+      if case .collection(let element) = value.type { value.type = element }
+      if function == .min || function == .max {
+        if !TypeRules.isOrdered(TypeRules.category(value.type, in: graph)) {
+          error(value.expression.span, "\(word) has no order for \(value.type)")
+          value.type = .unknown
+        }
+      } else {
+        requireNumber(&value, word)
+      }
+      type = type.flatMap { TypeRules.commonType($0, value.type, in: graph) }
+    }
+    let common = type ?? .unknown
+    switch function {
+    case .min, .max: return (common, true)
+    case .mode: return (.collection(of: common), false)
+    default:
+      return (ExpressionTypes.total(common, isSum: function == .sum, in: graph), function != .sum)
+    }
+  }
+
+  /// Refuses what is one value. Always false: a count is never nil.
+  @inline(never)
+  private mutating func requireCollection(_ values: [CheckedValue], _ word: String) -> Bool {
+    for value in values {
+      switch value.type {
+      case .collection, .unknown, .null, .dictionary: break
+      default:
+        error(
+          value.expression.span, "\(word) is for many values, and '\(value.expression)' is one \(value.type)")
+      }
+    }
+    return false
+  }
+
+  // MARK: What is no function of the language
+
+  mutating func refuseFunction(_ expression: ValueExpression) -> CheckedValue {
+    guard case .unknownFunction(let name, let arguments) = expression.kind else { return unknown(expression) }
+    let names = ExpressionFunction.allCases.map(\.rawValue)
+    error(
+      expression.span, "there is no function '\(name)'", suggestion: closestName(to: name, in: names))
+    _ = checkAll(arguments)
+    return unknown(expression)
+  }
+
+  @inline(never)
+  mutating func checkInvocation(_ expression: ValueExpression) -> CheckedValue {
+    guard case .invocation(let target, let selector, let arguments) = expression.kind else {
+      return unknown(expression)
+    }
+    isStorable = false
+    isTotal = false
+    return rebuilt(expression, checkAll([target] + arguments), type: .unknown, isOptional: true) {
+      .invocation($0[0], selector: selector, Array($0.dropFirst()))
+    }
+  }
+}

@@ -122,3 +122,206 @@ extension [String: VariableState] {
     count == other.count && allSatisfy { other[$0.key]?.type == $0.value.type }
   }
 }
+
+extension CheckerSession {
+  /// Checks a predicate. The result is nil where it stays as it is.
+  @inline(never)
+  mutating func check(_ predicate: FetchPredicate) -> FetchPredicate? {
+    switch predicate.kind {
+    case .constant: return nil
+    case .comparison: return checkComparison(predicate)
+    case .and, .or: return checkCompound(predicate)
+    case .not(let part):
+      return check(part).map { FetchPredicate(kind: .not($0), span: predicate.span) }
+    }
+  }
+
+  @inline(never)
+  private mutating func checkCompound(_ predicate: FetchPredicate) -> FetchPredicate? {
+    switch predicate.kind {
+    case .and(let parts):
+      return checkAll(parts).map { FetchPredicate(kind: .and($0), span: predicate.span) }
+    case .or(let parts):
+      return checkAll(parts).map { FetchPredicate(kind: .or($0), span: predicate.span) }
+    default: return nil
+    }
+  }
+
+  @inline(never)
+  private mutating func checkAll(_ parts: [FetchPredicate]) -> [FetchPredicate]? {
+    var changed: [FetchPredicate]?
+    for (number, part) in parts.enumerated() {
+      guard let new = check(part) else { continue }
+      if changed == nil { changed = parts }
+      changed?[number] = new
+    }
+    return changed
+  }
+
+  @inline(never)
+  private mutating func checkComparison(_ predicate: FetchPredicate) -> FetchPredicate? {
+    guard case .comparison(let comparison) = predicate.kind else { return nil }
+    var (left, right) = checkSides(comparison)
+    checkOperator(comparison, &left, &right, predicate.span)
+    guard left.isChanged || right.isChanged else { return nil }
+    var changed = comparison
+    changed.left = left.expression
+    changed.right = right.expression
+    return FetchPredicate(kind: .comparison(changed), span: predicate.span)
+  }
+
+  // MARK: Sides
+
+  /// Checks the side that has a type of its own first; it tells the other, where that is a variable or a
+  /// constant, what it is.
+  @inline(never)
+  private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
+    if needsContext(comparison.left), !needsContext(comparison.right) || isString(comparison.right) {
+      let right = check(comparison.right)
+      return (checkLeft(comparison, right), right)
+    }
+    let left = check(comparison.left)
+    let right = checkRight(comparison, left)
+    // The right side may have got its type from what it is made of.
+    if left.type == .unknown, case .variable = comparison.left.kind {
+      return (checkLeft(comparison, right), right)
+    }
+    return (left, right)
+  }
+
+  @inline(never)
+  private mutating func checkLeft(_ comparison: Comparison, _ right: CheckedValue) -> CheckedValue {
+    check(
+      comparison.left, expecting: wantedLeft(comparison, right.type),
+      allowsNil: comparison.isEquality && right.isOptional)
+  }
+
+  @inline(never)
+  private mutating func checkRight(_ comparison: Comparison, _ left: CheckedValue) -> CheckedValue {
+    check(
+      comparison.right, expecting: wantedRight(comparison, left.type),
+      allowsNil: comparison.isEquality && left.isOptional)
+  }
+
+  /// Whether an expression is a constant or a variable, or made of those alone.
+  private func needsContext(_ expression: ValueExpression) -> Bool {
+    switch expression.kind {
+    case .constant: return true
+    case .variable(let name): return scope[name] == nil && !(name == "FETCH_SOURCE" && fetchSource != nil)
+    case .aggregate(let elements): return elements.allSatisfy { needsContext($0) }
+    default: return false
+    }
+  }
+
+  private func isString(_ expression: ValueExpression) -> Bool {
+    if case .constant(.value(.string)) = expression.kind { true } else { false }
+  }
+
+  /// What the right side should be, the left one's type being known.
+  private func wantedRight(_ comparison: Comparison, _ left: ExpressionType) -> ExpressionType? {
+    let compared = comparison.modifier == .direct ? left : left.element ?? .unknown
+    switch comparison.operator {
+    case .equalTo, .notEqualTo, .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
+      return compared
+    case .between, .in: return compared == .unknown ? nil : .collection(of: compared)
+    case .contains: return compared.element ?? compared
+    case .beginsWith, .endsWith: return compared == .attribute(.data) ? compared : .string
+    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: return .string
+    }
+  }
+
+  /// What the left side should be, the right one's type being known.
+  private func wantedLeft(_ comparison: Comparison, _ right: ExpressionType) -> ExpressionType? {
+    let compared: ExpressionType?
+    switch comparison.operator {
+    case .equalTo, .notEqualTo, .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
+      compared = right
+    case .between, .in: compared = right.element ?? (right == .string ? right : nil)
+    case .contains:
+      compared =
+        right == .string || right == .attribute(.data) || right == .unknown ? right : .collection(of: right)
+    case .beginsWith, .endsWith: compared = right == .attribute(.data) ? right : .string
+    case .like, .matches, .utiConformsTo, .utiEquals, .tokenMatches: compared = .string
+    }
+    guard let compared, comparison.modifier != .direct else { return compared }
+    return .collection(of: compared)
+  }
+}
+
+extension Comparison {
+  /// Whether nil is equal to nil here: the comparison is `==` or `!=`.
+  fileprivate var isEquality: Bool { self.operator == .equalTo || self.operator == .notEqualTo }
+}
+
+extension CheckerSession {
+  /// A constant. Where an enumeration is expected, the name of a case becomes the case's raw value; a text
+  /// that is the raw value of a case is that, whatever names there are.
+  @inline(never)
+  mutating func checkConstant(_ expression: ValueExpression, expecting expected: ExpressionType?)
+    -> CheckedValue
+  {
+    guard case .constant(let constant) = expression.kind else { return unknown(expression) }
+    if let expected, let enumeration = enumeration(in: expected),
+      let resolved = resolve(constant, enumeration, expression.span)
+    {
+      var result = CheckedValue(expression, expected, isOptional: false)
+      if resolved != constant {
+        result.expression = ValueExpression(kind: .constant(resolved), span: expression.span)
+        result.isChanged = true
+      }
+      return result
+    }
+    if case .object(let reference) = constant, graph.entity(reference.entity) == nil {
+      error(expression.span, "unknown entity '\(reference.entity)'")
+    }
+    var result = CheckedValue(expression, ConstantTypes.type(of: constant), isOptional: constant == .null)
+    switch constant {
+    case .value(.int), .value(.double): result.isLiteral = true
+    default: break
+    }
+    return result
+  }
+
+  private func enumeration(in type: ExpressionType) -> EnumDescription? {
+    switch type {
+    case .attribute(.enumeration(let name)): graph.enumeration(name)
+    case .collection(let element): enumeration(in: element)
+    default: nil
+    }
+  }
+
+  /// The constant with raw values; nil where it is of another kind altogether.
+  private mutating func resolve(
+    _ constant: ExpressionConstant, _ enumeration: EnumDescription, _ span: SourceSpan?
+  ) -> ExpressionConstant? {
+    switch constant {
+    case .value(.string(let text)):
+      if enumeration.cases.contains(where: { $0.rawValue == .string(text) }) { return constant }
+      if let named = enumeration.cases.first(where: { $0.name == text }) { return .value(named.rawValue) }
+      let names = enumeration.cases.map(\.name)
+      error(
+        span, "\(enumeration.name) has no case '\(text)'", suggestion: closestName(to: text, in: names))
+      return constant
+    case .value(.int(let number)) where enumeration.rawType != .string:
+      if !enumeration.cases.contains(where: { $0.rawValue == .int(number) }) {
+        warning(span, "\(enumeration.name) has no case with the raw value \(number)")
+      }
+      return constant
+    case .array(let elements):
+      var resolved: [ExpressionConstant] = []
+      for element in elements {
+        guard let value = element == .null ? element : resolve(element, enumeration, span) else { return nil }
+        resolved.append(value)
+      }
+      return .array(resolved)
+    case .set(let elements):
+      var resolved: Set<ExpressionConstant> = []
+      for element in elements {
+        guard let value = element == .null ? element : resolve(element, enumeration, span) else { return nil }
+        resolved.insert(value)
+      }
+      return .set(resolved)
+    default: return nil
+    }
+  }
+}

@@ -80,3 +80,184 @@ extension [(String, JSONValue)] {
     .map(\.1)
   }
 }
+
+extension ModelEncoder {
+  func entity(_ entity: EntityDescription) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", entity.name)
+    writer.add("class", entity.className)
+    writer.add("abstract", flag: entity.isAbstract)
+    writer.add("parent", entity.parent)
+    writer.add("renamedFrom", entity.renamedFrom)
+    writer.add("attributes", list: list(entity.attributes, by: \.name, attribute))
+    writer.add("relationships", list: list(entity.relationships, by: \.name, relationship))
+    writer.add("fetched", list: list(entity.fetchedProperties, by: \.name, fetchedProperty))
+    writer.add("fetches", list: list(entity.fetchTemplates, by: \.name, fetchTemplate))
+    writer.add("indexes", list: indexes(of: entity))
+    writer.add("unique", list: uniquenessConstraints(of: entity))
+    writer.add("hashModifier", entity.hashModifier)
+    writer.add("info", dictionary: entity.info)
+    writer.add("doc", comment(entity.doc))
+    return writer.value
+  }
+
+  func indexes(of entity: EntityDescription) -> [JSONValue] {
+    list(entity.indexes, by: { _ in "" }, index)
+  }
+
+  func uniquenessConstraints(of entity: EntityDescription) -> [JSONValue] {
+    list(entity.uniquenessConstraints, by: { _ in "" }, properties)
+  }
+
+  private func properties(_ names: [String]) -> JSONValue {
+    .array(names.map(JSONValue.string))
+  }
+
+  private func index(_ index: IndexDescription) -> JSONValue {
+    .object([JSONValue.Member("elements", .array(index.elements.map(sortKey)))])
+  }
+
+  private func sortKey(_ key: SortKey) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("key", key.keyPath)
+    writer.add("descending", flag: !key.isAscending)
+    writer.add("options", key.options.isEmpty ? nil : key.options.letters)
+    return writer.value
+  }
+
+  func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", template.name)
+    writer.add("where", template.predicate?.canonicalText)
+    writer.add("sort", list: template.sort.map(sortKey))
+    writer.add("limit", template.limit)
+    writer.add("doc", comment(template.doc))
+    return writer.value
+  }
+
+  func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", property.name)
+    writer.add("entity", property.entity)
+    writer.add("where", property.predicate?.canonicalText)
+    writer.add("sort", list: property.sort.map(sortKey))
+    writer.add("limit", property.limit)
+    writer.add("swiftName", property.swiftName)
+    writer.add("info", dictionary: property.info)
+    writer.add("doc", comment(property.doc))
+    return writer.value
+  }
+}
+
+extension ModelEncoder {
+  func attribute(_ attribute: AttributeDescription) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", attribute.name)
+    writer.add("type", type(attribute.type))
+    writer.add("optional", flag: attribute.isOptional)
+    writer.add("default", attribute.defaultValue.map(defaultValue))
+    writer.add("transient", flag: attribute.isTransient)
+    writer.add("derived", attribute.derivation?.canonicalText)
+    writer.add("external", flag: attribute.storesExternally)
+    writer.add("min", attribute.minimum?.jsonValue())
+    writer.add("max", attribute.maximum?.jsonValue())
+    writer.add("minLength", attribute.minimumLength)
+    writer.add("maxLength", attribute.maximumLength)
+    writer.add("pattern", attribute.pattern)
+    writer.add("swiftName", attribute.propertyName)
+    writer.add("renamedFrom", attribute.renamedFrom)
+    writer.add("hashModifier", attribute.hashModifier)
+    writer.add("info", dictionary: attribute.info)
+    writer.add("doc", comment(attribute.doc))
+    return writer.value
+  }
+
+  func relationship(_ relationship: RelationshipDescription) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", relationship.name)
+    writer.add("to", relationship.destination)
+    writer.add("toMany", flag: relationship.isToMany)
+    writer.add("optional", flag: relationship.isOptional)
+    writer.add("inverse", relationship.inverse)
+    if relationship.deleteRule != .nullify { writer.add("onDelete", relationship.deleteRule.rawValue) }
+    writer.add("ordered", flag: relationship.isOrdered)
+    writer.add("minCount", relationship.minimumCount)
+    writer.add("maxCount", relationship.maximumCount)
+    writer.add("swiftName", relationship.propertyName)
+    writer.add("renamedFrom", relationship.renamedFrom)
+    writer.add("hashModifier", relationship.hashModifier)
+    writer.add("info", dictionary: relationship.info)
+    writer.add("doc", comment(relationship.doc))
+    return writer.value
+  }
+
+  func type(_ type: AttributeType) -> JSONValue {
+    var writer = JSONObjectWriter()
+    switch type {
+    case .enumeration(let name): writer.add("enum", name)
+    case .composite(let name): writer.add("composite", name)
+    case .codable(let name, let codec):
+      writer.add("codable", name)
+      writer.add("codec", codec)
+    default: return .string(type.schemaName)
+    }
+    return writer.value
+  }
+
+  private func defaultValue(_ value: DefaultValue) -> JSONValue {
+    switch value {
+    case .value(let value): value.jsonValue()
+    case .now: .object([JSONValue.Member("$function", .string("now"))])
+    case .uuid: .object([JSONValue.Member("$function", .string("uuid"))])
+    }
+  }
+}
+
+extension ModelEncoder {
+  func rules(_ rules: MappingRules) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("from", rules.source)
+    writer.add("to", rules.destination)
+    writer.add("entities", list: rules.entities.map(rule))
+    writer.add("drop", list: rules.drops.map(JSONValue.string))
+    writer.add("onDuplicate", list: rules.duplicates.map(duplicates))
+    return writer.value
+  }
+
+  private func rule(_ rule: EntityRule) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("entity", rule.destination)
+    writer.add("from", rule.source)
+    writer.add("name", rule.name)
+    writer.add("custom", flag: rule.isCustom)
+    writer.add("where", rule.filter?.canonicalText)
+    writer.add("owned", rule.owned == .drop ? nil : rule.owned.rawValue)
+    writer.add("attributes", list: rule.attributes.map(value))
+    writer.add("relationships", list: rule.relationships.map(value))
+    writer.add("drop", list: rule.drops.map(JSONValue.string))
+    writer.add("undecided", list: rule.undecided.map(part))
+    return writer.value
+  }
+
+  private func part(_ part: UndecidedPart) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", part.name)
+    writer.add("note", part.note)
+    return writer.value
+  }
+
+  private func value(_ mapping: PropertyMapping) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("name", mapping.name)
+    writer.add("value", mapping.value.canonicalText)
+    return writer.value
+  }
+
+  private func duplicates(_ rule: DuplicateRule) -> JSONValue {
+    var writer = JSONObjectWriter()
+    writer.add("entity", rule.entity)
+    writer.add("unique", list: rule.properties.map(JSONValue.string))
+    writer.add("survivor", rule.survivor.rawValue)
+    return writer.value
+  }
+}

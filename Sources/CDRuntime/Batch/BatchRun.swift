@@ -167,3 +167,701 @@ final class BatchRun {
     ManagedObjectID(storeID: context.scopes[entity.index].storeID, entityName: entity.name, key: key)
   }
 }
+
+// What holds between rows: orders, counts, files.
+extension BatchRun {
+  /// The relationship at the other side.
+  func inverse(of relationship: RelationshipPlan) -> RelationshipPlan? {
+    relationship.inverseSlot.flatMap { model.entities[relationship.destination].relationship($0) }
+  }
+
+  /// Puts rows that a reference was set of behind those that the other side's ordered relationship has.
+  ///
+  /// - Parameter moved: Rows that may have a position from before.
+  func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = []) throws {
+    guard let inverse = inverse(of: relationship) else { return }
+    try rows.appendPositions(inverse, entity, selected, moved: moved, gap: Positions.gap)
+  }
+
+  /// The objects that the references of rows lead to and whose side has a rule on how many there may be.
+  func counted(behind relationship: RelationshipPlan, _ selected: RowSelection) throws -> [ObjectKey] {
+    guard let inverse = inverse(of: relationship), Self.hasCountRule(inverse),
+      case .reference(let column) = relationship.storage,
+      let owner = model.entity(relationship.owner)
+    else { return [] }
+    return try rows.targets(of: owner.columns[column], of: owner, selected)
+  }
+
+  func checkCounts(behind relationship: RelationshipPlan, _ selected: RowSelection) throws {
+    guard let inverse = inverse(of: relationship) else { return }
+    try checkCounts(of: inverse, of: try counted(behind: relationship, selected))
+  }
+
+  static func hasCountRule(_ relationship: RelationshipPlan) -> Bool {
+    let description = relationship.description
+    return !description.isOptional || description.minimumCount != nil || description.maximumCount != nil
+  }
+
+  /// Refuses objects that have too few or too many others.
+  func checkCounts(of relationship: RelationshipPlan, of keys: [ObjectKey]) throws {
+    guard !keys.isEmpty, let owner = model.entity(relationship.owner) else { return }
+    let description = relationship.description
+    let least = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
+    let most = description.isToMany ? description.maximumCount ?? Int.max : 1
+    let found = try rows.miscounted(
+      relationship, of: keys, least...most, most: BatchRowWriter.mostMistakes)
+    let mistakes = found.map { key, count in
+      BatchMistake(
+        entity: owner.name, property: relationship.name,
+        reason: relationship.isToMany ? .wrongCount(count) : .missingValue, objectID: id(key, owner))
+    }
+    if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
+  }
+
+  /// Notes the files that rows refer to, for a later collection.
+  func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
+    let columns = slots.filter { $0.attribute?.storesExternally == true }
+      .flatMap { $0.columns.map { entity.columns[$0].name } }
+    try rows.listFiles(columns, of: entity, selected, at: now)
+  }
+}
+
+extension BatchRun {
+  /// Inserts rows.
+  ///
+  /// - Returns: How many were inserted or updated.
+  func insert(_ rows: BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
+    let properties: [BatchProperty]
+    if let keyPaths = rows.keyPaths {
+      properties = try keyPaths.map { try BatchProperty($0, of: entity, in: model) }
+    } else {
+      // All that a row may name. What it may not, it is told when it does.
+      properties = entity.slots.compactMap { slot in
+        slot.isStored ? try? BatchProperty([slot.name], of: entity, in: model) : nil
+      }
+    }
+    try checkMissing(properties)
+    if uniqueness == .update, rows.keyPaths == nil || dependsOnReplaced(properties) {
+      return try BatchUpsert(self, properties).insert(rows)
+    }
+    let insertion = try insertion(properties, uniqueness)
+    let writer = RowWriter()
+    let row = rowWriter(properties, insertion, writer)
+    let first = try self.rows.firstKey(of: entity)
+    var key = first
+    var replaced: [FetchedKey] = []
+    let writeNext = rows.start()
+    while try writeNext(row) {
+      if writer.failure != nil { row.noteTooLarge() }
+      guard row.mistakes.isEmpty else {
+        if row.mistakes.count >= BatchRowWriter.mostMistakes { break }
+        continue
+      }
+      do {
+        guard let written = try insertion.write(key) else { continue }
+        if written == key {
+          key += 1
+        } else {
+          replaced.append(FetchedKey(key: written, entity: entity.index))
+        }
+      } catch let violation as UniquenessViolation {
+        throw notUnique(violation, row.number)
+      }
+    }
+    guard row.mistakes.isEmpty else {
+      throw BatchError.invalid(Array(row.mistakes.prefix(BatchRowWriter.mostMistakes)))
+    }
+    try finishInsert(first..<key, replaced, properties, FormerRows())
+    return Int(key - first) + replaced.count
+  }
+
+  func rowWriter(
+    _ properties: [BatchProperty], _ insertion: (any RowInsertion)?, _ writer: RowWriter
+  ) -> BatchRowWriter {
+    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
+    return BatchRowWriter(properties, of: entity, in: model, storeIDs: stores, insertion, writer)
+  }
+
+  func notUnique(_ violation: UniquenessViolation, _ row: Int) -> BatchError {
+    .notUnique(entity: entity.name, properties: violation.properties, row: row)
+  }
+
+  /// Does what follows from rows that have been written.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys of the new ones.
+  ///   - replaced: Those that were there already.
+  ///   - properties: What rows have values for.
+  ///   - former: What the replaced ones had before.
+  func finishInsert(
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
+  ) throws {
+    if !keys.isEmpty {
+      try rows.reserve(upTo: keys.upperBound, of: entity)
+      noteInserted(keys.lowerBound...keys.upperBound - 1, of: entity)
+    }
+    var replaced = replaced
+    if !replaced.isEmpty {
+      // Such a row may be of a subentity.
+      replaced = try rows.keys(replaced.map(\.key), of: entity)
+      noteUpdated(replaced, properties.map(\.slot.name))
+    }
+    for property in properties {
+      guard case .reference(let relationship) = property.kind else { continue }
+      let written = RowSelection.range(keys, and: replaced.map(\.key))
+      try place(relationship, written, moved: moved(property, former))
+      try checkCounts(behind: relationship, written)
+    }
+    try settle(former)
+    try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.readers)
+  }
+
+  // MARK: Before the first row
+
+  /// Refuses rows that have no value for what is mandatory and has no default.
+  private func checkMissing(_ given: [BatchProperty]) throws {
+    let slots = Set(given.map(\.slot.number))
+    var mistakes: [BatchMistake] = []
+    func note(_ name: String) {
+      mistakes.append(BatchMistake(entity: entity.name, property: name, reason: .missingValue))
+    }
+    for slot in entity.slots where slot.isStored && !slots.contains(slot.number) {
+      switch slot.kind {
+      case .attribute(let attribute, _), .composite(let attribute, _):
+        if !attribute.isOptional, attribute.defaultValue == nil, attribute.derivation == nil {
+          note(slot.name)
+        }
+      case .relationship(let relationship):
+        if !relationship.description.isOptional { note(slot.name) }
+      }
+    }
+    for slot in entity.slots where !slot.isStored && slot.relationship != nil {
+      guard let relationship = slot.relationship?.description else { continue }
+      // A new row has none of them yet.
+      if !relationship.isOptional || relationship.minimumCount ?? 0 > 0 { note(slot.name) }
+    }
+    let fields = Set(given.map(\.name))
+    for slot in entity.slots where slots.contains(slot.number) {
+      guard case .composite(_, let all) = slot.kind, !fields.contains(slot.name) else { continue }
+      for field in all
+      where !field.description.isOptional && !fields.contains("\(slot.name).\(field.description.name)") {
+        note("\(slot.name).\(field.description.name)")
+      }
+    }
+    if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
+  }
+
+  // MARK: What is inserted
+
+  /// - Parameter updated: The columns that a row which is there already takes from the new one; nil for all that rows
+  ///   have values for.
+  func insertion(
+    _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
+  ) throws -> any RowInsertion {
+    let given = properties.flatMap(\.columns)
+    let conflict: InsertionPlan.Conflict =
+      switch uniqueness {
+      case .refuse: .refuse
+      case .keep: .keep
+      case .update: .update(updated ?? given)
+      }
+    return try rows.insertion(
+      InsertionPlan(
+        entity: entity, columns: given, defaults: defaults(except: given), lists: uniqueLists,
+        conflict: conflict))
+  }
+
+  /// The columns with a default that rows give no value for, with what all rows have in them: nil for a UUID, which is
+  /// each row's own.
+  func defaults(except given: [String]) -> [(column: String, value: AttributeValue?)] {
+    entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
+      .filter { !given.contains($0.column) }
+      .map { column, value in
+        switch value {
+        case .uuid: (column, nil)
+        case .now: (column, AttributeValue.date(now))
+        case .value(let value): (column, value)
+        }
+      }
+  }
+
+  /// The columns of a slot with what they have by default.
+  private func defaults(_ slot: PropertyPlan) -> [(column: String, value: DefaultValue)] {
+    guard let value = slot.attribute?.defaultValue else { return [] }
+    let names = slot.columns.map { entity.columns[$0].name }
+    guard case .composite(_, let fields) = slot.kind else { return names.map { ($0, value) } }
+    guard case .value(.composite(let values)) = value else { return [] }
+    return zip(names, fields).map { ($0, .value(values[$1.description.name] ?? .null)) }
+  }
+
+  /// The `unique:` lists of the batch's entity and of those above it.
+  var uniqueLists: [UniqueList] {
+    entity.lineage.map { model.entities[$0] }.flatMap { owner in
+      owner.description.uniquenessConstraints.compactMap { properties in
+        let columns = properties.flatMap(entity.columnNumbers).map { entity.columns[$0].name }
+        return columns.isEmpty ? nil : UniqueList(owner: owner, properties: properties, columns: columns)
+      }
+    }
+  }
+}
+
+extension BatchRun {
+  /// What a property is given: what its columns are to hold, or who calculates that.
+  private enum Given {
+    case values([AttributeValue])
+    case store(any StoreCalculation)
+    case expression(ValueExpression)
+  }
+
+  /// Sets values.
+  ///
+  /// - Returns: How many objects there were.
+  func update<Object>(_ request: BatchUpdateRequest<Object>) throws -> Int {
+    var properties: [BatchProperty] = []
+    var given: [Given] = []
+    var mistakes: [BatchMistake] = []
+    for assignment in request.assignments {
+      let property = try BatchProperty(assignment.keys, of: entity, in: model)
+      if let place = properties.firstIndex(where: { $0.name == property.name }) {
+        properties.remove(at: place)
+        given.remove(at: place)
+      }
+      properties.append(property)
+      switch assignment.source {
+      case .value(let value): given.append(.values(try stored(value, property, &mistakes)))
+      case .expression(let expression): given.append(try compiled(expression, property, &mistakes))
+      }
+    }
+    guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
+    let run = try fetchRun(request.fetchRequest)
+    guard !properties.isEmpty else { return try run.count() }
+    let references = properties.compactMap { property -> RelationshipPlan? in
+      if case .reference(let relationship) = property.kind { return relationship }
+      return nil
+    }
+    let names = Set(properties.map(\.slot.name))
+    let isCalculated = given.contains { if case .expression = $0 { true } else { false } }
+    // What depends on the values from before has to know the rows first.
+    let needsKeys =
+      isCalculated || model.hasDerivedSlots || !references.isEmpty
+      || properties.contains { $0.slot.attribute?.storesExternally == true }
+    if !needsKeys, let found = try selection(run), !found.readRoots.contains(entity.root) {
+      return try writing { try write(properties, given, found.rows) }
+    }
+    let keys = try run.keys()
+    let rows = RowSelection.keys(keys.map(\.key))
+    let readers = try self.readers(of: keys, names) + touched(by: references, of: keys)
+    var counted: [(RelationshipPlan, [ObjectKey])] = []
+    for relationship in references {
+      if let inverse = inverse(of: relationship) {
+        counted.append((inverse, try self.counted(behind: relationship, rows)))
+      }
+    }
+    try listFiles(properties.map(\.slot), of: entity, rows)
+    if isCalculated {
+      try writing { try write(properties, given, keys) }
+      noteUpdated(keys, properties.map(\.slot.name))
+    } else {
+      _ = try writing { try write(properties, given, rows) }
+    }
+    if !references.isEmpty {
+      for relationship in references {
+        try place(relationship, rows, moved: keys.map(\.key))
+        try checkCounts(behind: relationship, rows)
+      }
+    }
+    for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
+    try derive(
+      own: keys, others: readers + self.readers(of: keys, names) + touched(by: references, of: keys))
+    return keys.count
+  }
+
+  // MARK: What is given
+
+  private func stored(
+    _ value: FetchedValue, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
+  ) throws -> [AttributeValue] {
+    var result: [AttributeValue] = []
+    var found: [BatchMistake] = []
+    let name = entity.name
+    if case .object(let id?) = value, case .reference(let relationship) = property.kind {
+      let home = stores.store(of: model.entities[relationship.destination])
+      if home?.storeID != id.storeID {
+        found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
+      }
+    }
+    try property.store(
+      value, of: entity, in: model, { result.append($0) },
+      { reason, field in
+        found.append(
+          BatchMistake(
+            entity: name, property: field.map { "\(property.name).\($0)" } ?? property.name, reason: reason))
+      })
+    mistakes += found
+    return result
+  }
+
+  private func compiled(
+    _ expression: ValueExpression, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
+  ) throws -> Given {
+    let checked = ExpressionChecker(graph: model.graph).check(expression, on: entity.name)
+    let errors = checked.diagnostics.filter { $0.severity == .error }
+    guard errors.isEmpty else { throw FetchError.invalid(entity: entity.name, errors) }
+    if let variable = checked.variables.first { throw FetchError.missingVariable(variable.name) }
+    guard case .attribute(let attribute, let cell) = property.kind else {
+      throw BatchError.wrongExpression(
+        entity: entity.name, key: property.name, reason: "only single attributes are calculated")
+    }
+    switch try rows.calculation(
+      checked.expression, on: entity, as: cell, isMandatory: property.isMandatory, now: now)
+    {
+    case .constant(let value):
+      guard let value = Self.attributeValue(value) else {
+        throw wrongValue(of: property, attribute)
+      }
+      return .values(try stored(.attribute(value), property, &mistakes))
+    case .store(let calculation) where !property.isRuled: return .store(calculation)
+    case .store, .evaluator: return .expression(checked.expression)
+    }
+  }
+
+  private static func attributeValue(_ value: EvaluationValue) -> AttributeValue? {
+    switch value {
+    case .value(let value): value
+    case .float(let number): .double(Double(number))
+    case .collection, .dictionary, .reference, .subject: nil
+    }
+  }
+
+  private func wrongValue(of property: BatchProperty, _ attribute: AttributeDescription) -> BatchError {
+    .wrongExpression(
+      entity: entity.name, key: property.name, reason: "it takes \(attribute.type.schemaName), one value")
+  }
+
+  // MARK: Writing
+
+  private func writing<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let violation as UniquenessViolation {
+      throw BatchError.notUnique(entity: entity.name, properties: violation.properties, row: nil)
+    }
+  }
+
+  /// Sets what all rows are given alike, or the store calculates.
+  ///
+  /// - Returns: How many rows there were.
+  private func write(
+    _ properties: [BatchProperty], _ given: [Given], _ selected: RowSelection
+  ) throws -> Int {
+    var assignments: [(column: String, source: ColumnSource)] = []
+    for (property, given) in zip(properties, given) {
+      switch given {
+      case .values(let values):
+        for (column, value) in zip(property.columns, values) { assignments.append((column, .value(value))) }
+      case .store(let calculation): assignments.append((property.columns[0], .calculation(calculation)))
+      case .expression: break
+      }
+    }
+    let keys = try rows.update(entity, assignments, selected)
+    noteUpdated(keys, properties.map(\.slot.name))
+    return keys.values.reduce(0) { $0 + $1.count }
+  }
+
+  /// Sets what is calculated in memory: all of it before the first row is written.
+  private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
+    let evaluator = PredicateEvaluator(now: now)
+    var rows: [(key: ObjectKey, values: [AttributeValue])] = []
+    var mistakes: [BatchMistake] = []
+    for (number, key) in keys.enumerated() {
+      if number % 500 == 499 { reading.reset() }
+      guard let object = try reading.fetchObject(key.key, model.entities[key.entity]) else { continue }
+      var values: [AttributeValue] = []
+      for (property, given) in zip(properties, given) {
+        switch given {
+        case .values(let constants): values += constants
+        case .store: break
+        case .expression(let expression):
+          guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
+            throw BatchError.wrongExpression(
+              entity: entity.name, key: property.name, reason: "it gives no single value")
+          }
+          let id = object.objectID
+          let name = entity.name
+          try property.store(
+            .attribute(value), of: entity, in: model, { values.append($0) },
+            { reason, _ in
+              mistakes.append(
+                BatchMistake(entity: name, property: property.name, reason: reason, objectID: id))
+            })
+        }
+      }
+      if mistakes.count >= BatchRowWriter.mostMistakes { break }
+      rows.append((key.key, values))
+    }
+    reading.reset()
+    guard mistakes.isEmpty else { throw BatchError.invalid(mistakes) }
+    var calculated: [(column: String, source: ColumnSource)] = []
+    var columns: [String] = []
+    for (property, given) in zip(properties, given) {
+      if case .store(let calculation) = given {
+        calculated.append((property.columns[0], .calculation(calculation)))
+      } else {
+        columns += property.columns
+      }
+    }
+    try self.rows.update(entity, calculated: calculated, columns, rows)
+  }
+}
+
+extension BatchRun {
+  /// Deletes objects, with what their delete rules reach.
+  ///
+  /// - Returns: How many objects the request was for.
+  func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
+    let run = try fetchRun(request)
+    let kinds = entity.subtree.map { model.entities[$0] }
+    if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let found = try selection(run) {
+      // The store clears references, of rows of any table, while it deletes.
+      let keys = try rows.delete(
+        entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
+      noteDeleted(keys)
+      return keys.values.reduce(0) { $0 + $1.count }
+    }
+    let keys = try run.keys()
+    try delete(keys)
+    return keys.count
+  }
+
+  /// Whether no other row has to be looked at where one of the entity goes.
+  private func goesAlone(_ entity: EntityPlan) -> Bool {
+    guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
+    return entity.relationships.allSatisfy { relationship in
+      guard let relationship else { return true }
+      switch relationship.description.deleteRule {
+      case .cascade, .deny: return false
+      case .noAction, .nullify: break
+      }
+      switch relationship.storage {
+      case .reference:
+        let isCounted = inverse(of: relationship).map(Self.hasCountRule) ?? false
+        return !relationship.isSymmetric && !isCounted
+      case .inverseReference, .referencesOfOthers: return relationship.description.deleteRule == .noAction
+      case .join: return false
+      }
+    }
+  }
+
+  /// The relationships that may not be without objects and lead to the entity's, which know nothing of them.
+  private func oneSidedMinimums(of entity: EntityPlan) -> [RelationshipPlan] {
+    model.oneSidedMinimums.filter { entity.lineage.contains($0.destination) }
+  }
+
+  private func delete(_ keys: [FetchedKey]) throws {
+    // Keys by the root of the table: entities of one table share them.
+    var doomed: [Int: Set<ObjectKey>] = [:]
+    var all: [(entity: Int, keys: [ObjectKey])] = []
+    var waiting = keys
+    while !waiting.isEmpty {
+      let new = waiting.filter { doomed[model.entities[$0.entity].root, default: []].insert($0.key).inserted }
+      waiting = []
+      for (place, keys) in Self.byEntity(new) {
+        all.append((place, keys))
+        for case let relationship? in model.entities[place].relationships
+        where relationship.description.deleteRule == .cascade {
+          waiting += try rows.related(relationship, of: keys)
+        }
+      }
+    }
+    func stays(_ key: FetchedKey) -> Bool {
+      doomed[model.entities[key.entity].root]?.contains(key.key) != true
+    }
+    var readers: [FetchedKey] = []
+    var counted: [(relationship: RelationshipPlan, owners: [ObjectKey])] = []
+    var cleared: [(relationship: RelationshipPlan, keys: [ObjectKey])] = []
+    for (place, keys) in all {
+      let entity = model.entities[place]
+      readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: place) }, nil)
+      for relationship in oneSidedMinimums(of: entity) {
+        counted.append((relationship, try rows.owners(of: relationship, to: keys).filter(stays).map(\.key)))
+      }
+      for case let relationship? in entity.relationships {
+        let rule = relationship.description.deleteRule
+        if rule == .noAction { continue }
+        if case .reference = relationship.storage, rule != .deny, inverse(of: relationship) == nil {
+          continue
+        }
+        let others = try rows.related(relationship, of: keys).filter(stays)
+        guard !others.isEmpty else { continue }
+        if rule == .deny { throw try denial(relationship, keys, stays) }
+        guard let inverse = inverse(of: relationship) else { continue }
+        readers += try others + self.readers(of: others, [inverse.name])
+        if Self.hasCountRule(inverse) { counted.append((inverse, others.map(\.key))) }
+        switch relationship.storage {
+        case .reference:
+          if relationship.isSymmetric { cleared.append((inverse, others.map(\.key))) }
+        case .inverseReference, .referencesOfOthers: cleared.append((inverse, others.map(\.key)))
+        // The pairs go with the rows; those that had them read their relationship again.
+        case .join: noteUpdated(others, [inverse.name])
+        }
+      }
+    }
+    try clear(cleared)
+    for (place, keys) in all { try remove(keys, of: model.entities[place]) }
+    for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
+    try derive(own: [], others: readers.filter(stays))
+  }
+
+  private func denial(
+    _ relationship: RelationshipPlan, _ keys: [ObjectKey], _ stays: (FetchedKey) -> Bool
+  ) throws -> BatchError {
+    var ids: [ManagedObjectID] = []
+    let owner = model.entity(relationship.owner) ?? entity
+    for key in keys where ids.count < 100 {
+      if try rows.related(relationship, of: [key]).contains(where: stays) { ids.append(id(key, owner)) }
+    }
+    return .deleteDenied(entity: owner.name, relationship: relationship.name, ids)
+  }
+
+  /// Sets references to objects that go to nil.
+  private func clear(_ references: [(relationship: RelationshipPlan, keys: [ObjectKey])]) throws {
+    var mistakes: [BatchMistake] = []
+    for (relationship, keys) in references where !relationship.description.isOptional {
+      guard let owner = model.entity(relationship.owner) else { continue }
+      for key in keys.prefix(BatchRowWriter.mostMistakes) {
+        mistakes.append(
+          BatchMistake(
+            entity: owner.name, property: relationship.name, reason: .missingValue, objectID: id(key, owner)))
+      }
+    }
+    if !mistakes.isEmpty { throw BatchError.invalid(Array(mistakes.prefix(BatchRowWriter.mostMistakes))) }
+    for (relationship, keys) in references {
+      guard let owner = model.entity(relationship.owner), case .reference(let column) = relationship.storage
+      else { continue }
+      let position = inverse(of: relationship).flatMap(model.positionColumn)
+      let columns = [owner.columns[column].name] + [position].compactMap(\.self)
+      noteUpdated(
+        try rows.update(owner, columns.map { ($0, .value(.null)) }, .keys(keys)), [relationship.name])
+    }
+  }
+
+  private func remove(_ keys: [ObjectKey], of entity: EntityPlan) throws {
+    try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, .keys(keys))
+    for case let relationship? in entity.relationships where !relationship.isWithinStore {
+      // The store does not take the pairs along.
+      guard case .join(let place, let isSource) = relationship.storage else { continue }
+      try rows.deletePairs(ofJoin: place, isSource: isSource, keys)
+    }
+    noteDeleted(try rows.delete(entity, .keys(keys)))
+  }
+}
+
+// Derived attributes of the rows of a batch, and of those that read them.
+extension BatchRun {
+  private static let chunk = 500
+
+  /// - Parameter former: The objects that read what replaced rows had before.
+  func deriveAfterInsert(
+    _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String], _ former: [FetchedKey]
+  ) throws {
+    guard model.hasDerivedSlots else { return }
+    let new = keys.map { FetchedKey(key: $0, entity: entity.index) }
+    let names = Set(names)
+    let references = entity.relationships.compactMap(\.self).filter { names.contains($0.name) }
+    let related = try self.touched(by: references, of: new + replaced)
+    try derive(
+      own: new + replaced, others: try former + readers(of: new, nil) + readers(of: replaced, names) + related
+    )
+  }
+
+  /// The objects at the other side of references that change, whose relationships change with them, and those that read
+  /// these.
+  func touched(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
+    guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
+    var result: [FetchedKey] = []
+    for relationship in references {
+      guard let inverse = inverse(of: relationship) else { continue }
+      let others = try rows.related(relationship, of: keys.map(\.key))
+      result += try others + readers(of: others, [inverse.name])
+    }
+    return result
+  }
+
+  /// The objects with derived attributes that read what has changed of some objects.
+  ///
+  /// - Parameter names: The properties that have changed; nil for objects that are new or that go.
+  func readers(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
+    guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
+    var result: [FetchedKey] = []
+    for (place, keys) in Self.byEntity(keys) {
+      for trigger in model.triggers where model.entities[place].lineage.contains(trigger.entity) {
+        guard trigger.isMet(names.map { names in { names.contains($0) } }) else { continue }
+        var found = keys
+        var owners: [FetchedKey] = []
+        for relationship in trigger.path.reversed() {
+          owners = found.isEmpty ? [] : try rows.owners(of: relationship, to: found)
+          found = owners.map(\.key)
+        }
+        result += owners
+      }
+    }
+    return result
+  }
+
+  /// Computes derived attributes anew.
+  ///
+  /// - Parameters:
+  ///   - own: Rows of the batch, whose versions have been raised already.
+  ///   - others: Other rows.
+  func derive(own: [FetchedKey], others: [FetchedKey]) throws {
+    guard model.hasDerivedSlots else { return }
+    struct Place: Hashable {
+      let root: Int
+      let key: ObjectKey
+    }
+    func place(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
+    let evaluator = PredicateEvaluator(now: now)
+    let known = Set(own.map(place))
+    var waiting = own + others
+    // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
+    for _ in 0...model.triggers.count where !waiting.isEmpty {
+      var changed: [FetchedKey] = []
+      var seen: Set<Place> = []
+      let targets = waiting.filter {
+        !model.entities[$0.entity].derivedSlots.isEmpty && seen.insert(place($0)).inserted
+      }
+      for start in stride(from: 0, to: targets.count, by: Self.chunk) {
+        for key in targets[start..<min(start + Self.chunk, targets.count)] {
+          let isOwn = known.contains(place(key))
+          if try derive(key, evaluator, raisingVersion: !isOwn) {
+            changed.append(key)
+            let plan = model.entities[key.entity]
+            noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
+          }
+        }
+        // What was read is not to be kept: the next round changes it.
+        reading.reset()
+      }
+      waiting = try readers(of: changed, model.derivedNames)
+    }
+  }
+
+  /// - Returns: Whether a value is another one now.
+  private func derive(
+    _ key: FetchedKey, _ evaluator: PredicateEvaluator, raisingVersion: Bool
+  ) throws -> Bool {
+    let plan = model.entities[key.entity]
+    guard let object = try reading.fetchObject(key.key, plan) else { return false }
+    var values: [(column: String, value: AttributeValue)] = []
+    for slot in object.scope.plan.derivedSlots {
+      guard let value = try reading.derivedValue(of: object, object.scope.plan.slots[slot], evaluator) else {
+        continue
+      }
+      let column = object.scope.plan.columns[object.scope.plan.slots[slot].columns.lowerBound]
+      values.append((column.name, value))
+    }
+    guard !values.isEmpty else { return false }
+    try rows.setValues(values, of: plan, key.key, raisingVersion: raisingVersion)
+    return true
+  }
+}

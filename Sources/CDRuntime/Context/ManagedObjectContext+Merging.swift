@@ -48,3 +48,177 @@ extension ManagedObjectContext {
     return plan
   }
 }
+
+// Unique values that another object has: a new object becomes the one that there is.
+extension ManagedObjectContext {
+  /// The object that a new one has become at a save, because it had the other's unique values; nil for any other
+  /// object.
+  ///
+  /// ```swift
+  /// context.mergePolicy = .mergeByPropertyObjectTrump
+  /// let publisher = Publisher(name: "Ticknor and Fields", in: context)
+  /// try context.save()
+  /// let existing = try context.survivor(of: publisher) ?? publisher
+  /// ```
+  ///
+  /// - Throws: ``FetchError/unknownObject(_:)`` where that one has been deleted since, and ``StoreError``.
+  public func survivor<Object: ManagedObject>(of object: Object) throws -> Object? {
+    guard object.scope.context === self, let key = object.extras?.survivor, key != 0 else { return nil }
+    return try existingObject(
+      with: ManagedObjectID(
+        storeID: object.scope.storeID, entityName: object.scope.plan.name, key: key)) as? Object
+  }
+
+  func resolveUnique(_ object: ManagedObject, _ conflict: SaveConflict, _ error: SaveError) throws {
+    guard let id = conflict.otherID else { throw error }
+    // What another resolution has changed since is tried again.
+    guard let other = try? existingObject(with: id), other !== object, !leaves(other, conflict.keys, object)
+    else { return }
+    let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
+    let isNew = object.flags.contains(.inserted)
+    let differing = object.conflict(
+      .notUnique, object: mine, snapshot: isNew ? [:] : snapshot,
+      store: other.scope.plan.root == object.scope.plan.root ? values(of: other, as: object) : [:])
+    let full = SaveConflict(
+      reason: .notUnique, objectID: object.objectID, keys: conflict.keys, values: differing.values,
+      otherID: id)
+    let resolution = try self.resolution(of: full)
+    guard isNew else { return try resolveChanged(object, conflict, resolution, error) }
+    // One of another entity cannot be what this one is.
+    guard object.scope.plan === other.scope.plan || resolution == .rollback else { throw error }
+    switch resolution {
+    case .rollback:
+      for case let relationship? in object.scope.plan.relationships {
+        if relationship.isToMany {
+          object.setRelatedObjects([], relationship)
+        } else {
+          object.setRelatedObject(nil, relationship)
+        }
+      }
+      drop(object)
+      clearReferences(to: object)
+    case .storeWins: unite(object, with: other, taking: [], isObjectFirst: false)
+    case .objectWins: unite(object, with: other, taking: givenSlots(of: object), isObjectFirst: true)
+    case .overwrite:
+      unite(object, with: other, taking: object.scope.plan.storedSlots, isObjectFirst: true)
+    case .values(let values):
+      unite(object, with: other, taking: givenSlots(of: object), isObjectFirst: true)
+      try take(values, other)
+    }
+  }
+
+  /// Whether an object is about to be saved with other values than those that stand in the way: a conflict of its own has
+  /// kept it from being written.
+  private func leaves(_ other: ManagedObject, _ keys: [String], _ object: ManagedObject) -> Bool {
+    guard other.isPending, let changed = other.extras?.changed else { return false }
+    return keys.contains { key in
+      let name = String(key.prefix { $0 != "." })
+      guard let slot = other.scope.plan.slot(name)?.number, changed.contains(slot),
+        let own = object.scope.plan.slot(name)?.number
+      else { return false }
+      return other.storedValue(slot) != object.storedValue(own)
+    }
+  }
+
+  /// The values of an object by the slots of another one's entity.
+  private func values(of other: ManagedObject, as object: ManagedObject) -> [Int: AttributeValue] {
+    var values: [Int: AttributeValue] = [:]
+    for slot in object.scope.plan.storedSlots {
+      if let own = other.scope.plan.slot(object.scope.plan.slots[slot].name)?.number {
+        values[slot] = other.storedValue(own)
+      }
+    }
+    return values
+  }
+
+  /// An object of the store that was given another one's values has rows on both sides: neither can become the other.
+  private func resolveChanged(
+    _ object: ManagedObject, _ conflict: SaveConflict, _ resolution: MergePolicy.Resolution,
+    _ error: SaveError
+  ) throws {
+    switch resolution {
+    case .objectWins, .overwrite: throw error
+    case .rollback: dropContestedChanges(of: object)
+    case .storeWins:
+      for key in conflict.keys {
+        guard let slot = object.scope.plan.slot(String(key.prefix { $0 != "." }))?.number,
+          let old = object.extras?.old.first(where: { $0.slot == slot })?.value
+        else { continue }
+        set(object, slot, old)
+      }
+      forgetEqualChanges(of: object)
+    case .values(let values):
+      try take(values, object)
+    }
+  }
+
+  /// The slots of a new object that have a value which is not the schema's default.
+  private func givenSlots(of object: ManagedObject) -> [Int] {
+    let plan = object.scope.plan
+    let made = Set(plan.insertionDefaults.map(\.slot))
+    return plan.storedSlots.filter { slot in
+      if object.extras?.assigned.contains(slot) == true { return true }
+      guard !made.contains(slot), plan.slots[slot].attribute?.derivation == nil else { return false }
+      let value = object.storedValue(slot)
+      return value != .null && value != plan.initialValues[slot]
+    }
+  }
+
+  /// Lets a new object become one that there is: its values, where they are to be taken, and all that is related to
+  /// it go over to that one.
+  private func unite(
+    _ object: ManagedObject, with other: ManagedObject, taking slots: [Int], isObjectFirst: Bool
+  ) {
+    let plan = object.scope.plan
+    for slot in slots where plan.slots[slot].attribute?.derivation == nil {
+      set(other, slot, object.storedValue(slot))
+    }
+    for case let relationship? in plan.relationships {
+      switch relationship.storage {
+      case .reference:
+        if object.referenceKey(relationship.slot) != 0 { setReference(of: object, relationship, to: nil) }
+      case .inverseReference:
+        guard let partner = partner(of: object, relationship), let inverse = inverse(of: relationship) else {
+          continue
+        }
+        let isFree = isObjectFirst || self.partner(of: other, relationship) == nil
+        setReference(of: partner, inverse, to: isFree ? other : nil)
+      case .referencesOfOthers:
+        guard let inverse = inverse(of: relationship) else { continue }
+        for member in objects(of: object, relationship) { setReference(of: member, inverse, to: other) }
+      case .join:
+        for member in objects(of: object, relationship) {
+          remove(member, from: object, relationship)
+          add(member === object ? other : member, to: other, relationship, at: nil)
+        }
+      }
+    }
+    redirect(object, to: other)
+    drop(object)
+    object.requireExtras().survivor = other.key
+  }
+
+  /// Lets the relationships that have no inverse lead to another object.
+  private func redirect(_ object: ManagedObject, to other: ManagedObject) {
+    // Most models have none, and there may be as many objects to unite as there are changes.
+    let isAny = model.entities.contains { entity in
+      entity.relationships.contains { relationship in
+        relationship.map { $0.inverse == nil && object.scope.plan.lineage.contains($0.destination) } ?? false
+      }
+    }
+    guard isAny else { return }
+    for holder in pending where holder.isPending && holder !== object {
+      for case let relationship? in holder.scope.plan.relationships
+      where relationship.inverse == nil && object.scope.plan.lineage.contains(relationship.destination) {
+        if case .reference = relationship.storage {
+          if holder.referenceKey(relationship.slot) == object.key {
+            setReference(of: holder, relationship, to: other)
+          }
+        } else if holder.extras?.toManyState(relationship.slot)?.added.contains(object.key) == true {
+          remove(object, from: holder, relationship)
+          add(other, to: holder, relationship, at: nil)
+        }
+      }
+    }
+  }
+}

@@ -153,3 +153,528 @@ struct SaveRun {
     return result
   }
 }
+
+// Single rows: deleted, updated, inserted.
+extension SaveRun {
+  mutating func delete(_ object: ManagedObject) throws {
+    try external?.replace(object, slots: object.scope.plan.externalSlots)
+    try noteUnknownPairs(of: object)
+    if case .missing = try session.delete(object.scope.plan, object.key, version: object.version) {
+      try noteConflict(object)
+    }
+  }
+
+  private mutating func noteConflict(_ object: ManagedObject) throws {
+    if let store = try storedValues(of: object) {
+      conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+    } else if !object.flags.contains(.deleted) {
+      conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
+    }
+    // Else what was to be deleted is: that is no conflict.
+  }
+
+  /// Notes the conflict of an object whose row was to be written anew and that others have written anew before.
+  ///
+  /// - Returns: Whether there is such a row.
+  mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
+    guard object.version != 0, let store = try storedValues(of: object) else { return false }
+    conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
+    return true
+  }
+
+  /// The values of an object's row; nil where there is none.
+  private func storedValues(of object: ManagedObject) throws -> [Int: AttributeValue]? {
+    let plan = object.scope.plan
+    let rows = try session.reader.row(object.key, of: plan)
+    defer { rows.close() }
+    guard try rows.next(), let row = rows.reader(of: plan, RowReport(files: context.engine.files)) else {
+      return nil
+    }
+    var store: [Int: AttributeValue] = [:]
+    for slot in plan.storedSlots { store[slot] = ManagedObject.storedValue(of: row, plan.slots[slot]) }
+    return store
+  }
+
+  /// - Returns: The properties of a unique index that refuses the row; nil for none.
+  mutating func update(_ object: ManagedObject) throws -> [String]? {
+    let entity = object.scope.plan
+    guard let extras = object.extras else {
+      updated.add(object.key, of: entity, SlotSet())
+      return nil
+    }
+    let outcome = try session.update(entity, extras.changed, object.key, version: object.version) {
+      if let external { try external.replace(object, slots: entity.externalSlots.filter($0.contains)) }
+      encode(object, $0, $1)
+    }
+    switch outcome {
+    case .done: updated.add(object.key, of: entity, extras.changed)
+    case .notUnique(let properties): return properties
+    case .missing: try noteConflict(object)
+    case .unwritable: try throwFailure(of: object, entity.storedSlots.filter(extras.changed.contains))
+    }
+    return nil
+  }
+
+  mutating func insert(_ object: ManagedObject) throws {
+    let entity = object.scope.plan
+    switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {
+    case .done, .missing:
+      // Others may still have read the row that there was: a row that is written anew goes on counting its versions.
+      if object.version != 0 {
+        try session.setVersion(object.nextVersion(plan.versionStamp), of: entity, object.key)
+      }
+    case .notUnique(let properties):
+      if try noteConflictOfNewRow(object) { return }
+      try noteRefusal(of: object, properties)
+    case .unwritable: try throwFailure(of: object, entity.storedSlots)
+    }
+  }
+
+  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int], _ writer: RowWriter) {
+    if let external, !object.scope.plan.externalSlots.isEmpty {
+      for slot in slots {
+        if let name = external.name(object, slot) {
+          writer.string(name)
+        } else {
+          object._encode(slot, writer)
+        }
+      }
+    } else if !object.scope.plan.isTyped {
+      object.encodeValues(slots, writer)
+    } else {
+      for slot in slots { object._encode(slot, writer) }
+    }
+  }
+
+  /// Throws what is wrong with values that could not be written.
+  private func throwFailure(of object: ManagedObject, _ slots: [Int]) throws {
+    let errors = slots.compactMap { slot in
+      session.failure { encode(object, [slot], $0) }.map { failure in
+        ValidationError(
+          reason: failure is RowWriter.TooLarge ? .tooLarge : .notEncodable, entity: object.scope.plan.name,
+          property: object.scope.plan.slots[slot].name, objectID: object.objectID)
+      }
+    }
+    throw SaveError.validation(errors)
+  }
+}
+
+// Relationships with rows of their own, and orders.
+extension SaveRun {
+  func writePairs(of object: ManagedObject) throws {
+    for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
+      guard let relationship = object.scope.plan.relationships[slot] else { continue }
+      if case .join(let place, let isSource) = relationship.storage, isSource {
+        let root = model.entities[relationship.destination].root
+        // A pair that has gone and come back stays: the other side may keep its place there.
+        try session.deletePairs(
+          ofJoin: place, object.key, state.removed.keys.filter { !state.added.contains($0) })
+        try session.insertPairs(
+          ofJoin: place, object.key,
+          state.added.keys.filter { context.registered($0, root: root)?.isDeleted != true })
+      }
+    }
+  }
+
+  mutating func writePositions(of object: ManagedObject) throws {
+    for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
+      guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
+      try writePositions(of: object, relationship, state)
+    }
+  }
+
+  mutating func writePositions(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws {
+    guard session.hasPositions(relationship) else { return }
+    try context.importTarget?.index(relationship)
+    var changes: [(key: ObjectKey, position: Int64)] = []
+    // Where nothing was loaded an object may have been related all along, and stays where it was.
+    var isCertain = true
+    if let keys = state.keys?.keys {
+      changes = Positions.changes(for: keys, given: state.positions)
+    } else {
+      let last = try session.lastPosition(relationship, of: object.key)
+      if let appended = Positions.appended(state.added.keys, behind: last) {
+        changes = appended
+        isCertain = false
+      } else {
+        let others = try session.positionedKeys(relationship, of: object.key)
+        changes = Positions.renumbered(others + state.added.keys.filter { !others.contains($0) })
+      }
+    }
+    guard !changes.isEmpty else { return }
+    for change in changes {
+      try session.setPosition(
+        change.position, of: change.key, relationship, of: object.key,
+        isNew: !isCertain && !state.removed.contains(change.key))
+    }
+    positions.append((state, changes))
+  }
+}
+
+// What others have related meanwhile to objects that a save deletes.
+extension SaveRun {
+  /// The conflicts of deleted objects to whose keys rows still refer.
+  ///
+  /// Called where a foreign key has failed: a save that meets no such row pays nothing.
+  func conflictsOfReferrers() throws -> [SaveConflict] {
+    try plan.deleted.compactMap { object in
+      try conflict(of: object) { relationship in
+        switch relationship.storage {
+        case .join: []
+        // It stands in the row that is deleted, so that no foreign key is about it.
+        case .reference where !relationship.isSymmetric: []
+        case .reference, .inverseReference, .referencesOfOthers:
+          relationship.inverse == nil || relationship.description.deleteRule == .noAction
+            ? [] : try session.reader.relatedKeys(of: relationship, of: object.key)
+        }
+      }
+    }
+  }
+
+  /// Notes the conflict of an object that is about to be deleted and has pairs that the context does not know of, where
+  /// its delete rule is more than to let go of them. The pairs go with the row, so that no foreign key tells of them.
+  mutating func noteUnknownPairs(of object: ManagedObject) throws {
+    guard object.scope.plan.hasRuledPairs else { return }
+    let conflict = try conflict(of: object) { relationship in
+      guard relationship.hasRuledPairs else { return [] }
+      let root = model.entities[relationship.destination].root
+      var removed = object.extras?.toManyState(relationship.slot)?.removed
+      return try session.reader.relatedKeys(of: relationship, of: object.key).filter { key in
+        context.registered(key, root: root)?.isDeleted != true && removed?.contains(key) != true
+      }
+    }
+    if let conflict { conflicts.append(conflict) }
+  }
+
+  /// - Parameter keys: The keys of the rows that are related to the object by one of its relationships, and must not be.
+  private func conflict(
+    of object: ManagedObject, _ keys: (RelationshipPlan) throws -> [ObjectKey]
+  ) rethrows -> SaveConflict? {
+    var names: [String] = []
+    var other: ManagedObjectID?
+    for case let relationship? in object.scope.plan.relationships {
+      guard let key = try keys(relationship).first else { continue }
+      let destination = context.scopes[relationship.destination]
+      names.append(relationship.name)
+      other =
+        other ?? context.registered(key, root: destination.plan.root)?.objectID
+        ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key)
+    }
+    return names.isEmpty
+      ? nil : SaveConflict(reason: .related, objectID: object.objectID, keys: names, otherID: other)
+  }
+}
+
+// Updates whose unique values stand in each other's way.
+extension SaveRun {
+  mutating func update() throws {
+    var blocked = try blocked(among: plan.updated)
+    while !blocked.isEmpty {
+      let left = try self.blocked(among: blocked.map(\.object))
+      if left.count < blocked.count {
+        blocked = left
+        continue
+      }
+      try writePlaceholder(left.map(\.object))
+      // To the last one, for a conflict behind it is to be reported too.
+      for entry in try self.blocked(among: left.map(\.object)) {
+        try noteRefusal(of: entry.object, entry.properties)
+      }
+      return
+    }
+  }
+
+  /// Updates rows, and gives those that a unique index refuses, with its properties.
+  private mutating func blocked(
+    among objects: [ManagedObject]
+  ) throws -> [(object: ManagedObject, properties: [String])] {
+    var blocked: [(object: ManagedObject, properties: [String])] = []
+    for object in objects {
+      if let properties = try update(object) { blocked.append((object, properties)) }
+    }
+    return blocked
+  }
+
+  // MARK: Passing values
+
+  /// Gives the unique columns of rows that stand in each other's way values that no row has, for the moment
+  /// that the others need to move.
+  private mutating func writePlaceholder(_ objects: [ManagedObject]) throws {
+    for object in objects {
+      guard let changed = object.extras?.changed else { continue }
+      let entity = object.scope.plan
+      // A field of a composite is `composite.field`.
+      let keys = entity.lineage.flatMap { model.entities[$0].description.uniquenessConstraints.joined() }
+      let unique = Set(keys.map { key in key.prefix { $0 != "." } })
+      for slot in entity.slots where changed.contains(slot.number) {
+        guard unique.contains(slot.name[...]) || slot.relationship?.isOneToOne == true else { continue }
+        for column in slot.columns.map({ entity.columns[$0] }) {
+          try session.writePlaceholder(in: column, of: entity, object.key)
+        }
+      }
+    }
+  }
+}
+
+/// A row that stands in the way of others, because of a `unique:` list.
+struct UniqueObstacle {
+  let entity: String
+  let properties: [String]
+  /// The row that has the values; 0 where it could not be found.
+  let key: ObjectKey
+  let objectID: ManagedObjectID?
+  /// The objects whose rows were refused.
+  var refused: [ManagedObjectID]
+}
+
+/// Values of a `unique:` list, by the place of the entity that has it.
+private struct UniqueValues: Hashable {
+  let entity: Int
+  let list: Int
+  let texts: [String]
+}
+
+// Rows that unique indexes refuse.
+extension SaveRun {
+  /// Notes that a unique index refuses the row of an object, with all rows that have its values.
+  ///
+  /// - Parameter properties: Those of the index, as far as the store names them.
+  mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
+    let plan = object.scope.plan
+    refused.append(object)
+    if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
+      let other = try holder(of: properties, model.entities[plan.root], as: object).map {
+        ManagedObjectID(storeID: object.scope.storeID, entityName: $0.entity, key: $0.key)
+      }
+      conflicts.append(
+        SaveConflict(
+          reason: .partnerTaken, objectID: object.objectID, keys: properties, otherID: other))
+    }
+    let obstacles = try obstacles(of: object)
+    for found in obstacles {
+      let place = self.obstacles.firstIndex {
+        $0.key == found.key && $0.entity == found.entity && $0.properties == found.properties
+      }
+      if let place { self.obstacles[place].refused += found.refused } else { self.obstacles.append(found) }
+    }
+    // An index that the model has not, or has otherwise.
+    if obstacles.isEmpty, conflicts.last?.objectID != object.objectID {
+      self.obstacles.append(
+        UniqueObstacle(
+          entity: plan.name, properties: properties, key: 0, objectID: nil, refused: [object.objectID]))
+    }
+  }
+
+  /// What was noted, as merge policies are asked about it.
+  var refusals: [SaveConflict] {
+    obstacles.flatMap { obstacle in
+      obstacle.refused.map {
+        SaveConflict(
+          reason: .notUnique, objectID: $0, keys: obstacle.properties, otherID: obstacle.objectID)
+      }
+    }
+  }
+
+  /// What was noted, as the save throws it; nil for nothing.
+  func notUnique() -> SaveError? { equals.isEmpty ? nil : .notUnique(equals) }
+
+  /// Finds the objects that have the same values as refused ones, list by list: rows that were written after a refusal, and
+  /// refused objects that no row tells of.
+  mutating func findEquals() throws {
+    var places: [ManagedObjectID: Int] = [:]
+    for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
+    var groups: [UniqueValues: Int] = [:]
+    var found: [(values: UniqueValues, objectIDs: Set<ManagedObjectID>)] = []
+    for object in refused {
+      for owner in object.scope.plan.lineage.map({ model.entities[$0] }) {
+        for (list, properties) in owner.description.uniquenessConstraints.enumerated() {
+          guard let texts = try self.texts(of: properties, object) else { continue }
+          let values = UniqueValues(entity: owner.index, list: list, texts: texts)
+          let group = groups[values] ?? found.count
+          if group == found.count {
+            groups[values] = group
+            found.append((values, []))
+          }
+          found[group].objectIDs.insert(object.objectID)
+          if let row = try holder(of: properties, owner, as: object) {
+            found[group].objectIDs.insert(id(row, object))
+          }
+        }
+      }
+    }
+    equals = found.filter { $0.objectIDs.count > 1 }.map { values, objectIDs in
+      let owner = model.entities[values.entity]
+      return UniquenessConflict(
+        entity: owner.name, properties: owner.description.uniquenessConstraints[values.list],
+        // The one of the store comes last.
+        objectIDs: objectIDs.sorted { places[$0] ?? places.count < places[$1] ?? places.count })
+    }
+    equals += obstacles.filter { $0.key == 0 }.map {
+      UniquenessConflict(entity: $0.entity, properties: $0.properties, objectIDs: $0.refused)
+    }
+  }
+
+  private func id(_ row: (key: ObjectKey, entity: String), _ object: ManagedObject) -> ManagedObjectID {
+    context.registered(row.key, root: object.scope.plan.root)?.objectID
+      ?? ManagedObjectID(storeID: object.scope.storeID, entityName: row.entity, key: row.key)
+  }
+
+  /// An object's values of a `unique:` list, as the store compares them; nil where one of them is nil.
+  private func texts(of properties: [String], _ object: ManagedObject) throws -> [String]? {
+    let plan = object.scope.plan
+    let columns = properties.flatMap(plan.columnNumbers)
+    if columns.isEmpty { return nil }
+    return try session.comparedValues(of: columns, plan) { encode(object, $0, $1) }
+  }
+
+  /// The rows that have an object's values of one of its `unique:` lists.
+  private func obstacles(of object: ManagedObject) throws -> [UniqueObstacle] {
+    let plan = object.scope.plan
+    var result: [UniqueObstacle] = []
+    for owner in plan.lineage.map({ model.entities[$0] }) {
+      for properties in owner.description.uniquenessConstraints {
+        guard let row = try holder(of: properties, owner, as: object) else { continue }
+        result.append(
+          UniqueObstacle(
+            entity: owner.name, properties: properties, key: row.key, objectID: id(row, object),
+            refused: [object.objectID]))
+      }
+    }
+    return result
+  }
+
+  /// The other row that has an object's values of some properties, and its entity's name; nil for none, and where one
+  /// of the values is nil.
+  private func holder(
+    of properties: [String], _ owner: EntityPlan, as object: ManagedObject
+  ) throws -> (key: ObjectKey, entity: String)? {
+    let columns = properties.flatMap(object.scope.plan.columnNumbers)
+    if columns.isEmpty { return nil }
+    return try session.holder(of: columns, object.scope.plan, owner, beside: object.key) {
+      encode(object, $0, $1)
+    }
+  }
+}
+
+// The row of the history that a save leaves in each store.
+extension SaveRun {
+  mutating func writeHistory() throws {
+    // A save that is tried again after a commit that has failed is the same one.
+    let id = context.unfinishedSave ?? UUID.random()
+    // What goes to several files says so in each, for a check to find what has not reached one of them.
+    let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
+    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
+    saveID = id
+    // A change of pairs changes what both sides read.
+    for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
+      updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
+    }
+    let inserted = ObjectGroups(of: plan.inserted)
+    let deleted = ObjectGroups(of: plan.deleted)
+    for store in touched {
+      let changes = HistoryText.changes(
+        inserted: inserted, updated: updated, deleted: deleted, ofStore: store.place, mark)
+      let number = try session.addSave(
+        to: store, at: Date(), origin: context.engine.origin, author: context.transactionAuthor, changes)
+      saves.append((store, number))
+    }
+  }
+
+  /// Whether the row of this save is in a store's history, after a commit that failed.
+  func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
+    guard let saveID else { return false }
+    let text = try? session.save(id, of: context.engine.origin, in: store)
+    return (text ?? nil)?.contains(saveID.uuidString) == true
+  }
+}
+
+extension HistoryText {
+  /// The text for the objects of a save that are in one store. The groups may have objects of other stores too.
+  fileprivate static func changes(
+    inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore place: Int, _ mark: Mark
+  ) -> String {
+    var entities: [String: [JSONValue.Member]] = [:]
+    for (kind, objects) in [("deleted", deleted), ("inserted", inserted), ("updated", updated)] {
+      for groups in objects.byEntity(ofStore: place) {
+        var members = [JSONValue.Member(kind, keys(of: groups))]
+        let changed = changedProperties(groups)
+        if !changed.isEmpty { members.append(JSONValue.Member(properties, .object(changed))) }
+        entities[groups[0].plan.name, default: []] += members
+      }
+    }
+    return JSONValue.object(
+      [JSONValue.Member(Mark.key, mark.json)]
+        + entities.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .object($0.value)) }
+    ).canonicalText
+  }
+
+  private static func keys(of groups: [ObjectGroups.Group]) -> JSONValue {
+    .array(ranges(groups.flatMap(\.keys).sorted()))
+  }
+
+  /// The changed properties of one entity's objects. Each has the keys of the objects in which it is changed, or `true`
+  /// for all of them.
+  private static func changedProperties(_ groups: [ObjectGroups.Group]) -> [JSONValue.Member] {
+    let slots = groups[0].plan.slots
+    var members: [JSONValue.Member] = []
+    for slot in slots.indices {
+      let holders = groups.filter { $0.slots.contains(slot) }
+      if holders.isEmpty { continue }
+      let isInAll = holders.count == groups.count
+      members.append(JSONValue.Member(slots[slot].name, isInAll ? .bool(true) : keys(of: holders)))
+    }
+    return members.sorted { $0.key < $1.key }
+  }
+}
+
+/// The keys of a save's objects. A group has the objects of one entity in which the same properties are changed.
+///
+/// Most objects of a save have the same changed properties, so that there are few groups.
+struct ObjectGroups {
+  struct Group {
+    let plan: EntityPlan
+    /// The changed properties; none for objects that are inserted or deleted.
+    let slots: SlotSet
+    fileprivate(set) var keys: [ObjectKey]
+  }
+
+  private struct Kind: Hashable {
+    let entity: Int
+    let slots: SlotSet
+  }
+
+  private var groups: [Group] = []
+  private var indices: [Kind: Int] = [:]
+  /// The group of the object that was added last.
+  private var last = 0
+
+  init() {}
+
+  /// Groups by entity alone.
+  init(of objects: [ManagedObject]) {
+    for object in objects { add(object.key, of: object.scope.plan, SlotSet()) }
+  }
+
+  mutating func add(_ key: ObjectKey, of plan: EntityPlan, _ slots: SlotSet) {
+    if last < groups.count, groups[last].plan === plan, groups[last].slots == slots {
+      groups[last].keys.append(key)
+      return
+    }
+    let kind = Kind(entity: plan.index, slots: slots)
+    last = indices[kind] ?? groups.count
+    if last < groups.count {
+      groups[last].keys.append(key)
+    } else {
+      indices[kind] = last
+      groups.append(Group(plan: plan, slots: slots, keys: [key]))
+    }
+  }
+
+  /// The groups of the entities that a store holds, together for each entity.
+  func byEntity(ofStore place: Int) -> [[Group]] {
+    let ofStore = groups.filter { $0.plan.storeIndex == place }
+    return Array(Dictionary(grouping: ofStore, by: \.plan.index).values)
+  }
+}

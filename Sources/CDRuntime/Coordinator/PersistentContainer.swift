@@ -181,3 +181,130 @@ public final class PersistentContainer: Sendable {
     coordinator.engine.stopTellingOfRemovals(ObjectIdentifier(self))
   }
 }
+
+extension PersistentContainer {
+  /// Where stores of an app are by default: a folder of the app's name in Application Support on Apple systems, in
+  /// `$XDG_DATA_HOME` (or `~/.local/share`) elsewhere.
+  ///
+  /// - Parameter name: The app's name; the program's by default.
+  public static func defaultDirectoryURL(forApp name: String? = nil) -> URL {
+    let program = CommandLine.arguments.first.map { URL(filePath: $0).lastPathComponent } ?? ""
+    let name = name ?? (program.isEmpty ? "cdgen" : program)
+    #if canImport(Darwin)
+      return URL.applicationSupportDirectory.appending(path: name)
+    #else
+      // The standard asks for an absolute path, and for others to be ignored.
+      let environment = ProcessInfo.processInfo.environment
+      let data =
+        environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
+        ?? URL.homeDirectory.appending(path: ".local/share")
+      return data.appending(path: name)
+    #endif
+  }
+
+  /// Opens the store of a model where the platform keeps an app's data: `NAME.sqlite`, with the model's name, in
+  /// ``defaultDirectoryURL(forApp:)``. The folder is made if it is not there.
+  ///
+  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  public convenience init(for model: any GeneratedModel.Type, app: String? = nil) throws {
+    try self.init(for: model, at: Self.storeURL(of: model, app: app))
+  }
+
+  /// Where the store of a model is by default, in a folder that is made if it is not there.
+  static func storeURL(of model: any ModelDeclaration.Type, app: String?) throws -> URL {
+    let folder = Self.defaultDirectoryURL(forApp: app)
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    } catch {
+      throw StoreError.cannotCreate(folder, reason: "\(error)")
+    }
+    return folder.appending(path: model.model.name + ".sqlite")
+  }
+}
+
+// Models whose stores take the app's own code to migrate.
+extension PersistentContainer {
+  /// Opens the store of a model with custom steps, and makes it where there is none.
+  ///
+  /// The app's own code is made anew for each migration.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, at url: URL
+  ) throws {
+    self.init(
+      try PersistentStoreCoordinator(
+        for: model, migrations: migrations, at: StoreLocation(recognizing: url)))
+  }
+
+  /// Opens the store of a model with custom steps where the platform keeps an app's data: see ``init(for:app:)``.
+  ///
+  /// The app's own code is made anew for each migration.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, app: String? = nil
+  ) throws {
+    try self.init(for: model, migrations: migrations, at: Self.storeURL(of: model, app: app))
+  }
+
+  /// Opens several stores of a model with custom steps, each for a configuration.
+  ///
+  /// The app's own code is made anew for each migration. A store's own
+  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  ///
+  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
+  public convenience init<Model: CustomMigratingModel>(
+    for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
+    stores: [PersistentStoreDescription]
+  ) throws {
+    self.init(try PersistentStoreCoordinator(for: model, migrations: migrations, stores: stores))
+  }
+
+  /// Opens stores for several models, of which some have custom steps.
+  ///
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as
+  ///   they were.
+  public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
+    self.init(try PersistentStoreCoordinator(for: models, stores: stores))
+  }
+}
+
+// What does not compile, and what to write instead.
+extension PersistentContainer {
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(for model: any CustomMigratingModel.Type, at url: URL) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(for model: any CustomMigratingModel.Type, app: String? = nil) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "the model has custom migration steps: pass 'migrations: { … }' with a type that implements them"
+  )
+  public convenience init(
+    for model: any CustomMigratingModel.Type, stores: [PersistentStoreDescription]
+  ) throws {
+    throw ModelError.unreadable(model: "\(model)", reason: "its migrations are not given")
+  }
+
+  @available(
+    *, unavailable,
+    message: "one of the models has custom migration steps: pass a list of 'ModelWithMigrations'"
+  )
+  public convenience init(
+    for models: [any ModelDeclaration.Type], stores: [PersistentStoreDescription]
+  ) throws {
+    throw ModelError.unreadable(model: "\(models)", reason: "its migrations are not given")
+  }
+}

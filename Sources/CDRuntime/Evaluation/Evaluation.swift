@@ -6,6 +6,14 @@ import CDModel
   import Foundation
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// One evaluation: the object, and the variables as they are at the moment.
 struct Evaluation {
   let object: EvaluationValue
@@ -105,5 +113,520 @@ struct Evaluation {
   /// The values of a dictionary in the order of their keys, so that results are the same in every run.
   static func values(of dictionary: [String: EvaluationValue]) -> [EvaluationValue] {
     dictionary.sorted { CodeUnits.order($0.key, $1.key) < 0 }.map(\.value)
+  }
+}
+
+extension Evaluation {
+  /// The value at the end of a key path. A nil on the way makes the whole nil, or the collection that it
+  /// leads to empty.
+  mutating func follow(
+    _ steps: ArraySlice<PathStep>, from start: EvaluationValue
+  ) throws(EvaluationError) -> EvaluationValue {
+    var value = start
+    var rest = steps
+    while let step = rest.popFirst() {
+      switch step {
+      case .key(let key): value = try Self.value(forKey: key, of: value)
+      case .itself: break
+      case .collectionOperator(let name):
+        guard let collectionOperator = CollectionOperator(rawValue: name) else {
+          throw .unsupported("@\(name)")
+        }
+        if collectionOperator == .count {
+          value = .int(Int64(try Self.elements(of: value, for: "@count").count))
+          continue
+        }
+        let operands = try operands(of: collectionOperator, in: value, rest)
+        return try Aggregation.aggregate(operands, collectionOperator)
+      case .variable(let name): throw .unsupported("the key $\(name)")
+      case .index(let index): value = try Self.element(try self.value(index), of: value)
+      case .first: value = try Self.elements(of: value, for: "[FIRST]").first ?? .null
+      case .last: value = try Self.elements(of: value, for: "[LAST]").last ?? .null
+      case .size: value = .int(Int64(try Self.elements(of: value, for: "[SIZE]").count))
+      }
+    }
+    return value
+  }
+
+  /// What the steps behind an operator give for each element. Before the path of one object,
+  /// `@sum.items.price`, it stands for that path's values.
+  private mutating func operands(
+    of collectionOperator: CollectionOperator, in value: EvaluationValue, _ steps: ArraySlice<PathStep>
+  ) throws(EvaluationError) -> [EvaluationValue] {
+    switch value {
+    case .collection(let elements):
+      var results: [EvaluationValue] = []
+      results.reserveCapacity(elements.count)
+      for element in elements {
+        let result = try follow(steps, from: element)
+        if case .collection(let inner) = result { results += inner } else { results.append(result) }
+      }
+      return results
+    case .dictionary, .subject:
+      let word = "@\(collectionOperator.rawValue)"
+      if steps.isEmpty { return try Self.elements(of: value, for: word) }
+      return try Self.elements(of: try follow(steps, from: value), for: word)
+    default: return try Self.elements(of: value, for: "@\(collectionOperator.rawValue)")
+    }
+  }
+
+  /// The value of a key; of a collection, the values of its elements, in one collection however many
+  /// collections those are in turn.
+  static func value(forKey key: String, of value: EvaluationValue) throws(EvaluationError) -> EvaluationValue
+  {
+    switch value {
+    case .subject(let subject): return try subject.evaluationValue(forKey: key)
+    case .dictionary(let values): return values[key] ?? .null
+    case .collection(let elements):
+      var results: [EvaluationValue] = []
+      results.reserveCapacity(elements.count)
+      for element in elements {
+        let result = try self.value(forKey: key, of: element)
+        if case .collection(let inner) = result { results += inner } else { results.append(result) }
+      }
+      return .collection(results)
+    case .value(.null): return .null
+    case .value(.composite(let fields)):
+      guard let field = fields[key] else { throw .unknownKey(key, entity: value.kindName) }
+      return .value(field)
+    case .reference: throw .unsupported("a key of an object that is a constant")
+    case .value, .float:
+      guard let result = ValueKeys.value(forKey: key, of: value) else {
+        throw .unknownKey(key, entity: value.kindName)
+      }
+      return result
+    }
+  }
+
+  /// An element by its number, or by its key.
+  static func element(
+    _ index: EvaluationValue, of value: EvaluationValue
+  ) throws(EvaluationError) -> EvaluationValue {
+    if value.isNull { return .null }
+    switch (value, index) {
+    case (.dictionary(let elements), .value(.string(let key))): return elements[key] ?? .null
+    case (.subject, .value(.string(let key))): return try self.value(forKey: key, of: value)
+    case (.collection(let elements), _):
+      guard let number = Number(index) else {
+        throw .wrongOperand(operation: "[ ]", found: index.kindName)
+      }
+      let place: Int?
+      switch number {
+      case .int(let number): place = Int(exactly: number)
+      case .double, .float, .decimal: place = Int(exactly: number.double)
+      }
+      guard let place, elements.indices.contains(place) else { throw .indexOutOfRange }
+      return elements[place]
+    default: throw .wrongOperand(operation: "[ ]", found: value.kindName)
+    }
+  }
+}
+
+extension Evaluation {
+  mutating func holds(_ comparison: Comparison) throws(EvaluationError) -> Bool {
+    let comparisonOperator = comparison.operator
+    let left = try value(comparison.left)
+    if comparison.modifier == .direct, comparisonOperator == .in,
+      case .constant(.array(let constants)) = comparison.right.kind
+    {
+      if constants.count > ConstantSets.minimumCount, comparison.options.isEmpty,
+        case .value(let member) = left,
+        let isMember = sets.contains(member, in: constants)
+      {
+        return isMember
+      }
+      // Long lists are not copied for every object.
+      for constant in constants
+      where Equality.areEqual(EvaluationValue(constant), left, comparison.options) { return true }
+      return false
+    }
+    let right = try value(comparison.right)
+    switch comparison.modifier {
+    case .direct:
+      return try Comparer.compare(left, comparisonOperator, right, comparison.options, sets.texts)
+    case .any:
+      for element in try Self.elements(of: left, for: "ANY")
+      where try Comparer.compare(element, comparisonOperator, right, comparison.options, sets.texts) {
+        return true
+      }
+      return false
+    case .all:
+      for element in try Self.elements(of: left, for: "ALL")
+      where try !Comparer.compare(element, comparisonOperator, right, comparison.options, sets.texts) {
+        return false
+      }
+      return true
+    }
+  }
+}
+
+/// Comparison of two values by an operator.
+enum Comparer {
+  static func compare(
+    _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
+    _ options: ComparisonOptions, _ texts: PreparedTexts
+  ) throws(EvaluationError) -> Bool {
+    switch comparisonOperator {
+    case .equalTo: return Equality.areEqual(left, right, options)
+    case .notEqualTo: return !Equality.areEqual(left, right, options)
+    case .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo:
+      return try isOrdered(left, comparisonOperator, right, options)
+    case .between:
+      let bounds: [EvaluationValue]
+      switch right {
+      case .collection(let elements): bounds = elements
+      case .value(.null): return false
+      default: throw .wrongOperand(operation: "BETWEEN", found: right.kindName)
+      }
+      guard bounds.count == 2 else { throw .wrongBounds(count: bounds.count) }
+      guard try isOrdered(bounds[0], .lessThanOrEqualTo, left, options) else { return false }
+      return try isOrdered(left, .lessThanOrEqualTo, bounds[1], options)
+    case .in: return try isMember(left, of: right, comparisonOperator, options, texts)
+    case .contains: return try isMember(right, of: left, comparisonOperator, options, texts)
+    case .beginsWith: return try isPart(right, of: left, .start, comparisonOperator, options, texts)
+    case .endsWith: return try isPart(right, of: left, .end, comparisonOperator, options, texts)
+    case .like:
+      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
+      return texts.like(pattern, options).matches(text)
+    case .matches:
+      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
+      return try texts.expression(pattern, options).matches(text)
+    case .utiConformsTo, .utiEquals, .tokenMatches: throw .unsupported(comparisonOperator.rawValue)
+    }
+  }
+
+  // MARK: Order
+
+  private static func isOrdered(
+    _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
+    _ options: ComparisonOptions
+  ) throws(EvaluationError) -> Bool {
+    guard let order = try order(left, comparisonOperator, right, options) else { return false }
+    return switch comparisonOperator {
+    case .lessThan: order < 0
+    case .lessThanOrEqualTo: order <= 0
+    case .greaterThan: order > 0
+    default: order >= 0
+    }
+  }
+
+  /// The order of two values: 0 for nil and nil; nil, which no comparison is true of, where one of them is
+  /// nil or NaN.
+  private static func order(
+    _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
+    _ options: ComparisonOptions
+  ) throws(EvaluationError) -> Int? {
+    switch (left, right) {
+    case (.value(.null), .value(.null)): return 0
+    case (.value(.null), _), (_, .value(.null)): return nil
+    case (.value(.string(let left)), .value(.string(let right))):
+      return TextComparison.order(left, right, options)
+    case (.value(.date(let left)), .value(.date(let right))):
+      return left < right ? -1 : left == right ? 0 : 1
+    default:
+      guard let first = Number(left), let second = Number(right) else {
+        throw .incomparable(
+          operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
+      }
+      return Number.order(first, second)
+    }
+  }
+
+  // MARK: Membership and parts
+
+  private static func isMember(
+    _ member: EvaluationValue, of whole: EvaluationValue, _ comparisonOperator: ComparisonOperator,
+    _ options: ComparisonOptions, _ texts: PreparedTexts
+  ) throws(EvaluationError) -> Bool {
+    switch whole {
+    case .value(.null): return false
+    case .collection(let elements): return elements.contains { Equality.areEqual($0, member, options) }
+    case .dictionary(let elements):
+      return elements.values.contains { Equality.areEqual($0, member, options) }
+    case .value(.string(let text)):
+      guard case .value(.string(let part)) = member else { return false }
+      return texts.search(part, options).isFound(in: text, at: .anywhere)
+    case .value(.data(let data)):
+      guard case .value(.data(let part)) = member else { return false }
+      return CodeUnits.contains(Array(data), Array(part), .anywhere)
+    default: throw .wrongOperand(operation: comparisonOperator.rawValue, found: whole.kindName)
+    }
+  }
+
+  private static func isPart(
+    _ part: EvaluationValue, of whole: EvaluationValue, _ place: SearchPlace,
+    _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions, _ texts: PreparedTexts
+  ) throws(EvaluationError) -> Bool {
+    switch (whole, part) {
+    case (.value(.null), _), (_, .value(.null)): return false
+    case (.value(.string(let text)), .value(.string(let part))):
+      return texts.search(part, options).isFound(in: text, at: place)
+    case (.value(.data(let data)), .value(.data(let part))):
+      return CodeUnits.contains(Array(data), Array(part), place)
+    default:
+      throw .incomparable(operator: comparisonOperator.rawValue, left: whole.kindName, right: part.kindName)
+    }
+  }
+
+  /// Two strings; nil where one of the values is nil.
+  private static func strings(
+    _ left: EvaluationValue, _ right: EvaluationValue, _ comparisonOperator: ComparisonOperator
+  ) throws(EvaluationError) -> (String, String)? {
+    switch (left, right) {
+    case (.value(.null), _), (_, .value(.null)): return nil
+    case (.value(.string(let left)), .value(.string(let right))): return (left, right)
+    default:
+      throw .incomparable(operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
+    }
+  }
+}
+
+extension Evaluation {
+  /// Operators of one precedence, from left to right.
+  mutating func operation(
+    _ first: ValueExpression, _ terms: [OperationTerm]
+  ) throws(EvaluationError) -> EvaluationValue {
+    var result = try value(first)
+    var isLiteral = Self.isLiteral(first)
+    for term in terms {
+      var operand = try value(term.operand)
+      let operandIsLiteral = Self.isLiteral(term.operand)
+      if isLiteral != operandIsLiteral, let left = Number(result), let right = Number(operand) {
+        if isLiteral { result = Arithmetic.literal(left, for: right).value }
+        if operandIsLiteral { operand = Arithmetic.literal(right, for: left).value }
+      }
+      result = try Self.apply(term.operator, result, operand)
+      isLiteral = isLiteral && operandIsLiteral
+    }
+    return result
+  }
+
+  /// Whether a number is written in the expression, so that it takes the kind of those around it.
+  static func isLiteral(_ expression: ValueExpression) -> Bool {
+    switch expression.kind {
+    case .constant(.value(.int)), .constant(.value(.double)): true
+    case .negated(let operand): isLiteral(operand)
+    case .operation(let first, let terms): isLiteral(first) && terms.allSatisfy { isLiteral($0.operand) }
+    default: false
+    }
+  }
+
+  mutating func negated(_ value: EvaluationValue) throws(EvaluationError) -> EvaluationValue {
+    if value.isNull { return .null }
+    guard let number = Number(value) else { throw .wrongOperand(operation: "-", found: value.kindName) }
+    return try Arithmetic.negated(number).value
+  }
+
+  /// An operator between two values. With nil there is no result: nil.
+  static func apply(
+    _ expressionOperator: ExpressionOperator, _ left: EvaluationValue, _ right: EvaluationValue
+  ) throws(EvaluationError) -> EvaluationValue {
+    let word = expressionOperator.rawValue
+    switch expressionOperator {
+    case .union, .intersect, .minus: return try combine(left, expressionOperator, right)
+    case .shiftLeft, .shiftRight, .bitwiseAnd, .bitwiseXor, .bitwiseOr:
+      if left.isNull || right.isNull { return .null }
+      let first = try integer(left, word)
+      let second = try integer(right, word)
+      return switch expressionOperator {
+      case .shiftLeft: .int(first << second)
+      case .shiftRight: .int(first >> second)
+      case .bitwiseAnd: .int(first & second)
+      case .bitwiseXor: .int(first ^ second)
+      default: .int(first | second)
+      }
+    case .add, .subtract, .multiply, .divide, .power:
+      if left.isNull || right.isNull { return .null }
+      if let result = try textOrTime(left, expressionOperator, right) { return result }
+      guard let first = Number(left) else { throw .wrongOperand(operation: word, found: left.kindName) }
+      guard let second = Number(right) else { throw .wrongOperand(operation: word, found: right.kindName) }
+      return try Arithmetic.calculate(first, expressionOperator, second).value
+    }
+  }
+
+  /// `+` of two strings; dates and seconds. Nil for other values.
+  private static func textOrTime(
+    _ left: EvaluationValue, _ expressionOperator: ExpressionOperator, _ right: EvaluationValue
+  ) throws(EvaluationError) -> EvaluationValue? {
+    switch (left, expressionOperator, right) {
+    case (.value(.string(let left)), .add, .value(.string(let right))): return .string(left + right)
+    case (.value(.date(let left)), .subtract, .value(.date(let right))):
+      return .double(left.timeIntervalSinceReferenceDate - right.timeIntervalSinceReferenceDate)
+    case (.value(.date(let date)), .add, _):
+      guard let seconds = Number(right)?.double else { return nil }
+      return .value(.date(date.addingTimeInterval(seconds)))
+    case (.value(.date(let date)), .subtract, _):
+      guard let seconds = Number(right)?.double else { return nil }
+      return .value(.date(date.addingTimeInterval(-seconds)))
+    case (_, .add, .value(.date(let date))):
+      guard let seconds = Number(left)?.double else { return nil }
+      return .value(.date(date.addingTimeInterval(seconds)))
+    default: return nil
+    }
+  }
+
+  /// Set words: each value once, in the order of the left side and then of the right one.
+  private static func combine(
+    _ left: EvaluationValue, _ expressionOperator: ExpressionOperator, _ right: EvaluationValue
+  ) throws(EvaluationError) -> EvaluationValue {
+    let word = expressionOperator.rawValue
+    let first = try elements(of: left, for: word)
+    let second = try elements(of: right, for: word)
+    func isInSecond(_ value: EvaluationValue) -> Bool { second.contains { Equality.areEqual($0, value) } }
+    switch expressionOperator {
+    case .union: return .collection(Aggregation.distinct(first + second))
+    case .intersect: return .collection(Aggregation.distinct(first.filter(isInSecond)))
+    default: return .collection(Aggregation.distinct(first.filter { !isInSecond($0) }))
+    }
+  }
+
+  static func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
+    guard case .int(let number) = Number(value) else {
+      throw .wrongOperand(operation: word, found: value.kindName)
+    }
+    return number
+  }
+
+  func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
+    try Self.integer(value, word)
+  }
+}
+
+extension Evaluation {
+  mutating func call(
+    _ function: ExpressionFunction, _ arguments: [ValueExpression]
+  ) throws(EvaluationError) -> EvaluationValue {
+    let (minimum, maximum) = function.arity
+    guard arguments.count >= minimum, arguments.count <= maximum ?? .max else {
+      throw .wrongArguments(function: function.rawValue, count: arguments.count)
+    }
+    if function == .objectFromWithIndex { return try element(arguments[0], arguments[1]) }
+    let values = try values(arguments)
+    switch function {
+    case .sum, .count, .min, .max, .average, .median, .mode, .stddev:
+      return try aggregate(function, values)
+    case .random: return .double(Double.random(in: 0..<1))
+    case .now: return .value(.date(now))
+    case .uuid: return .value(.uuid(UUID.random()))
+    case .noindex: return values[0]
+    default: break
+    }
+    // The others have no result where an argument is nil.
+    if values.contains(where: \.isNull) { return .null }
+    switch function {
+    case .addTo: return try Self.apply(.add, values[0], values[1])
+    case .fromSubtract: return try Self.apply(.subtract, values[0], values[1])
+    case .multiplyBy: return try Self.apply(.multiply, values[0], values[1])
+    case .divideBy: return try Self.apply(.divide, values[0], values[1])
+    case .raiseToPower: return try Self.apply(.power, values[0], values[1])
+    case .modulusBy:
+      return try Arithmetic.remainder(try number(values[0], function), try number(values[1], function)).value
+    case .bitwiseAndWith: return try Self.apply(.bitwiseAnd, values[0], values[1])
+    case .bitwiseOrWith: return try Self.apply(.bitwiseOr, values[0], values[1])
+    case .bitwiseXorWith: return try Self.apply(.bitwiseXor, values[0], values[1])
+    case .leftshiftBy: return try Self.apply(.shiftLeft, values[0], values[1])
+    case .rightshiftBy: return try Self.apply(.shiftRight, values[0], values[1])
+    case .onesComplement: return .int(~(try integer(values[0], function.rawValue)))
+    case .randomn:
+      let bound = try integer(values[0], function.rawValue)
+      if bound <= 0 { throw .notANumber(operation: function.rawValue) }
+      return .int(Int64.random(in: 0..<bound))
+    case .uppercase, .lowercase, .length, .canonical:
+      guard case .value(.string(let text)) = values[0] else {
+        throw .wrongOperand(operation: function.rawValue, found: values[0].kindName)
+      }
+      return Self.apply(function, text)
+    default: return try Self.apply(function, try number(values[0], function))
+    }
+  }
+
+  /// A function of a string.
+  private static func apply(_ function: ExpressionFunction, _ text: String) -> EvaluationValue {
+    switch function {
+    case .uppercase: .string(text.uppercased())
+    case .lowercase: .string(text.lowercased())
+    // As in Foundation, a length is a count of UTF-16 units.
+    case .length: .int(Int64(text.utf16.count))
+    default: .string(FoundationText.folded(text, [.caseInsensitive, .diacriticInsensitive]))
+    }
+  }
+
+  /// A function of a number.
+  private static func apply(_ function: ExpressionFunction, _ number: Number) throws(EvaluationError)
+    -> EvaluationValue
+  {
+    let word = function.rawValue
+    switch function {
+    case .sqrt: return try Arithmetic.checked(number.double.squareRoot(), word).value
+    case .log: return try Arithmetic.checked(log10(number.double), word).value
+    case .ln: return try Arithmetic.checked(Self.naturalLogarithm(number.double), word).value
+    case .exp: return try Arithmetic.checked(Self.exponential(number.double), word).value
+    case .abs: return try Arithmetic.absolute(number).value
+    case .floor: return Arithmetic.rounded(number, .down).value
+    case .ceiling: return Arithmetic.rounded(number, .up).value
+    case .trunc: return Arithmetic.rounded(number, .towardZero).value
+    default: throw .unsupported("the function '\(word)'")
+    }
+  }
+
+  // The C functions under names that no case of an enumeration has.
+  private static func naturalLogarithm(_ number: Double) -> Double { log(number) }
+  private static func exponential(_ number: Double) -> Double { exp(number) }
+
+  private func number(_ value: EvaluationValue, _ function: ExpressionFunction) throws(EvaluationError)
+    -> Number
+  {
+    guard let number = Number(value) else {
+      throw .wrongOperand(operation: function.rawValue, found: value.kindName)
+    }
+    return number
+  }
+
+  /// A function of a collection of values or of several values. Where SELF is a collection, a key's values
+  /// come as one.
+  private func aggregate(
+    _ function: ExpressionFunction, _ values: [EvaluationValue]
+  ) throws(EvaluationError) -> EvaluationValue {
+    let word = function.rawValue
+    var elements: [EvaluationValue] = []
+    for value in values {
+      switch value {
+      case .collection, .dictionary: elements += try Self.elements(of: value, for: word)
+      case .value(.null) where values.count == 1: break
+      default:
+        if function == .count, values.count == 1 {
+          throw .notACollection(operation: word, found: value.kindName)
+        }
+        elements.append(value)
+      }
+    }
+    switch function {
+    case .sum: return try Aggregation.sum(elements, word).value
+    case .count: return .int(Int64(elements.count))
+    case .min: return try Aggregation.extreme(elements, word) { $0 < 0 }
+    case .max: return try Aggregation.extreme(elements, word) { $0 > 0 }
+    case .average: return try Aggregation.average(elements, word)
+    case .median: return try Aggregation.median(elements)
+    case .mode: return try Aggregation.modes(elements)
+    default: return try Aggregation.standardDeviation(elements)
+    }
+  }
+
+  /// `objectFrom:withIndex:`, whose index may be one of the words FIRST, LAST and SIZE.
+  private mutating func element(
+    _ collection: ValueExpression, _ index: ValueExpression
+  ) throws(EvaluationError) -> EvaluationValue {
+    let value = try value(collection)
+    if case .path(let base, let steps) = index.kind, case .object = base.kind, steps.count == 1,
+      case .key(let word) = steps[0]
+    {
+      switch word.uppercased() {
+      case "FIRST": return try follow([.first], from: value)
+      case "LAST": return try follow([.last], from: value)
+      case "SIZE": return try follow([.size], from: value)
+      default: break
+      }
+    }
+    return try Self.element(try self.value(index), of: value)
   }
 }

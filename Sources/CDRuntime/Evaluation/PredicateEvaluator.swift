@@ -67,3 +67,76 @@ public struct PredicateEvaluator {
     if depth > ValueExpression.maximumDepth { throw .tooDeep(depth: depth) }
   }
 }
+
+extension PredicateEvaluator {
+  /// Whether a subject comes before another one by sort keys. Neither of two equal ones does.
+  ///
+  /// Nil comes before every value, strings are ordered by their code units unless the key has options, data
+  /// and UUIDs by their bytes. A descending key reverses all of that.
+  public func areInIncreasingOrder<Subject: EvaluationSubject>(
+    _ left: Subject, _ right: Subject, by keys: [SortKey]
+  ) throws(EvaluationError) -> Bool {
+    for key in keys {
+      let path = ValueExpression.keyPath(key.keyPath)
+      let order = try SortOrder.order(
+        try value(of: path, for: left), try value(of: path, for: right), key.options)
+      if order != 0 { return (order < 0) == key.isAscending }
+    }
+    return false
+  }
+
+  /// Subjects in the order of sort keys; equal ones stay as they were. Each key is evaluated once a subject.
+  public func sorted<Subject: EvaluationSubject>(
+    _ subjects: [Subject], by keys: [SortKey]
+  ) throws(EvaluationError) -> [Subject] {
+    if keys.isEmpty || subjects.count < 2 { return subjects }
+    let paths = keys.map { ValueExpression.keyPath($0.keyPath) }
+    var rows: [(values: [EvaluationValue], place: Int)] = []
+    rows.reserveCapacity(subjects.count)
+    for (place, subject) in subjects.enumerated() {
+      var values: [EvaluationValue] = []
+      for path in paths { values.append(try value(of: path, for: subject)) }
+      rows.append((values, place))
+    }
+    do {
+      try rows.sort { left, right in
+        for (number, key) in keys.enumerated() {
+          let order = try SortOrder.order(left.values[number], right.values[number], key.options)
+          if order != 0 { return (order < 0) == key.isAscending }
+        }
+        return left.place < right.place
+      }
+    } catch let error as EvaluationError {
+      throw error
+    } catch {
+      // The closure throws nothing else.
+      return subjects
+    }
+    return rows.map { subjects[$0.place] }
+  }
+}
+
+/// The order of values by a sort key, as SQL's ORDER BY has it.
+enum SortOrder {
+  static func order(
+    _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []
+  ) throws(EvaluationError) -> Int {
+    switch (left, right) {
+    case (.value(.null), .value(.null)): return 0
+    case (.value(.null), _): return -1
+    case (_, .value(.null)): return 1
+    case (.value(.string(let left)), .value(.string(let right))):
+      return TextComparison.order(left, right, options)
+    case (.value(.date(let left)), .value(.date(let right))):
+      return left < right ? -1 : left == right ? 0 : 1
+    case (.value(.data(let left)), .value(.data(let right))): return CodeUnits.order(left, right)
+    case (.value(.uuid(let left)), .value(.uuid(let right))):
+      return CodeUnits.order(ValueBytes.bytes(left), ValueBytes.bytes(right))
+    case (.value(.url(let left)), .value(.url(let right))):
+      return CodeUnits.order(left.absoluteString, right.absoluteString)
+    default:
+      if let first = Number(left), let second = Number(right) { return Number.order(first, second) ?? 0 }
+      throw .incomparable(operator: "sorting", left: left.kindName, right: right.kindName)
+    }
+  }
+}

@@ -1,4 +1,48 @@
+import CDModel
 import Foundation
+
+/// Equality of values. Values of different kinds are not equal; that is no error.
+enum Equality {
+  static func areEqual(
+    _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []
+  ) -> Bool {
+    switch (left, right) {
+    case (.value(.string(let left)), .value(.string(let right))):
+      return TextComparison.areEqual(left, right, options)
+    case (.value(.int(let left)), .value(.int(let right))): return left == right
+    case (.value(.url(let left)), .value(.url(let right))):
+      return CodeUnits.areEqual(left.absoluteString, right.absoluteString)
+    case (.value(.composite(let left)), .value(.composite(let right))):
+      return areEqual(left.mapValues(EvaluationValue.value), right.mapValues(EvaluationValue.value), options)
+    // An object's composite may come as a dictionary, with its Floats as such.
+    case (.value(.composite(let left)), .dictionary(let right)),
+      (.dictionary(let right), .value(.composite(let left))):
+      return areEqual(left.mapValues(EvaluationValue.value), right, options)
+    case (.value(.null), .value(.null)): return true
+    case (.value(.date(let left)), .value(.date(let right))): return left == right
+    case (.value(.data(let left)), .value(.data(let right))): return left == right
+    case (.value(.uuid(let left)), .value(.uuid(let right))): return left == right
+    case (.collection(let left), .collection(let right)):
+      return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, options) }
+    case (.dictionary(let left), .dictionary(let right)): return areEqual(left, right, options)
+    case (.subject(let left), .subject(let right)): return left.isSameObject(as: right)
+    case (.subject(let subject), .reference(let reference)),
+      (.reference(let reference), .subject(let subject)):
+      return subject.isSameObject(as: reference)
+    case (.reference(let left), .reference(let right)): return left.isSame(as: right)
+    default:
+      guard let left = Number(left), let right = Number(right) else { return false }
+      return Number.order(left, right) == 0
+    }
+  }
+
+  private static func areEqual(
+    _ left: [String: EvaluationValue], _ right: [String: EvaluationValue], _ options: ComparisonOptions
+  ) -> Bool {
+    left.count == right.count
+      && left.allSatisfy { key, value in right[key].map { areEqual(value, $0, options) } ?? false }
+  }
+}
 
 /// How values compare, in memory as in SQL: numbers by value, strings by their code units.
 enum ValueOrder {
@@ -98,5 +142,69 @@ enum ValueOrder {
       if byte != other { return byte < other ? .orderedAscending : .orderedDescending }
     }
     return rest.next() == nil ? .orderedSame : .orderedAscending
+  }
+}
+
+/// The keys that values have which are no objects, such as a string's `length`: those of Apple's classes
+/// that say something about the value and do nothing.
+enum ValueKeys {
+  /// Nil for a key that there is not.
+  static func value(forKey key: String, of value: EvaluationValue) -> EvaluationValue? {
+    if key == "self" { return value }
+    if key == "description" || key == "stringValue" {
+      return Conversion.text(value).map(EvaluationValue.string)
+    }
+    switch value {
+    case .value(.string(let text)): return string(key, text)
+    case .value(.date(let date)):
+      switch key {
+      case "timeIntervalSinceReferenceDate": return .double(date.timeIntervalSinceReferenceDate)
+      case "timeIntervalSince1970": return .double(date.timeIntervalSince1970)
+      default: return nil
+      }
+    case .value(.data(let data)): return key == "length" ? .int(Int64(data.count)) : nil
+    case .value(.uuid(let uuid)): return key == "UUIDString" ? .string(uuid.uuidString) : nil
+    case .value(.url(let url)):
+      switch key {
+      case "absoluteString": return .string(url.absoluteString)
+      case "scheme": return url.scheme.map(EvaluationValue.string) ?? .null
+      case "host": return url.host().map(EvaluationValue.string) ?? .null
+      case "path": return .string(url.path())
+      case "lastPathComponent": return .string(url.lastPathComponent)
+      case "pathExtension": return .string(url.pathExtension)
+      default: return nil
+      }
+    default: return Number(value).flatMap { number(key, $0) }
+    }
+  }
+
+  private static func string(_ key: String, _ text: String) -> EvaluationValue? {
+    switch key {
+    case "length": .int(Int64(text.utf16.count))
+    case "uppercaseString": .string(text.uppercased())
+    case "lowercaseString": .string(text.lowercased())
+    case "capitalizedString": .string(PathText.capitalized(text))
+    case "lastPathComponent": .string(PathText.lastComponent(text))
+    case "pathExtension": .string(PathText.fileExtension(text))
+    case "intValue", "integerValue", "longLongValue": .int(Int64(text) ?? 0)
+    case "doubleValue", "floatValue": .double(Double(text) ?? 0)
+    case "boolValue": .bool(["Y", "y", "T", "t", "1"].contains(text.prefix(1)))
+    default: nil
+    }
+  }
+
+  private static func number(_ key: String, _ number: Number) -> EvaluationValue? {
+    switch key {
+    case "intValue", "integerValue", "longLongValue", "longValue", "shortValue":
+      switch number {
+      case .int: number.value
+      default:
+        Int64(exactly: number.double.rounded(.towardZero)).map(EvaluationValue.int)
+      }
+    case "doubleValue": .double(number.double)
+    case "floatValue": .float(Float(number.double))
+    case "boolValue": .bool(number.double != 0)
+    default: nil
+    }
   }
 }

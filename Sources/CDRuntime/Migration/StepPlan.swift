@@ -259,3 +259,421 @@ final class StepPlan {
     entity.slots[column.slot].attribute?.derivation != nil
   }
 }
+
+// Where the values of attributes come from.
+extension StepPlan {
+  /// The column of a source that holds an attribute or a field; nil for any other expression.
+  func sourceColumn(_ value: ValueExpression, of entity: EntityPlan) -> ColumnPlan? {
+    guard case .path(let base, let steps) = value.kind, case .object = base.kind,
+      case .key(let key)? = steps.first, let slot = entity.slot(key), slot.isStored
+    else { return nil }
+    switch slot.kind {
+    case .attribute: return steps.count == 1 ? entity.columns[slot.columns.lowerBound] : nil
+    case .composite(_, let fields):
+      guard steps.count == 2, case .key(let field) = steps[1],
+        let place = fields.firstIndex(where: { $0.description.name == field }),
+        slot.columns.lowerBound + place < slot.columns.upperBound
+      else { return nil }
+      return entity.columns[slot.columns.lowerBound + place]
+    case .relationship: return nil
+    }
+  }
+
+  /// Whether large values of a column are files.
+  private func isExternal(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
+    entity.slots[column.slot].attribute?.storesExternally == true
+  }
+
+  /// The column of the source that a value is taken from without a change.
+  func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
+    -> ColumnPlan?
+  {
+    guard let old = sourceColumn(value, of: sourceMapping.source), old.cell == column.cell,
+      !isExternal(old, in: sourceMapping.source) || isExternal(column, in: sourceMapping.destination)
+    else { return nil }
+    return old
+  }
+
+  /// A value as SQL; nil where it has to be evaluated an object at a time.
+  func sql(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping) -> SQLText? {
+    if let old = copiedColumn(value, for: column, of: sourceMapping) {
+      return "t0.\(raw: SQLite.quoted(old.name))"
+    }
+    switch value.kind {
+    case .constant(.value(let constant)):
+      return column.cell.fitted(constant).map { "\(bind: $0)" }
+    case .function(.now, _) where column.cell == .date:
+      return "\(bind: .date(now))"
+    case .cast(let inner, .attribute(let type), _):
+      // The conversions that SQL makes without looking never need what stands for values that do not fit.
+      if StorageType(type, in: destination.graph) == column.cell,
+        let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
+        let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+      {
+        return converted
+      }
+      return compiled(value, for: column, of: sourceMapping)
+    case .coalesced(let values):
+      var parts: [SQLText] = []
+      for value in values {
+        guard let part = sql(value, for: column, of: sourceMapping) else { return nil }
+        parts.append(part)
+      }
+      guard parts.count > 1, parts.count <= 100 else { return parts.first }
+      return "coalesce(\(SQLText.joined(parts, ", ")))"
+    default:
+      return compiled(value, for: column, of: sourceMapping)
+    }
+  }
+
+  private func compiled(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
+    -> SQLText?
+  {
+    var compiler = SQLCompiler(
+      entity: sourceMapping.source, model: source, variables: [:], now: now,
+      key: SQLPredicate.keys(in: source))
+    // What the compiler throws the evaluator throws too, with the row.
+    let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
+    guard case .value(let result)? = operand,
+      result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
+    else { return nil }
+    let sql: SQLText? =
+      switch (result.kind, column.cell) {
+      case (.int(let range), .int16):
+        limited(result.sql, range, to: Int64(Int16.min)...Int64(Int16.max), &compiler)
+      case (.int(let range), .int32):
+        limited(result.sql, range, to: Int64(Int32.min)...Int64(Int32.max), &compiler)
+      case (.int, .int64), (.int, .double), (.double, .double), (.float, .float), (.string, .string),
+        (.date, .date), (.uuid, .uuid), (.decimal, .decimal), (.url, .url):
+        result.sql
+      case (.int(let range), .bool): range.lowerBound >= 0 && range.upperBound <= 1 ? result.sql : nil
+      default: nil
+      }
+    guard let sql, compiler.mayFail else { return sql }
+    mayFail = true
+    return evaluatesAll ? nil : sql
+  }
+
+  /// Integers of a range as those of a narrower type.
+  private func limited(
+    _ sql: SQLText, _ range: ClosedRange<Int64>, to narrow: ClosedRange<Int64>, _ compiler: inout SQLCompiler
+  ) -> SQLText {
+    if narrow.contains(range.lowerBound), narrow.contains(range.upperBound) { return sql }
+    compiler.mayFail = true
+    return PredicateFunctions.limited(sql, to: narrow)
+  }
+
+  /// A conversion that SQL makes as the evaluator does.
+  private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
+    switch (old, new) {
+    case (let old, let new) where old == new: value
+    case (.bool, .int16), (.bool, .int32), (.bool, .int64), (.int16, .int32), (.int16, .int64),
+      (.int32, .int64), (.int16, .double), (.int32, .double), (.float, .double), (.int16, .float),
+      (.double, .date), (.float, .date), (.int16, .date), (.int32, .date), (.date, .double),
+      (.uuid, .data):
+      value
+    case (.int16, .string), (.int32, .string), (.int64, .string): "CAST(\(value) AS TEXT)"
+    default: nil
+    }
+  }
+
+  /// The value of a column of the destination, for rows `t0` of a source mapping's source.
+  func value(of column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText {
+    if column.isReference {
+      guard let relationship = sourceMapping.destination.slots[column.slot].relationship else {
+        return "NULL"
+      }
+      return reference(relationship, for: sourceMapping)
+    }
+    if isDerived(column, in: sourceMapping.destination) {
+      return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
+    }
+    let path = self.path(of: column, in: sourceMapping.destination)
+    if let place = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
+      return "e.c\(raw: "\(place)")"
+    }
+    guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
+      return "NULL"
+    }
+    return sql(value, for: column, of: sourceMapping) ?? "NULL"
+  }
+
+  /// The column with the same derivation in the source. It is right until other objects' changes are derived.
+  func copiedDerived(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> ColumnPlan? {
+    let new = sourceMapping.destination.slots[column.slot].attribute
+    guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
+      slot.columns.count == 1,
+      slot.attribute?.derivation == new?.derivation, new?.derivation != nil,
+      sourceMapping.source.columns[slot.columns.lowerBound].cell == column.cell
+    else { return nil }
+    return sourceMapping.source.columns[slot.columns.lowerBound]
+  }
+}
+
+// Where the objects of relationships come from.
+extension StepPlan {
+  /// Pairs of source keys: rows of `owner`, `target`, `position` and `inverse_position`.
+  struct Pairs {
+    let sql: String
+    /// The entity of the source that the targets are of.
+    let target: EntityPlan
+    /// Whether a position can be other than NULL.
+    var isOrdered = true
+  }
+
+  /// The rows that hold a relationship of a source mapping's objects; nil if the relationship has no rows of its own.
+  func pairs(of sourceMapping: SourceMapping, _ name: String) -> Pairs? {
+    guard case .objects(let value)? = objects(of: sourceMapping, name) else { return nil }
+    if let relationship = plainRelationship(value, of: sourceMapping.source) {
+      return pairs(relationship, of: sourceMapping.source)
+    }
+    // Targets of an evaluated expression are of one table, that of the mapped relationship's sources.
+    guard let relationship = sourceMapping.destination.slot(name)?.relationship,
+      let target = evaluatedTarget(of: relationship)
+    else { return nil }
+    return Pairs(
+      sql:
+        "SELECT owner, target, position, NULL AS inverse_position FROM temp.\"pairs_\(sourceMapping.number)_\(name)\"",
+      target: target)
+  }
+
+  /// The root of the source whose objects become those that a relationship leads to.
+  private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
+    let kinds = destination.entities[relationship.destination].subtree
+    return sourceMappings.first { kinds.contains($0.destination.index) }.map {
+      source.entities[$0.source.root]
+    }
+  }
+
+  /// The pairs of a relationship of the source.
+  func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
+    let other = source.entities[relationship.destination]
+    let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
+    let sql: String
+    var isOrdered = relationship.isOrdered
+    switch relationship.storage {
+    case .reference(let column):
+      let name = SQLite.quoted(entity.columns[column].name)
+      sql =
+        "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
+        + "WHERE \(name) IS NOT NULL"
+    case .inverseReference, .referencesOfOthers:
+      let name = SQLite.quoted(source.referenceColumn(behind: relationship)?.name ?? "_pk")
+      let position = source.positionColumn(of: relationship).map(SQLite.quoted) ?? "NULL"
+      sql =
+        "SELECT \(name) AS owner, _pk AS target, \(position) AS position, NULL AS inverse_position "
+        + "FROM \(theirs) WHERE \(name) IS NOT NULL"
+    case .join(let number, let isSource):
+      isOrdered = true
+      let join = source.joins[number]
+      let first = join.isOrdered ? "_position" : "NULL"
+      let second = join.isInverseOrdered ? "_inverse_position" : "NULL"
+      sql =
+        isSource
+        ? "SELECT _source AS owner, _target AS target, \(first) AS position, \(second) AS inverse_position "
+          + "FROM \(SQLite.quoted(join.table))"
+        : "SELECT _target AS owner, _source AS target, \(second) AS position, \(first) AS inverse_position "
+          + "FROM \(SQLite.quoted(join.table))"
+    }
+    return Pairs(sql: sql, target: other, isOrdered: isOrdered)
+  }
+
+  /// Whether all objects of a source entity become ones of a destination entity with the keys that they have.
+  func keepsAll(_ old: EntityPlan, as new: EntityPlan) -> Bool {
+    guard old.storeIndex == 0, new.storeIndex == 0 else { return true }
+    return old.subtree.allSatisfy { kind in
+      source.entities[kind].description.isAbstract
+        || sourceMappings.contains {
+          $0.source.index == kind && new.subtree.contains($0.destination.index) && $0.isUnrestricted
+            && $0.group == 0
+        }
+    }
+  }
+
+  /// The key of what became of a source object; NULL where nothing did.
+  ///
+  /// - Parameter key: SQL of a key of the source.
+  func resolved(_ key: String, _ old: EntityPlan, as new: EntityPlan) -> String {
+    if keepsAll(old, as: new) { return key }
+    let parts = sourceMappings.filter {
+      old.subtree.contains($0.source.index) && new.subtree.contains($0.destination.index)
+    }
+    .flatMap { sourceMapping in
+      let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
+      let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
+      let own =
+        "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
+      guard let number = further(sourceMapping) else { return [own] }
+      let kinds = new.subtree.map(String.init).joined(separator: ", ")
+      return [
+        own,
+        "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
+          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
+      ]
+    }
+    return switch parts.count {
+    case 0: "NULL"
+    case 1: parts[0]
+    default: "coalesce(\(parts.joined(separator: ", ")))"
+    }
+  }
+
+  /// The value of a reference column, for rows `t0` of a source mapping's source.
+  func reference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText {
+    let new = destination.entities[relationship.destination]
+    switch objects(of: sourceMapping, relationship.name) {
+    case .objects(let value)?:
+      if let plain = plainRelationship(value, of: sourceMapping.source),
+        case .reference(let column) = plain.storage
+      {
+        var key = "t0." + SQLite.quoted(sourceMapping.source.columns[column].name)
+        if relationship.isGuaranteed, !plain.isGuaranteed, plain.isWithinStore {
+          // What nobody guaranteed before may lead nowhere.
+          let table = SQLite.quoted(source.entities[plain.destination].table)
+          key = "(SELECT x._pk FROM \(table) AS x WHERE x._pk = \(key))"
+        }
+        return SQLText(text: resolved(key, source.entities[plain.destination], as: new))
+      }
+      guard let pairs = pairs(of: sourceMapping, relationship.name) else { return "NULL" }
+      return SQLText(
+        text: "(SELECT r FROM (SELECT \(resolved("p.target", pairs.target, as: new)) AS r, p.position AS o "
+          + "FROM (\(pairs.sql)) AS p WHERE p.owner = t0._pk) WHERE r IS NOT NULL ORDER BY o, r LIMIT 1)")
+    case .none?: return "NULL"
+    case .inverse?, nil: return inverseReference(relationship, for: sourceMapping)
+    }
+  }
+
+  private func inverseReference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText
+  {
+    guard let inverse = relationship.inverse else { return "NULL" }
+    let kinds = destination.entities[relationship.destination].subtree
+    var parts: [String] = []
+    for owner in sourceMappings where kinds.contains(owner.destination.index) {
+      guard let pairs = pairs(of: owner, inverse.name), pairs.target.root == sourceMapping.source.root else {
+        continue
+      }
+      let condition = condition(owner, "o").map { " AND \($0)" } ?? ""
+      parts.append(
+        "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLite.quoted(owner.source.table)) "
+          + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
+      guard let number = further(owner) else { continue }
+      parts.append(
+        "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Associations.table) AS f "
+          + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
+          + "WHERE p.target = t0._pk)")
+    }
+    return switch parts.count {
+    case 0: "NULL"
+    case 1: SQLText(text: parts[0])
+    default: SQLText(text: "coalesce(\(parts.joined(separator: ", ")))")
+    }
+  }
+
+  // MARK: What the app's own code makes
+
+  /// By which associations name a source mapping's mapping; nil where it has none.
+  func further(_ sourceMapping: SourceMapping) -> Int? {
+    guard sourceMapping.isCustom, !furtherMappings.isEmpty else { return nil }
+    return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
+      furtherMappings.contains($0) ? $0 : nil
+    }
+  }
+
+  /// Whether a reference leads to objects that are not there before the app's own code has made them.
+  func followsCustom(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
+    let new = destination.entities[relationship.destination]
+    let makers = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
+    if makers.isEmpty { return false }
+    switch objects(of: sourceMapping, relationship.name) {
+    case .objects?:
+      guard let old = pairs(of: sourceMapping, relationship.name)?.target else { return false }
+      return makers.contains { old.subtree.contains($0.source.index) }
+    case .none?: return false
+    case .inverse?, nil: return hasInversePairs(relationship)
+    }
+  }
+
+  /// Whether objects refer to those of a relationship by its inverse, as rules say.
+  func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
+    guard let inverse = relationship.inverse else { return false }
+    let kinds = destination.entities[relationship.destination].subtree
+    return sourceMappings.contains {
+      kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
+    }
+  }
+
+  /// What is added to the keys of all objects of a source entity that become ones of a destination entity, where all
+  /// do so by rules alone; nil otherwise.
+  func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
+    guard old.storeIndex == 0, new.storeIndex == 0 else { return 0 }
+    var offsets: Set<Int64> = []
+    for kind in old.subtree where !source.entities[kind].description.isAbstract {
+      // The first is the one that a to-one leads to.
+      guard
+        let first = sourceMappings.first(where: {
+          $0.source.index == kind && new.subtree.contains($0.destination.index)
+        }), first.isUnrestricted
+      else { return nil }
+      offsets.insert(first.offset)
+    }
+    return offsets.count == 1 ? offsets.first : nil
+  }
+
+  // MARK: Positions
+
+  /// The to-many relationships whose order stands in a table of the destination, with the columns.
+  func positions(in root: EntityPlan) -> [(column: String, relationship: RelationshipPlan)] {
+    var result: [(column: String, relationship: RelationshipPlan)] = []
+    for plan in destination.entities {
+      for case let relationship? in plan.relationships where relationship.owner == plan.name {
+        guard let column = destination.positionColumn(of: relationship),
+          destination.entities[relationship.destination].root == root.index,
+          !result.contains(where: { $0.column == column })
+        else { continue }
+        result.append((column, relationship))
+      }
+    }
+    return result
+  }
+
+  /// The column of a source mapping's source that keeps the order of what becomes a relationship.
+  func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
+    guard let owner = destination.entity(relationship.owner) else { return nil }
+    var found: Set<String?> = []
+    for other in sourceMappings where owner.subtree.contains(other.destination.index) {
+      guard case .objects(let value)? = objects(of: other, relationship.name),
+        let plain = plainRelationship(value, of: other.source),
+        source.entities[plain.destination].root == sourceMapping.source.root
+      else { return nil }
+      found.insert(source.positionColumn(of: plain))
+    }
+    return found.count == 1 ? found.first ?? nil : nil
+  }
+
+  /// The position of a row `t0` of a source mapping's source in a relationship that leads to it.
+  func position(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String {
+    let new = destination.entities[relationship.destination]
+    guard
+      new.subtree.contains(sourceMapping.destination.index)
+        || sourceMapping.destination.lineage.contains(new.index)
+    else {
+      return "NULL"
+    }
+    if let column = copiedPosition(relationship, for: sourceMapping) { return "t0." + SQLite.quoted(column) }
+    guard let owner = destination.entity(relationship.owner) else { return "NULL" }
+    let parts = sourceMappings.filter { owner.subtree.contains($0.destination.index) }.compactMap {
+      other -> String? in
+      guard let pairs = pairs(of: other, relationship.name), pairs.isOrdered,
+        pairs.target.root == sourceMapping.source.root
+      else {
+        return nil
+      }
+      return "(SELECT p.position FROM (\(pairs.sql)) AS p WHERE p.target = t0._pk LIMIT 1)"
+    }
+    return switch parts.count {
+    case 0: "NULL"
+    case 1: parts[0]
+    default: "coalesce(\(parts.joined(separator: ", ")))"
+    }
+  }
+}

@@ -4,6 +4,9 @@
   public import Foundation
 #endif
 
+/// The key of an object within its root entity's table; 0 stands for no object.
+@_spi(Generated) public typealias ObjectKey = Int64
+
 /// The identifier of an object: permanent from the object's insertion, and never given to another.
 ///
 /// An identifier is a value and can go where its object cannot. ``uriRepresentation`` is stable: it survives

@@ -145,3 +145,890 @@ struct VersionValidator {
     }
   }
 }
+
+/// A property of any kind, as the checks of names see it.
+struct NamedProperty {
+  var name: String
+  var swiftName: String
+  var element: ModelElement
+  var noun: String
+  /// Whether a table has a column or a join table for it.
+  var hasColumn: Bool
+  var isToMany = false
+}
+
+extension VersionValidator {
+  /// An entity's own properties in order of their kinds.
+  func properties(of entity: EntityDescription) -> [NamedProperty] {
+    let attributes = entity.attributes.map {
+      NamedProperty(
+        name: $0.name, swiftName: $0.swiftName, element: attributeElement($0.name, entity), noun: "attribute",
+        hasColumn: $0.isStored)
+    }
+    let relationships = entity.relationships.map {
+      NamedProperty(
+        name: $0.name, swiftName: $0.swiftName, element: relationshipElement($0.name, entity),
+        noun: "relationship", hasColumn: true, isToMany: $0.isToMany)
+    }
+    let fetched = entity.fetchedProperties.map {
+      NamedProperty(
+        name: $0.name, swiftName: $0.swiftName ?? $0.name, element: fetchedElement($0.name, entity),
+        noun: "fetched property", hasColumn: false)
+    }
+    return attributes + relationships + fetched
+  }
+
+  // MARK: Entities, enums and composites
+
+  /// Entities, enums and composites are all types, and so share one namespace.
+  func validateTypeNames() {
+    struct TypeName {
+      var noun: String
+      var name: String
+      var swiftName: String
+      var element: ModelElement
+    }
+    let enums = version.enums.map {
+      TypeName(
+        noun: "enum", name: $0.name, swiftName: $0.name,
+        element: .enumeration(version: version.number, name: $0.name))
+    }
+    let composites = version.composites.map {
+      TypeName(
+        noun: "composite", name: $0.name, swiftName: $0.name,
+        element: .composite(version: version.number, name: $0.name))
+    }
+    let entities = version.entities.map {
+      TypeName(noun: "entity", name: $0.name, swiftName: $0.swiftName, element: entityElement($0))
+    }
+    let all = (enums + composites + entities).sorted {
+      guard let left = positions[$0.element], let right = positions[$1.element] else { return false }
+      return left < right
+    }
+    var firstByName: [String: TypeName] = [:]
+    var firstBySwiftName: [String: TypeName] = [:]
+    for type in all {
+      if let problem = NameRules.problem(with: type.name) {
+        error(type.element, nil, problem)
+      } else if let first = firstByName[type.name] {
+        error(type.element, nil, "'\(type.name)' is the name of \(first.noun.withArticle) already")
+      } else if let first = firstBySwiftName[type.swiftName] {
+        error(
+          type.element, "class",
+          "\(type.noun) '\(type.name)' and \(first.noun) '\(first.name)' are both '\(type.swiftName)' in Swift; "
+            + "give an entity another name there with 'class'")
+      }
+      if firstByName[type.name] == nil { firstByName[type.name] = type }
+      if firstBySwiftName[type.swiftName] == nil { firstBySwiftName[type.swiftName] = type }
+      validateReserved(type.noun, type.name, swiftName: type.swiftName, type.element)
+    }
+    var firstFolded: [String: String] = [:]
+    for entity in version.entities {
+      let folded = entity.name.lowercased()
+      if let first = firstFolded[folded] {
+        error(
+          entityElement(entity), nil,
+          "'\(entity.name)' and '\(first)' differ only in case, and the tables of a store do not tell them apart"
+        )
+      } else {
+        firstFolded[folded] = entity.name
+      }
+    }
+  }
+
+  private func validateReserved(_ noun: String, _ name: String, swiftName: String, _ element: ModelElement) {
+    if noun == "entity", swiftName != name, !NameRules.isIdentifier(swiftName) {
+      error(element, "class", "'\(swiftName)' is no name of a Swift class")
+      return
+    }
+    let problem: String
+    if ReservedNames.types.contains(swiftName) {
+      problem = "a type called '\(swiftName)' would hide the one of that name that generated code needs"
+    } else if swiftName == modelName + "Model" {
+      problem = "generated code itself declares '\(swiftName)'"
+    } else {
+      return
+    }
+    if noun != "entity" {
+      error(element, nil, "\(problem); choose another name for the \(noun)")
+    } else if swiftName != name {
+      error(element, "class", "\(problem); choose another class")
+    } else {
+      error(element, nil, "\(problem); give the entity's class another name: class: \(name)Object")
+    }
+  }
+
+  func validateCases(of enumeration: EnumDescription) {
+    for each in enumeration.cases {
+      let element = ModelElement.enumCase(
+        version: version.number, enumeration: enumeration.name, name: each.name)
+      if !NameRules.isIdentifier(each.name) {
+        error(
+          element, nil,
+          "'\(each.name)' is no name: a name is a letter and then letters, digits and underscores")
+      } else if ReservedNames.cases.contains(each.name) {
+        error(element, nil, "a case cannot be called '\(each.name)' in Swift; choose another name")
+      }
+    }
+  }
+
+  func validateFields(of composite: CompositeDescription) {
+    var folded: [String: String] = [:]
+    var swiftNames: [String: String] = [:]
+    for field in composite.fields {
+      let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
+      if let problem = NameRules.problem(with: field.name) { error(element, nil, problem) }
+      validateSwiftName(
+        field.swiftName, of: field.name, element, reserved: ReservedNames.fields, owner: composite.name)
+      if let first = folded[field.name.lowercased()] {
+        error(
+          element, nil,
+          "'\(field.name)' and '\(first)' differ only in case, and the columns of a store do not tell them apart"
+        )
+      }
+      folded[field.name.lowercased()] = field.name
+      if let first = swiftNames[field.swiftName] {
+        error(element, "swiftName", "'\(first)' and '\(field.name)' are both '\(field.swiftName)' in Swift")
+      }
+      swiftNames[field.swiftName] = field.name
+      validate(field, element)
+    }
+  }
+
+  // MARK: Properties
+
+  func validatePropertyNames(of entity: EntityDescription) {
+    var first: [String: NamedProperty] = [:]
+    for property in properties(of: entity) {
+      if let problem = NameRules.problem(with: property.name) {
+        error(property.element, nil, problem)
+        continue
+      }
+      if property.noun == "relationship", ReservedNames.relationships.contains(property.name) {
+        error(
+          property.element, nil,
+          "a relationship cannot be called 'none', since 'inverse: none' says that there is no inverse")
+      }
+      if let other = first[property.name] {
+        error(
+          property.element, nil,
+          "'\(property.name)' is \(other.noun.withArticle) of '\(entity.name)' already")
+      } else {
+        first[property.name] = property
+      }
+      if let parent = entity.parent, !isInCycle(entity), graph.property(property.name, of: parent) != nil,
+        let owner = graph.declaringEntity(of: property.name, in: parent)
+      {
+        error(
+          property.element, nil,
+          "'\(entity.name)' inherits '\(property.name)' from '\(owner.name)' and cannot declare it again")
+      }
+    }
+    validateTemplateNames(of: entity)
+  }
+
+  private func validateTemplateNames(of entity: EntityDescription) {
+    let inherited = isInCycle(entity) ? [] : graph.lineage(of: entity.name).dropLast()
+    for template in entity.fetchTemplates {
+      let element = templateElement(template.name, entity)
+      if let problem = NameRules.problem(with: template.name) {
+        error(element, nil, problem)
+      } else if ReservedNames.statics.contains(template.name) {
+        error(
+          element, nil,
+          "every generated class has a static '\(template.name)'; choose another name for the fetch")
+      } else if let owner = inherited.first(where: { $0.fetchTemplates.contains { $0.name == template.name } }
+      ) {
+        error(
+          element, nil,
+          "'\(entity.name)' inherits the fetch '\(template.name)' from '\(owner.name)' and cannot declare it again"
+        )
+      }
+    }
+  }
+
+  /// What properties are called in Swift, inherited ones among them.
+  func validateSwiftNames(of entity: EntityDescription) {
+    var taken: [String: String] = [:]
+    if !isInCycle(entity) {
+      for ancestor in graph.lineage(of: entity.name).dropLast() {
+        for property in properties(of: ancestor) { taken[property.swiftName] = property.name }
+      }
+    }
+    let own = properties(of: entity)
+    for property in own {
+      validateSwiftName(
+        property.swiftName, of: property.name, property.element, reserved: ReservedNames.properties,
+        owner: entity.name)
+      if let other = taken[property.swiftName], other != property.name {
+        error(
+          property.element, "swiftName",
+          "'\(other)' and '\(property.name)' are both '\(property.swiftName)' in Swift; "
+            + "give one of them another name there with 'swiftName'")
+      }
+      taken[property.swiftName] = property.name
+    }
+    let bySwiftName = Dictionary(own.map { ($0.swiftName, $0) }, uniquingKeysWith: { first, _ in first })
+    for property in own where property.isToMany {
+      let capitalised = property.swiftName.prefix(1).uppercased() + property.swiftName.dropFirst()
+      for mutator in ["addTo", "removeFrom", "insertInto"].map({ $0 + capitalised }) {
+        guard let other = bySwiftName[mutator] else { continue }
+        error(
+          other.element, nil,
+          "'\(mutator)' is the method that changes '\(property.name)'; "
+            + "give this another name in Swift with 'swiftName'")
+      }
+    }
+  }
+
+  private func validateSwiftName(
+    _ swiftName: String, of name: String, _ element: ModelElement, reserved: Set<String>, owner: String
+  ) {
+    if swiftName != name, !NameRules.isIdentifier(swiftName) {
+      error(element, "swiftName", "'\(swiftName)' is no name of a Swift property")
+    } else if reserved.contains(swiftName) {
+      let capitalised = swiftName.prefix(1).uppercased() + swiftName.dropFirst()
+      let other = owner.prefix(1).lowercased() + owner.dropFirst() + capitalised
+      error(
+        element, swiftName == name ? nil : "swiftName",
+        "'\(swiftName)' is taken in every generated type; "
+          + "give this another name in Swift: swiftName: \(other)")
+    }
+  }
+
+  /// An inheritance root and all entities below it share one table.
+  func validateColumnNames() {
+    for root in version.entities where graph.root(of: root.name)?.name == root.name {
+      var first: [String: String] = [:]
+      for entity in [root] + graph.descendants(of: root.name) {
+        for property in properties(of: entity) where property.hasColumn {
+          let folded = property.name.lowercased()
+          if let other = first[folded], other != property.name {
+            error(
+              property.element, nil,
+              "'\(property.name)' and '\(other)' differ only in case, "
+                + "and the columns of a store do not tell them apart")
+          }
+          if first[folded] == nil { first[folded] = property.name }
+        }
+      }
+    }
+  }
+}
+
+extension String {
+  /// The word with `a` or `an` before it.
+  var withArticle: String {
+    guard let first else { return self }
+    return ("aeiou".contains(first.lowercased()) ? "an " : "a ") + self
+  }
+}
+
+extension VersionValidator {
+  /// An attribute of an entity or a field of a composite.
+  func validate(_ attribute: AttributeDescription, _ element: ModelElement) {
+    if broken.contains(element) { return }
+    validateKind(attribute, element)
+    validateBounds(attribute, element)
+    validateLength(attribute, element)
+    validatePattern(attribute, element)
+  }
+
+  private func validateKind(_ attribute: AttributeDescription, _ element: ModelElement) {
+    if attribute.storesExternally {
+      switch attribute.type {
+      case .data, .codable: break
+      default:
+        error(
+          element, "external",
+          "'external' is for Data and codable values, not for \(attribute.type.schemaName)")
+      }
+      if attribute.isTransient {
+        error(element, "external", "a transient attribute is not stored, and so not externally")
+      }
+    }
+    guard attribute.derivation != nil else { return }
+    if attribute.isTransient {
+      error(element, "transient", "a derived attribute is stored, and so cannot be transient")
+    }
+    if attribute.defaultValue != nil {
+      error(element, "default", "a derived attribute is always computed, and so has no default")
+    }
+    switch attribute.type {
+    case .composite, .codable:
+      error(element, "type", "an expression gives no value of type \(attribute.type.schemaName)")
+    default: break
+    }
+  }
+
+  private func validateBounds(_ attribute: AttributeDescription, _ element: ModelElement) {
+    if let minimum = attribute.minimum, let maximum = attribute.maximum,
+      AttributeOrder.isLess(maximum, minimum)
+    {
+      error(element, "max", "the maximum is below the minimum")
+      return
+    }
+    guard case .value(let value)? = attribute.defaultValue else { return }
+    if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
+      error(element, "default", "the default is below the minimum")
+    }
+    if let maximum = attribute.maximum, AttributeOrder.isLess(maximum, value) {
+      error(element, "default", "the default is above the maximum")
+    }
+  }
+
+  private func validateLength(_ attribute: AttributeDescription, _ element: ModelElement) {
+    guard attribute.minimumLength != nil || attribute.maximumLength != nil else { return }
+    guard attribute.type.hasLength else {
+      for (key, value) in [("minLength", attribute.minimumLength), ("maxLength", attribute.maximumLength)]
+      where value != nil {
+        let remedy = attribute.type.isOrdered ? "; the bounds of a value are 'min' and 'max'" : ""
+        error(
+          element, key,
+          "'\(key)' bounds a String or a Data, and this is of type "
+            + "\(attribute.type.schemaName)\(remedy)")
+      }
+      return
+    }
+    let minimum = attribute.minimumLength ?? 0
+    let maximum = attribute.maximumLength ?? Int.max
+    if minimum > maximum {
+      error(element, "maxLength", "the maximum length is below the minimum length")
+      return
+    }
+    let length: Int
+    switch attribute.defaultValue {
+    case .value(.string(let text)): length = text.count
+    case .value(.data(let data)): length = data.count
+    default: return
+    }
+    if length < minimum { error(element, "default", "the default is shorter than the minimum length") }
+    if length > maximum { error(element, "default", "the default is longer than the maximum length") }
+  }
+
+  private func validatePattern(_ attribute: AttributeDescription, _ element: ModelElement) {
+    guard let pattern = attribute.pattern else { return }
+    guard attribute.type == .string else {
+      error(
+        element, "pattern", "'pattern' is for a String, and this is of type \(attribute.type.schemaName)")
+      return
+    }
+    guard PatternMatch.expression(pattern) != nil else {
+      error(element, "pattern", "'\(pattern)' is no regular expression")
+      return
+    }
+    guard case .value(.string(let text))? = attribute.defaultValue else { return }
+    switch PatternMatch(text, pattern) {
+    case .matches: break
+    case .differs, .malformed: error(element, "default", "the default does not match the pattern")
+    case .tooCostly:
+      error(
+        element, "pattern",
+        "to match the default with '\(pattern)' takes too many steps, and no object with such a value could be "
+          + "saved; rewrite the pattern without repetitions within repetitions")
+    }
+  }
+}
+
+/// The order of constants of one type.
+enum AttributeOrder {
+  static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+    switch (left, right) {
+    case (.int(let left), .int(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
+    case (.decimal(let left), .decimal(let right)): left < right
+    case (.date(let left), .date(let right)): left < right
+    default: false
+    }
+  }
+}
+
+extension VersionValidator {
+  func validate(_ relationship: RelationshipDescription, of entity: EntityDescription) {
+    let element = relationshipElement(relationship.name, entity)
+    if broken.contains(element) { return }
+    if let minimum = relationship.minimumCount, let maximum = relationship.maximumCount, minimum > maximum {
+      error(element, "count", "the greatest count is below the least")
+    } else if relationship.maximumCount == 0 {
+      error(element, "count", "a relationship of at most 0 objects could never have any")
+    }
+    guard graph.entity(relationship.destination) != nil else {
+      reportUnknownEntity(relationship.destination, element, "destination")
+      return
+    }
+    guard let name = relationship.inverse else { return }
+    validateInverse(name, of: relationship, entity, element)
+    if let inverse = graph.inverse(of: relationship, in: entity.name) {
+      validateDeleteRules(relationship, entity, inverse, element)
+    }
+  }
+
+  private func validateInverse(
+    _ name: String, of relationship: RelationshipDescription, _ entity: EntityDescription,
+    _ element: ModelElement
+  ) {
+    let destination = relationship.destination
+    let inverse: RelationshipDescription
+    switch graph.property(name, of: destination) {
+    case .relationship(let found): inverse = found
+    case .some:
+      error(element, "inverse", "'\(name)' of '\(destination)' is no relationship")
+      return
+    case nil:
+      // One whose declaration is wrong is not in the model, and was reported.
+      if graph.lineage(of: destination).contains(where: { broken.contains(relationshipElement(name, $0)) }) {
+        return
+      }
+      if let entity = graph.entity(destination), hasUnknownAncestor(entity) { return }
+      error(
+        element, "inverse", "'\(destination)' has no relationship '\(name)'",
+        suggestion: closestName(to: name, in: graph.relationships(of: destination).map(\.name)))
+      return
+    }
+    let back = inverse.destination
+    guard graph.entity(back) != nil else { return }
+    if !graph.isKind(entity.name, of: back) && !graph.isKind(back, of: entity.name) {
+      error(
+        element, "inverse",
+        "'\(name)' of '\(destination)' leads to '\(back)' and not back to '\(entity.name)'")
+    } else if inverse.inverse == nil {
+      error(
+        element, "inverse",
+        "'\(name)' of '\(destination)' does not name '\(relationship.name)' as its inverse; both sides must")
+    } else if let other = inverse.inverse, other != relationship.name {
+      error(
+        element, "inverse",
+        "'\(name)' of '\(destination)' has '\(other)' as its inverse and not '\(relationship.name)'")
+    }
+  }
+
+  /// Rules that make sense each and not together.
+  private func validateDeleteRules(
+    _ relationship: RelationshipDescription, _ entity: EntityDescription, _ inverse: RelationshipDescription,
+    _ element: ModelElement
+  ) {
+    let other = "'\(inverse.name)' of '\(relationship.destination)'"
+    switch (relationship.deleteRule, inverse.deleteRule) {
+    case (.cascade, .cascade) where relationship.isToMany || inverse.isToMany:
+      warning(
+        element, "onDelete",
+        "this and \(other) both cascade, so that deleting one object deletes "
+          + "everything that hangs together with it")
+    case (.deny, .deny):
+      warning(
+        element, "onDelete",
+        "this and \(other) both deny, so that neither of two related objects can be deleted")
+    case (.nullify, _) where !inverse.isToMany && !inverse.isOptional:
+      warning(
+        element, "onDelete",
+        "\(other) is mandatory, so that a deletion that nullifies it cannot be saved; use cascade or deny")
+    default: break
+    }
+  }
+}
+
+extension VersionValidator {
+  func validateInheritance() {
+    for entity in version.entities {
+      guard let parent = entity.parent else { continue }
+      if parent == entity.name {
+        error(entityElement(entity), "parent", "'\(parent)' cannot be its own parent")
+      } else if graph.entity(parent) == nil {
+        reportUnknownEntity(parent, entityElement(entity), "parent")
+      }
+    }
+    for circle in circles.all {
+      guard let first = circle.first, circle.count > 1 else { continue }
+      error(
+        entityElement(first), "parent",
+        "entities cannot inherit in a circle: \(Self.path(circle.map(\.name) + [first.name]))")
+    }
+    validateDepths()
+    if isTooDeep { return }
+    for entity in version.entities where entity.isAbstract && !isInCycle(entity) {
+      if graph.descendants(of: entity.name).allSatisfy(\.isAbstract) {
+        warning(
+          entityElement(entity), "abstract",
+          "'\(entity.name)' is abstract and no entity below it is concrete, so there can be no objects of it")
+      }
+    }
+  }
+
+  /// Whether there is an entity with more: what looks at all that entities inherit would take too long.
+  var isTooDeep: Bool { depths.contains { $0 > EntityGraph.mostAncestors } }
+
+  /// Reports the first entity that is too deep, not those below it.
+  private func validateDepths() {
+    for (entity, depth) in zip(version.entities, depths)
+    where depth == EntityGraph.mostAncestors + 1 && !isInCycle(entity) {
+      error(
+        entityElement(entity), "parent",
+        "'\(entity.name)' has more than \(EntityGraph.mostAncestors) ancestors, which is the most that an entity can have; "
+          + "let entities inherit from one further up")
+    }
+  }
+
+  /// Names along a way, without the middle of a long one.
+  static func path(_ names: [String]) -> String {
+    guard names.count > 24 else { return names.joined(separator: " → ") }
+    return
+      (names.prefix(10) + ["… \(names.count - 20) more …"] + names.suffix(10)).joined(separator: " → ")
+  }
+
+  func isInCycle(_ entity: EntityDescription) -> Bool { circles.names.contains(entity.name) }
+}
+
+/// The circles in which entities inherit from each other.
+struct InheritanceCircles {
+  /// Each circle from its first declared entity on, along the parents.
+  private(set) var all: [[EntityDescription]] = []
+  private(set) var names: Set<String> = []
+
+  init(_ graph: EntityGraph) {
+    // The walk that first came by an entity: one that comes by itself again has closed a circle.
+    var walks: [String: Int] = [:]
+    for (number, start) in graph.version.entities.enumerated() {
+      var path: [EntityDescription] = []
+      var next = graph.entity(start.name)
+      while let entity = next, walks[entity.name] == nil {
+        walks[entity.name] = number
+        path.append(entity)
+        next = entity.parent.flatMap { graph.entity($0) }
+      }
+      guard let end = next, walks[end.name] == number,
+        let place = path.firstIndex(where: { $0.name == end.name })
+      else { continue }
+      all.append(Array(path[place...]))
+      names.formUnion(path[place...].map(\.name))
+    }
+    // A walk may have come from outside, and by another than the first one.
+    guard !all.isEmpty else { return }
+    let order = Dictionary(
+      zip(graph.version.entities.map(\.name), 0...), uniquingKeysWith: { first, _ in first })
+    func place(_ entity: EntityDescription) -> Int { order[entity.name] ?? 0 }
+    all = all.map { circle in
+      let first = circle.indices.min { place(circle[$0]) < place(circle[$1]) } ?? 0
+      return Array(circle[first...] + circle[..<first])
+    }
+    .sorted { left, right in place(left[0]) < place(right[0]) }
+  }
+}
+
+extension VersionValidator {
+  func validateIndexes(of entity: EntityDescription) {
+    var seen: [IndexDescription] = []
+    for (place, index) in entity.indexes.enumerated() {
+      let element = ModelElement.index(version: version.number, entity: entity.name, place: place)
+      if broken.contains(element) { continue }
+      if seen.contains(index) {
+        error(element, nil, "the same index is here a second time")
+        continue
+      }
+      seen.append(index)
+      validate(index.elements.map(\.keyPath), element, of: entity, noun: "an index", allowsFields: true)
+    }
+  }
+
+  func validateUniqueness(of entity: EntityDescription) {
+    var seen: Set<Set<String>> = []
+    for (place, names) in entity.uniquenessConstraints.enumerated() {
+      let element = ModelElement.uniquenessConstraint(
+        version: version.number, entity: entity.name, place: place)
+      if broken.contains(element) { continue }
+      if !seen.insert(Set(names)).inserted {
+        error(element, nil, "the same properties are unique here a second time")
+        continue
+      }
+      validate(names, element, of: entity, noun: "a unique constraint", allowsFields: false)
+    }
+  }
+
+  /// The elements of an index or a unique constraint, which a table must have as columns.
+  private func validate(
+    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String,
+    allowsFields: Bool
+  ) {
+    var seen: Set<String> = []
+    for (place, keyPath) in keyPaths.enumerated() {
+      let key = "elements[\(place)]"
+      if !seen.insert(keyPath).inserted {
+        error(element, key, step: 0, "'\(keyPath)' is here a second time")
+        continue
+      }
+      let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      switch graph.property(steps[0], of: entity.name) {
+      case .attribute(let attribute):
+        validateColumn(attribute, steps, element, key, owner: entity, noun: noun, allowsFields: allowsFields)
+      case .relationship(let relationship):
+        if relationship.isToMany {
+          error(
+            element, key, step: 0,
+            "'\(relationship.name)' is a to-many relationship, which has no column for \(noun)")
+        } else if steps.count > 1 {
+          error(
+            element, key, step: 1, "\(noun) covers properties of '\(entity.name)' alone, and not '\(keyPath)'"
+          )
+        }
+      case .fetched:
+        error(element, key, step: 0, "'\(steps[0])' is a fetched property, which has no column for \(noun)")
+      case nil:
+        reportUnknownProperty(steps[0], of: entity, element, key)
+      }
+    }
+  }
+
+  private func validateColumn(
+    _ attribute: AttributeDescription, _ steps: [String], _ element: ModelElement, _ key: String,
+    owner: EntityDescription, noun: String, allowsFields: Bool
+  ) {
+    if isBroken(attribute.name, of: owner) { return }
+    if attribute.isTransient {
+      error(
+        element, key, step: 0, "'\(attribute.name)' is transient and not stored, so \(noun) cannot have it")
+      return
+    }
+    if attribute.storesExternally {
+      error(
+        element, key, step: 0, "'\(attribute.name)' is stored outside the table, so \(noun) cannot have it")
+      return
+    }
+    switch attribute.type {
+    case .composite(let name):
+      guard let composite = graph.composite(name) else { return }
+      let fields = composite.fields.map(\.name)
+      if !allowsFields {
+        error(element, key, step: 0, "'\(attribute.name)' is a composite, which \(noun) cannot have")
+      } else if steps.count == 1 {
+        error(
+          element, key, step: 0,
+          "'\(attribute.name)' is a composite; \(noun) covers its fields, such as \(attribute.name).\(fields.first ?? "")"
+        )
+      } else if steps.count > 2 || !fields.contains(steps[1]) {
+        error(
+          element, key, step: 1, "composite '\(name)' has no field '\(steps[1...].joined(separator: "."))'",
+          suggestion: closestName(to: steps[1], in: fields))
+      }
+    case .codable:
+      error(
+        element, key, step: 0,
+        "'\(attribute.name)' is a codable value, which has no order, so \(noun) cannot have it")
+    default:
+      if steps.count > 1 {
+        error(
+          element, key, step: 1,
+          "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(steps[1])'"
+        )
+      }
+    }
+  }
+
+  /// Whether a property was declared with a mistake.
+  func isBroken(_ name: String, of entity: EntityDescription) -> Bool {
+    graph.lineage(of: entity.name).contains {
+      broken.contains(attributeElement(name, $0)) || broken.contains(relationshipElement(name, $0))
+        || broken.contains(fetchedElement(name, $0))
+    }
+  }
+
+  func reportUnknownProperty(
+    _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String, step: Int = 0
+  ) {
+    // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
+    if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
+    let names = graph.lineage(of: entity.name).flatMap { properties(of: $0).map(\.name) }
+    error(
+      element, key, step: step, "'\(entity.name)' has no property '\(name)'",
+      suggestion: closestName(to: name, in: names)
+    )
+  }
+}
+
+extension VersionValidator {
+  /// The key paths of a `sort`: to-one relationships and then an attribute.
+  func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
+    var seen: Set<String> = []
+    for (place, sortKey) in keys.enumerated() {
+      let key = "sort[\(place)]"
+      if !seen.insert(sortKey.keyPath).inserted {
+        error(element, key, step: 0, "'\(sortKey.keyPath)' is here a second time")
+      } else {
+        validateSortPath(sortKey.keyPath, element, key, of: entity)
+      }
+    }
+  }
+
+  private func validateSortPath(
+    _ keyPath: String, _ element: ModelElement, _ key: String, of start: EntityDescription
+  ) {
+    var entity = start
+    let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for (place, step) in steps.enumerated() {
+      switch graph.property(step, of: entity.name) {
+      case .relationship(let relationship):
+        if isBroken(step, of: entity) { return }
+        if relationship.isToMany {
+          error(
+            element, key, step: place,
+            "'\(step)' is a to-many relationship, along which nothing can be sorted")
+          return
+        }
+        guard let next = graph.entity(relationship.destination) else { return }
+        entity = next
+      case .attribute(let attribute):
+        if isBroken(step, of: entity) { return }
+        validateSortAttribute(attribute, rest: steps[(place + 1)...], element, key)
+        return
+      case .fetched:
+        error(element, key, step: place, "'\(step)' is a fetched property, along which nothing can be sorted")
+        return
+      case nil:
+        reportUnknownProperty(step, of: entity, element, key, step: place)
+        return
+      }
+    }
+    error(
+      element, key, step: steps.count - 1,
+      "'\(keyPath)' leads to objects; name an attribute of theirs to sort by")
+  }
+
+  private func validateSortAttribute(
+    _ attribute: AttributeDescription, rest: ArraySlice<String>, _ element: ModelElement, _ key: String
+  ) {
+    let place = rest.startIndex
+    switch attribute.type {
+    case .composite(let name):
+      let fields = graph.composite(name)?.fields.map(\.name) ?? []
+      guard let field = rest.first else {
+        error(element, key, step: place - 1, "'\(attribute.name)' is a composite; sort by one of its fields")
+        return
+      }
+      if rest.count > 1 || !fields.contains(field) {
+        error(
+          element, key, step: place, "composite '\(name)' has no field '\(rest.joined(separator: "."))'",
+          suggestion: closestName(to: field, in: fields))
+      }
+    case .codable:
+      error(element, key, step: place - 1, "'\(attribute.name)' is a codable value, which has no order")
+    default:
+      if let step = rest.first {
+        error(
+          element, key, step: place,
+          "'\(attribute.name)' is of type \(attribute.type.schemaName) and has no '\(step)'")
+      }
+    }
+  }
+}
+
+extension VersionValidator {
+  func validate(_ template: FetchTemplate, of entity: EntityDescription) {
+    let element = templateElement(template.name, entity)
+    validateSort(template.sort, element, of: entity)
+    if let predicate = template.predicate {
+      let checked = ExpressionChecker(graph: graph).check(predicate, on: entity.name, isTemplate: true)
+      report(checked.diagnostics, element, "where", of: entity)
+    }
+  }
+
+  func validate(_ fetched: FetchedPropertyDescription, of entity: EntityDescription) {
+    let element = fetchedElement(fetched.name, entity)
+    guard let destination = graph.entity(fetched.entity) else {
+      reportUnknownEntity(fetched.entity, element, "entity")
+      return
+    }
+    validateSort(fetched.sort, element, of: destination)
+    if let predicate = fetched.predicate {
+      let checked = ExpressionChecker(graph: graph).check(
+        predicate, on: destination.name, fetchSource: entity.name)
+      report(checked.diagnostics, element, "where", of: destination)
+      reportVariables(checked.variables.map(\.name).filter { $0 != "FETCH_SOURCE" }, element, "where")
+    }
+  }
+
+  func validateConfigurations() {
+    for configuration in version.configurations {
+      let element = ModelElement.configuration(version: version.number, name: configuration.name)
+      if configuration.name.isEmpty { error(element, nil, "a configuration needs a name") }
+      for (place, name) in configuration.entities.enumerated() where graph.entity(name) == nil {
+        reportUnknownEntity(name, element, "entities[\(place)]")
+      }
+    }
+  }
+}
+
+extension VersionValidator {
+  /// The expression of a derived attribute, which must have a value of the attribute's type for every object.
+  func validateDerivation(of attribute: AttributeDescription, _ entity: EntityDescription) {
+    let element = attributeElement(attribute.name, entity)
+    guard let derivation = attribute.derivation, !broken.contains(element) else { return }
+    switch attribute.type {
+    case .composite, .codable: return  // reported
+    default: break
+    }
+    let checked = ExpressionChecker(graph: graph).check(
+      derivation, on: entity.name, expecting: .attribute(attribute.type), allowsNil: attribute.isOptional)
+    report(checked.diagnostics, element, "derived", of: entity)
+    reportVariables(checked.variables.map(\.name), element, "derived")
+    if checked.hasErrors || isSuspect(element, "derived", of: entity) { return }
+    if !checked.isStorable {
+      error(
+        element, "derived",
+        "a derived attribute is stored, and so cannot depend on what is not: "
+          + "a transient attribute or a FUNCTION")
+    } else if !checked.isTotal {
+      error(
+        element, "derived", "the conversion may fail; say what the value then is: CAST(x, 'Int64', else)")
+    }
+  }
+
+  func validateDerivationCycles() {
+    for circle in DerivationCycles(graph: graph).find() {
+      let first = circle[0]
+      let path = Self.path((circle + [first]).map { "\($0.entity).\($0.attribute)" })
+      error(
+        .attribute(version: version.number, entity: first.entity, name: first.attribute), "derived",
+        "derived attributes cannot depend on themselves: \(path)")
+    }
+  }
+
+  /// Only fetch templates have variables, which become parameters.
+  func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
+    for name in names {
+      let text = positions.node(of: element, key: key)?.text ?? ""
+      let offset = text.firstRange(of: "$" + name).map {
+        text.utf8.distance(from: text.startIndex, to: $0.lowerBound)
+      }
+      let place = positions.location(of: element, key: key, utf8Offset: offset ?? 0)
+      guard let place = place ?? positions.nearest(to: element, key: key) else { continue }
+      diagnostics.error(
+        place, "nothing gives the variable '$\(name)' a value here; only 'fetches' have variables")
+    }
+  }
+
+  /// Passes on what the checker found, each at its own place in the file.
+  func report(
+    _ found: [ExpressionDiagnostic], _ element: ModelElement, _ key: String, of entity: EntityDescription
+  ) {
+    if isSuspect(element, key, of: entity) { return }
+    for diagnostic in found {
+      let place =
+        diagnostic.span.flatMap { positions.location(of: element, key: key, utf8Offset: $0.lowerBound) }
+        ?? positions.nearest(to: element, key: key)
+      guard let place else { continue }
+      switch diagnostic.severity {
+      case .error, .mistake:
+        diagnostics.error(place, diagnostic.message, suggestion: diagnostic.suggestion)
+      case .warning:
+        diagnostics.warning(place, diagnostic.message, suggestion: diagnostic.suggestion)
+      }
+    }
+  }
+
+  /// Whether an expression names something whose declaration is wrong, so that its own mistakes may only
+  /// follow from that one.
+  private func isSuspect(_ element: ModelElement, _ key: String, of entity: EntityDescription) -> Bool {
+    if hasUnknownAncestor(entity) { return true }
+    guard !suspectNames.isEmpty, let text = positions.node(of: element, key: key)?.text else { return false }
+    let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+    return words.contains { suspectNames.contains(String($0)) }
+  }
+}

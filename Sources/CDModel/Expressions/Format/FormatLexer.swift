@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// The tokens of a format string, one at a time.
 struct FormatLexer {
   let source: String
@@ -316,6 +322,205 @@ struct FormatLexer {
     case 0x41...0x46: UInt64(byte - 0x37)
     case 0x61...0x66: UInt64(byte - 0x57)
     default: nil
+    }
+  }
+}
+
+extension FormatLexer {
+  /// A quoted string, from its opening quote on.
+  mutating func scanString() throws(FormatError) -> String {
+    let start = position
+    let quote = byte()
+    position += 1
+    let content = position
+    while position < bytes.count, bytes[position] != quote, bytes[position] != UInt8(ascii: "\\") {
+      position += 1
+    }
+    if position < bytes.count, bytes[position] == quote {
+      position += 1
+      return text(content, position - 1)
+    }
+    var result = Array(bytes[content..<position])
+    while position < bytes.count {
+      let byte = bytes[position]
+      if byte == quote {
+        position += 1
+        return String(decoding: result, as: UTF8.self)
+      }
+      if byte == UInt8(ascii: "\\") {
+        guard position + 1 < bytes.count else { break }
+        try scanEscape(into: &result)
+      } else {
+        result.append(byte)
+        position += 1
+      }
+    }
+    throw error(at: start, "the string that begins here has no closing quote")
+  }
+
+  /// An escape, from its backslash on. A backslash before any other character is that character.
+  private mutating func scanEscape(into result: inout [UInt8]) throws(FormatError) {
+    let start = position
+    let character = byte(1)
+    position += 2
+    switch character {
+    case UInt8(ascii: "a"): result.append(0x07)
+    case UInt8(ascii: "b"): result.append(0x08)
+    case UInt8(ascii: "f"): result.append(0x0C)
+    case UInt8(ascii: "n"): result.append(0x0A)
+    case UInt8(ascii: "r"): result.append(0x0D)
+    case UInt8(ascii: "t"): result.append(0x09)
+    case UInt8(ascii: "v"): result.append(0x0B)
+    case 0x30...0x37:
+      position -= 1
+      append(scanCode(radix: 8, digits: 1...3) ?? 0, to: &result)
+    case UInt8(ascii: "x"):
+      if let code = scanCode(radix: 16, digits: 1...2) {
+        append(code, to: &result)
+      } else {
+        result.append(character)
+      }
+    case UInt8(ascii: "u"):
+      guard let unit = scanCode(radix: 16, digits: 4...4) else {
+        result.append(character)
+        return
+      }
+      append(try scalar(unit, escapeAt: start), to: &result)
+    default: result.append(character)
+    }
+  }
+
+  /// The scalar of a UTF-16 unit, with that of the escape behind it where the two are a pair.
+  private mutating func scalar(_ unit: UInt32, escapeAt start: Int) throws(FormatError) -> UInt32 {
+    guard (0xD800...0xDFFF).contains(unit) else { return unit }
+    if unit < 0xDC00, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
+      position += 2
+      if let low = scanCode(radix: 16, digits: 4...4), (0xDC00...0xDFFF).contains(low) {
+        return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
+      }
+    }
+    throw error(at: start, "\(text(start, start + 6)) is half of a surrogate pair")
+  }
+
+  /// Some digits; nil, with nothing consumed, where there are too few.
+  private mutating func scanCode(radix: UInt64, digits: ClosedRange<Int>) -> UInt32? {
+    var code: UInt64 = 0
+    var count = 0
+    while count < digits.upperBound, let digit = Self.digit(byte(count)), digit < radix {
+      code = code * radix + digit
+      count += 1
+    }
+    guard count >= digits.lowerBound else { return nil }
+    position += count
+    return UInt32(code)
+  }
+
+  private func append(_ code: UInt32, to result: inout [UInt8]) {
+    if let scalar = Unicode.Scalar(code) { result.append(contentsOf: String(scalar).utf8) }
+  }
+}
+
+extension FormatLexer {
+  /// A specifier, from its `%` on, with the next argument.
+  mutating func scanSpecifier() throws(FormatError) -> FormatToken.Kind {
+    let start = position
+    position += 1
+    while isLengthModifier(byte()) { position += 1 }
+    let conversion = byte()
+    let isModified = position > start + 1
+    guard FormatConversion(conversion) != nil, !isModified || FormatLexer.isLetter(conversion) else {
+      position = start + 1
+      return .invalid
+    }
+    position += 1
+    let specifier = text(start, position)
+    guard nextArgument < arguments.count else {
+      throw error(at: start, "\(specifier) has no argument: \(arguments.count) given")
+    }
+    let constant = arguments[nextArgument]?.expressionConstant ?? .null
+    nextArgument += 1
+    switch FormatConversion(conversion) {
+    case .keyPath:
+      guard case .value(.string(let path)) = constant else {
+        throw mismatch(specifier, "a key path as a string", at: start)
+      }
+      return .keyPath(path)
+    case .object:
+      guard constant.depth <= ValueExpression.maximumDepth else {
+        throw error(
+          at: start,
+          "the argument has collections in collections, more than \(ValueExpression.maximumDepth) deep")
+      }
+      return .argument(constant)
+    case .integer: return .argument(.value(.int(try integer(constant, specifier, at: start))))
+    case .double: return .argument(.value(.double(try double(constant, specifier, at: start))))
+    case .string:
+      guard case .value(.string) = constant else { throw mismatch(specifier, "a string", at: start) }
+      return .argument(constant)
+    case .character:
+      if case .value(.string(let text)) = constant, text.unicodeScalars.count == 1 {
+        return .argument(constant)
+      }
+      return .argument(.value(.int(try integer(constant, specifier, at: start))))
+    case nil: return .invalid
+    }
+  }
+
+  private func integer(_ constant: ExpressionConstant, _ specifier: String, at start: Int) throws(FormatError)
+    -> Int64
+  {
+    switch constant {
+    case .value(.int(let number)): return number
+    case .value(.bool(let flag)): return flag ? 1 : 0
+    case .value(.double(let number)):
+      if let whole = Int64(exactly: number) { return whole }
+    default: break
+    }
+    throw mismatch(specifier, "an integer", at: start)
+  }
+
+  private func double(_ constant: ExpressionConstant, _ specifier: String, at start: Int) throws(FormatError)
+    -> Double
+  {
+    switch constant {
+    case .value(.double(let number)): return number
+    case .value(.int(let number)): return Double(number)
+    case .value(.decimal(let number)):
+      if let value = Double(number.description) { return value }
+    default: break
+    }
+    throw mismatch(specifier, "a number", at: start)
+  }
+
+  private func mismatch(_ specifier: String, _ wanted: String, at start: Int) -> FormatError {
+    error(at: start, "\(specifier) takes \(wanted), and argument \(nextArgument) is another value")
+  }
+
+  private func isLengthModifier(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "h"), UInt8(ascii: "l"), UInt8(ascii: "q"), UInt8(ascii: "L"), UInt8(ascii: "z"): true
+    default: false
+    }
+  }
+}
+
+/// What a specifier does with its argument.
+private enum FormatConversion {
+  case object, keyPath, integer, double, string, character
+
+  init?(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "@"): self = .object
+    case UInt8(ascii: "K"): self = .keyPath
+    case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "U"),
+      UInt8(ascii: "o"), UInt8(ascii: "O"), UInt8(ascii: "x"), UInt8(ascii: "X"), UInt8(ascii: "p"):
+      self = .integer
+    case UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "f"), UInt8(ascii: "F"), UInt8(ascii: "g"),
+      UInt8(ascii: "G"), UInt8(ascii: "a"), UInt8(ascii: "A"):
+      self = .double
+    case UInt8(ascii: "s"), UInt8(ascii: "S"): self = .string
+    case UInt8(ascii: "c"), UInt8(ascii: "C"): self = .character
+    default: return nil
     }
   }
 }

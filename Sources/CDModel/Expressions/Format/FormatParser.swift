@@ -237,3 +237,575 @@ struct FormatParser {
     return value
   }
 }
+
+extension FormatParser {
+  /// Reads what may stand behind a complete operand, up to an operator that wants another operand, or to the
+  /// end of the text: then true.
+  mutating func parseOperators() throws(FormatError) -> Bool {
+    while true {
+      switch token.kind {
+      case .symbol(.dot):
+        guard operand.value != nil, !operand.isNumber else { throw expectedOperator() }
+        try parseStep()
+      case .symbol(.openBracket):
+        guard operand.value != nil else { throw expectedOperator() }
+        if try openIndex() { return false }
+      case .symbol(.value(let expressionOperator)):
+        return try pushChain(expressionOperator)
+      case .symbol(.coalesce):
+        return try pushCoalesce()
+      case .symbol(.assign):
+        return try pushAssignment()
+      case .symbol(.comparison(let comparison)):
+        return try pushComparison(comparison)
+      case .symbol(.and), .keyword(.and):
+        return try pushCompound(.and)
+      case .symbol(.or), .keyword(.or):
+        return try pushCompound(.or)
+      case .keyword(let keyword):
+        if let comparison = keyword.comparison { return try pushComparison(comparison) }
+        guard let setOperator = keyword.setOperator else { throw expectedOperator() }
+        return try pushChain(setOperator)
+      case .symbol(.comma):
+        if try parseComma() { return false }
+      case .symbol(.closeParenthesis), .symbol(.closeBracket), .symbol(.closeBrace):
+        try close()
+      case .end:
+        guard case .top = frame.kind else { throw expectedOperator() }
+        try reduce(to: .min)
+        return true
+      default:
+        throw expectedOperator()
+      }
+    }
+  }
+
+  // MARK: Operators
+
+  private mutating func pushChain(_ expressionOperator: ExpressionOperator) throws(FormatError) -> Bool {
+    guard operand.value != nil else { throw expectedOperator() }
+    let level = expressionOperator.precedence
+    try reduce(to: level + 1)
+    var operation = Operation(kind: .chain(expressionOperator), start: operand.start)
+    if pendingLevel == level {
+      // Of the same precedence: one chain.
+      try reduce(to: level)
+      operation.start = operand.start
+    }
+    if let last = operand.terms.last, last.operator.precedence == level {
+      operation.value = operand.value
+      swap(&operation.terms, &operand.terms)
+    } else {
+      operation.value = try takeValue()
+    }
+    operations.append(operation)
+    try advance()
+    return false
+  }
+
+  private mutating func pushCoalesce() throws(FormatError) -> Bool {
+    guard operand.value != nil else { throw expectedOperator() }
+    try reduce(to: 1)
+    let value = try takeValue()
+    if pendingLevel == 0 {
+      operations[operations.count - 1].values.append(value)
+    } else {
+      operations.append(Operation(kind: .coalesce, start: operand.start, values: [value]))
+    }
+    try advance()
+    return false
+  }
+
+  private mutating func pushAssignment() throws(FormatError) -> Bool {
+    guard operand.isVariable, case .variable(let name)? = operand.value?.kind, operand.steps.isEmpty,
+      (pendingLevel ?? -6) < -1
+    else { throw expectedOperator() }
+    operations.append(Operation(kind: .assignment(name), start: operand.start))
+    try advance()
+    return false
+  }
+
+  private mutating func pushComparison(_ comparison: ComparisonOperator) throws(FormatError) -> Bool {
+    if case .value = frame.content { throw expectedOperator() }
+    guard operand.value != nil else { throw expectedOperator() }
+    try reduce(to: -1)
+    guard (pendingLevel ?? -6) <= -3 else { throw expectedOperator() }
+    let left = try takeValue()
+    let start = operand.start
+    try advance()
+    var options: ComparisonOptions = []
+    if case .symbol(.openBracket) = token.kind {
+      guard let read = lexer.scanOptions() else { throw expectedOptions() }
+      options = read
+      token.end = lexer.position
+      try advance()
+    }
+    operations.append(Operation(kind: .comparison(comparison, options), start: start, value: left))
+    return false
+  }
+
+  private mutating func pushCompound(_ kind: Operation.Kind) throws(FormatError) -> Bool {
+    if case .value = frame.content { throw expectedOperator() }
+    let level = Operation(kind: kind, start: 0).level
+    try reduce(to: level + 1)
+    guard let predicate = operand.predicate else { throw expectedOperator() }
+    if pendingLevel == level {
+      operations[operations.count - 1].predicates.append(predicate)
+    } else {
+      operations.append(Operation(kind: kind, start: operand.start, predicates: [predicate]))
+    }
+    try advance()
+    return false
+  }
+
+  // MARK: Key paths
+
+  /// A dot and a step, or what `%K` has.
+  private mutating func parseStep() throws(FormatError) {
+    if !operand.terms.isEmpty {
+      operand = Operand(value: try takeValue(), start: operand.start, end: operand.end)
+    }
+    try advance()
+    switch token.kind {
+    case .identifier(let name), .escapedName(let name): operand.steps.append(.key(name))
+    case .collectionOperator(let name): operand.steps.append(.collectionOperator(name))
+    case .keyword(.self), .escapedSelf: operand.steps.append(.itself)
+    case .variable(let name): operand.steps.append(.variable(name))
+    case .keyPath(let text): operand.steps.append(contentsOf: ValueExpression.steps(text))
+    case .keyword(let keyword) where keyword.isContextual:
+      operand.steps.append(.key(lexer.text(token.start, token.end)))
+    case .keyword:
+      throw expected(
+        "a key after '.' (written #\(lexer.text(token.start, token.end)), being a reserved word)")
+    default: throw expected("a key after '.'")
+    }
+    operand.end = token.end
+    operand.isVariable = false
+    try advance()
+  }
+
+  /// A bracket behind a value. True where an expression is wanted in it; `[FIRST]` and the like are complete.
+  private mutating func openIndex() throws(FormatError) -> Bool {
+    if !operand.terms.isEmpty {
+      operand = Operand(value: try takeValue(), start: operand.start, end: operand.end)
+    }
+    operand.isVariable = false
+    operand.isNumber = false
+    let start = token.start
+    try advance()
+    if case .identifier(let name) = token.kind, let step = Self.indexWords[name.uppercased()] {
+      let word = token
+      try advance()
+      if case .symbol(.closeBracket) = token.kind {
+        operand.steps.append(step)
+        operand.end = token.end
+        try advance()
+        return false
+      }
+      // A key of that name, with more of the index behind it.
+      pushIndex(start)
+      operand = Operand(value: .object, steps: [.key(name)], start: word.start, end: word.end)
+      return false
+    }
+    pushIndex(start)
+    return true
+  }
+
+  private mutating func pushIndex(_ start: Int) {
+    var frame = Frame(kind: .index, content: .value, operationBase: operations.count, start: start)
+    swap(&frame.base, &operand)
+    frames.append(frame)
+  }
+
+  private static let indexWords: [String: PathStep] = ["FIRST": .first, "LAST": .last, "SIZE": .size]
+}
+
+extension ValueExpression {
+  /// The steps that a key path's text is behind a dot.
+  static func steps(_ text: String) -> [PathStep] {
+    // A leading dot keeps the first key from being taken for a base.
+    if case .path(_, let steps) = keyPath("." + text, span: nil).kind { return Array(steps.dropFirst()) }
+    return []
+  }
+}
+
+extension FormatParser {
+  /// Reads prefix operators and opening brackets up to a complete operand.
+  mutating func parseOperand() throws(FormatError) {
+    while true {
+      let start = token.start
+      switch token.kind {
+      case .symbol(.not), .keyword(.not):
+        try pushPrefix(.not)
+      case .keyword(.any), .keyword(.some):
+        try pushPrefix(.quantifier(.any, isNegated: false))
+      case .keyword(.all):
+        try pushPrefix(.quantifier(.all, isNegated: false))
+      case .keyword(.none):
+        try pushPrefix(.quantifier(.any, isNegated: true))
+      case .keyword(.truePredicate), .keyword(.falsePredicate):
+        guard mayBeginPredicate else { throw expectedOperand() }
+        var holds = false
+        if case .keyword(.truePredicate) = token.kind { holds = true }
+        let span = SourceSpan(start, token.end)
+        operand = Operand(
+          predicate: FetchPredicate(kind: .constant(holds), span: span), start: start, end: token.end)
+        return try advance()
+      case .symbol(.value(.subtract)):
+        try advance()
+        switch token.kind {
+        case .integer(let magnitude):
+          // -2^63 has no positive counterpart.
+          return try finish(.value(.int(Int64(truncatingIfNeeded: 0 &- magnitude))), start, isNumber: true)
+        case .double(let number):
+          return try finish(.value(.double(-number)), start, isNumber: true)
+        default:
+          operations.append(Operation(kind: .negate, start: start))
+        }
+      case .symbol(.complement):
+        operations.append(Operation(kind: .complement, start: start))
+        try advance()
+      case .symbol(.openParenthesis):
+        let content: Content = mayBeginPredicate ? .either : .value
+        try open(.parenthesis, content, start)
+      case .symbol(.openBrace):
+        try open(.aggregate, .value, start)
+        if case .symbol(.closeBrace) = token.kind {
+          frames.removeLast()
+          return try finish(.array([]), start)
+        }
+      default:
+        if try parseAtom() { return }
+      }
+    }
+  }
+
+  private mutating func pushPrefix(_ kind: Operation.Kind) throws(FormatError) {
+    guard mayBeginPredicate else { throw expectedOperand() }
+    operations.append(Operation(kind: kind, start: token.start))
+    try advance()
+  }
+
+  private mutating func open(_ kind: Frame.Kind, _ content: Content, _ start: Int, name: String = "")
+    throws(FormatError)
+  {
+    frames.append(
+      Frame(kind: kind, content: content, operationBase: operations.count, start: start, name: name))
+    try advance()
+  }
+
+  /// An operand without operators. False where it opened a call, whose first argument is wanted next.
+  private mutating func parseAtom() throws(FormatError) -> Bool {
+    let start = token.start
+    switch token.kind {
+    case .integer(let magnitude):
+      guard magnitude <= UInt64(Int64.max) else {
+        throw lexer.error(at: start, "the integer \(magnitude) does not fit in 64 bits")
+      }
+      try finish(.value(.int(Int64(magnitude))), start, isNumber: true)
+    case .double(let number): try finish(.value(.double(number)), start, isNumber: true)
+    case .string(let text): try finish(.value(.string(text)), start)
+    case .argument(let constant): try finish(constant, start)
+    case .keyword(.null), .keyword(.nil): try finish(.null, start)
+    case .keyword(.true), .keyword(.yes): try finish(.value(.bool(true)), start)
+    case .keyword(.false), .keyword(.no): try finish(.value(.bool(false)), start)
+    case .keyword(.self), .escapedSelf: try finish(kind: .object, start)
+    case .keyword(.anyKey): try finish(kind: .anyKey, start)
+    case .variable(let name):
+      try finish(kind: .variable(name), start)
+      operand.isVariable = true
+    case .keyPath(let path): try finish(path: ValueExpression.keyPath(path, span: nil), start)
+    case .collectionOperator(let name): try finish(step: .collectionOperator(name), start)
+    case .escapedName(let name): try finish(step: .key(name), start)
+    case .identifier(let name): return try parseName(name)
+    case .keyword(let keyword): return try parseKeyword(keyword)
+    default: throw expectedOperand()
+    }
+    return true
+  }
+
+  private mutating func parseKeyword(_ keyword: FormatKeyword) throws(FormatError) -> Bool {
+    let start = token.start
+    let frame: Frame.Kind
+    var content = Content.value
+    switch keyword {
+    case .subquery: frame = .subqueryCollection
+    case .cast: frame = .castValue
+    case .function: frame = .functionTarget
+    case .ternary:
+      frame = .ternaryCondition
+      content = .predicate
+    default:
+      guard keyword.isContextual else { throw expectedOperand() }
+      return try parseName(lexer.text(token.start, token.end))
+    }
+    let name = lexer.text(token.start, token.end)
+    let word = token
+    try advance()
+    guard case .symbol(.openParenthesis) = token.kind else {
+      guard keyword.isContextual else { throw expected("'(' after \(name)") }
+      operand = Operand(value: .object, steps: [.key(name)], start: start, end: word.end)
+      return true
+    }
+    try open(frame, content, start, name: name)
+    return false
+  }
+
+  /// A key, or a function's name with the parenthesis behind it.
+  private mutating func parseName(_ name: String) throws(FormatError) -> Bool {
+    let start = token.start
+    let end = token.end
+    var selector: String?
+    if lexer.position == end { selector = lexer.scanSelector(from: start) }
+    try advance()
+    guard case .symbol(.openParenthesis) = token.kind else {
+      if let selector { throw expected("'(' after \(selector)") }
+      operand = Operand(value: .object, steps: [.key(name)], start: start, end: end)
+      return true
+    }
+    try open(.call, .value, start, name: selector ?? name)
+    guard case .symbol(.closeParenthesis) = token.kind else { return false }
+    try closeCall()
+    return true
+  }
+
+  // MARK: Completion
+
+  /// Makes a token's constant the operand and goes on behind the token.
+  mutating func finish(_ constant: ExpressionConstant, _ start: Int, isNumber: Bool = false)
+    throws(FormatError)
+  {
+    try finish(kind: .constant(constant), start)
+    operand.isNumber = isNumber
+  }
+
+  mutating func finish(kind: ValueExpression.Kind, _ start: Int) throws(FormatError) {
+    let end = token.end
+    let value = try checked(ValueExpression(kind: kind, span: SourceSpan(start, end)), start)
+    operand = Operand(value: value, start: start, end: end)
+    try advance()
+  }
+
+  private mutating func finish(step: PathStep, _ start: Int) throws(FormatError) {
+    operand = Operand(value: .object, steps: [step], start: start, end: token.end)
+    try advance()
+  }
+
+  private mutating func finish(path: ValueExpression, _ start: Int) throws(FormatError) {
+    if case .path(let base, let steps) = path.kind {
+      operand = Operand(value: base, steps: steps, start: start, end: token.end)
+    } else {
+      operand = Operand(value: path, start: start, end: token.end)
+    }
+    try advance()
+  }
+}
+
+extension FormatParser {
+  /// A comma behind a complete operand. True where another operand is wanted.
+  mutating func parseComma() throws(FormatError) -> Bool {
+    let kind = frame.kind
+    switch kind {
+    case .aggregate, .call, .subqueryCollection, .castValue, .functionTarget, .functionArguments:
+      try appendValue()
+    case .ternaryValues where frame.values.isEmpty:
+      try appendValue()
+    case .ternaryCondition:
+      try reduce(to: .min)
+      guard let condition = operand.predicate else { throw expectedOperator() }
+      frames[frames.count - 1].condition = condition
+      frames[frames.count - 1].kind = .ternaryValues
+      frames[frames.count - 1].content = .value
+    default:
+      throw expectedOperator()
+    }
+    try advance()
+    switch kind {
+    case .subqueryCollection:
+      guard case .variable(let name) = token.kind else { throw expected("a variable such as $x") }
+      try advance()
+      guard case .symbol(.comma) = token.kind else { throw expected("',' after $\(name)") }
+      frames[frames.count - 1].name = name
+      frames[frames.count - 1].kind = .subqueryCondition
+      frames[frames.count - 1].content = .predicate
+      try advance()
+    case .castValue:
+      let name = try parseText("a type's name in quotes")
+      if case .symbol(.closeParenthesis) = token.kind {
+        try closeCast(CastType(name: name), otherwise: nil)
+        return false
+      }
+      guard case .symbol(.comma) = token.kind else { throw expected("',' or ')'") }
+      frames[frames.count - 1].kind = .castOtherwise(CastType(name: name))
+      try advance()
+    case .functionTarget:
+      let selector = try parseText("a selector in quotes")
+      frames[frames.count - 1].kind = .functionArguments(selector: selector)
+      if case .symbol(.closeParenthesis) = token.kind {
+        try closeInvocation(selector)
+        return false
+      }
+      guard case .symbol(.comma) = token.kind else { throw expected("',' or ')'") }
+      try advance()
+    default: break
+    }
+    return true
+  }
+
+  private mutating func parseText(_ wanted: String) throws(FormatError) -> String {
+    switch token.kind {
+    case .string(let text), .argument(.value(.string(let text))):
+      try advance()
+      return text
+    default: throw expected(wanted)
+    }
+  }
+
+  private mutating func appendValue() throws(FormatError) {
+    try reduce(to: .min)
+    let value = try takeValue()
+    frames[frames.count - 1].values.append(value)
+  }
+
+  /// A closing bracket behind a complete operand.
+  mutating func close() throws(FormatError) {
+    switch (frame.kind, token.kind) {
+    case (.parenthesis, .symbol(.closeParenthesis)):
+      try reduce(to: .min)
+      operand.start = frames.removeLast().start
+      operand.end = token.end
+      operand.isNumber = false
+      operand.isVariable = false
+      try advance()
+    case (.aggregate, .symbol(.closeBrace)):
+      try appendValue()
+      let frame = frames.removeLast()
+      try finish(kind: ValueExpression.aggregate(frame.values, span: nil).kind, frame.start)
+    case (.index, .symbol(.closeBracket)):
+      try reduce(to: .min)
+      let index = try takeValue()
+      var frame = frames.removeLast()
+      swap(&operand, &frame.base)
+      operand.steps.append(.index(index))
+      operand.end = token.end
+      try advance()
+    case (.call, .symbol(.closeParenthesis)):
+      try appendValue()
+      try closeCall()
+    case (.subqueryCondition, .symbol(.closeParenthesis)):
+      try reduce(to: .min)
+      guard let condition = operand.predicate else { throw expectedOperator() }
+      let frame = frames.removeLast()
+      try finish(kind: .subquery(frame.values[0], variable: frame.name, condition), frame.start)
+    case (.ternaryValues, .symbol(.closeParenthesis)) where !frame.values.isEmpty:
+      try reduce(to: .min)
+      let no = try takeValue()
+      let frame = frames.removeLast()
+      guard let condition = frame.condition else { throw expectedOperator() }
+      try finish(kind: .ternary(condition, frame.values[0], no), frame.start)
+    case (.castOtherwise(let type), .symbol(.closeParenthesis)):
+      try reduce(to: .min)
+      try closeCast(type, otherwise: try takeValue())
+    case (.functionArguments(let selector), .symbol(.closeParenthesis)):
+      try appendValue()
+      try closeInvocation(selector)
+    default:
+      throw expectedOperator()
+    }
+  }
+
+  /// Makes the call of the topmost frame the operand, at its closing parenthesis.
+  mutating func closeCall() throws(FormatError) {
+    let frame = frames.removeLast()
+    let kind: ValueExpression.Kind
+    if let function = ExpressionFunction(name: frame.name) {
+      kind = .function(function, frame.values)
+    } else if let constant = ConstantFunction.constant(frame.name, frame.values) {
+      kind = .constant(constant)
+    } else {
+      kind = .unknownFunction(frame.name, frame.values)
+    }
+    try finish(kind: kind, frame.start)
+  }
+
+  private mutating func closeCast(_ type: CastType, otherwise: ValueExpression?) throws(FormatError) {
+    let frame = frames.removeLast()
+    let cast = ValueExpression.cast(frame.values[0], type, otherwise: otherwise, span: nil)
+    try finish(kind: cast.kind, frame.start)
+  }
+
+  private mutating func closeInvocation(_ selector: String) throws(FormatError) {
+    let frame = frames.removeLast()
+    try finish(
+      kind: .invocation(frame.values[0], selector: selector, Array(frame.values.dropFirst())), frame.start)
+  }
+}
+
+extension FormatParser {
+  /// Something else than the token at hand was wanted.
+  func expected(_ wanted: String) -> FormatError {
+    FormatError(
+      utf8Offset: token.start,
+      utf16Offset: SourceSpan.utf16Offset(ofUTF8: token.start, in: lexer.source), expected: wanted,
+      found: found)
+  }
+
+  /// An operand was wanted.
+  func expectedOperand() -> FormatError {
+    let wanted = mayBeginPredicate ? "a comparison" : "a value"
+    var hint = ""
+    if case .keyword = token.kind {
+      hint = " (a key that is a reserved word is written #\(lexer.text(token.start, token.end)))"
+    }
+    guard let previous, previous.end > previous.start else { return expected(wanted + hint) }
+    return expected("\(wanted) after '\(excerpt(previous.start, previous.end))'\(hint)")
+  }
+
+  /// A bracket behind a comparison operator holds something else than options.
+  func expectedOptions() -> FormatError {
+    let word = previous.map { lexer.text($0.start, $0.end) } ?? ""
+    return expected("a value, or options such as [cd], after '\(word)'")
+  }
+
+  /// An operator or a closing bracket was wanted, after the operand at hand.
+  func expectedOperator() -> FormatError {
+    let text = excerpt(operand.start, operand.end)
+    let isMissingComparison: Bool
+    if case .value = frame.content {
+      isMissingComparison = false
+    } else {
+      isMissingComparison = operand.predicate == nil && (pendingLevel ?? -6) != -2
+    }
+    if isMissingComparison { return expected("an operator after '\(text)'") }
+    let closing =
+      switch frame.kind {
+      case .top: "end of text"
+      case .parenthesis, .castOtherwise, .subqueryCondition: "')'"
+      case .aggregate: "',' or '}'"
+      case .index: "']'"
+      case .call, .functionArguments: "',' or ')'"
+      case .subqueryCollection, .ternaryCondition, .castValue, .functionTarget: "','"
+      case .ternaryValues: frame.values.isEmpty ? "','" : "')'"
+      }
+    if case .value = frame.content { return expected("an operator or \(closing) after '\(text)'") }
+    return expected("AND, OR or \(closing) after '\(text)'")
+  }
+
+  func tooDeep(_ start: Int) -> FormatError {
+    lexer.error(
+      at: start, "the expression is nested more than \(ValueExpression.maximumDepth) levels deep")
+  }
+
+  private var found: String {
+    if case .end = token.kind { return "end of text" }
+    return "'\(excerpt(token.start, token.end))'"
+  }
+
+  /// A part of the text, on one line and shortened.
+  private func excerpt(_ start: Int, _ end: Int) -> String {
+    let text = lexer.text(start, min(end, start + 200))
+    let scalars = text.unicodeScalars.map { $0.value < 0x20 ? " " : Character($0) }
+    if scalars.count <= 24 && end <= start + 200 { return String(scalars) }
+    return String(scalars.prefix(23)) + "…"
+  }
+}

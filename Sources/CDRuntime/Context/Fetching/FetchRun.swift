@@ -165,3 +165,475 @@ extension FetchError {
     }
   }
 }
+
+// What a fetch asks the store.
+extension FetchRun {
+  /// The question to the store.
+  var query: StoreQuery {
+    StoreQuery(
+      entity: plan, includesSubentities: includesSubentities, predicate: predicate, variables: variables,
+      sortKeys: sortKeys, storeDecides: usesSQL)
+  }
+
+  /// What the store knows of the answer.
+  func stored() throws -> any StoreAnswer { try context.reader().prepare(query) }
+
+  /// The part of the answer that the request asks for.
+  var window: StoreWindow { StoreWindow(offset: offset, limit: limit) }
+
+  /// All objects of the wanted entities.
+  func allRows() throws -> [ManagedObject] {
+    let all = try context.reader().prepare(
+      StoreQuery(
+        entity: plan, includesSubentities: includesSubentities, predicate: nil, variables: [:], sortKeys: [],
+        storeDecides: true))
+    return try context.objects(of: all)
+  }
+
+  func keys(
+    _ query: any StoreAnswer, _ window: StoreWindow = StoreWindow(), without keys: [ObjectKey] = []
+  ) throws -> [FetchedKey] {
+    try query.keys(window, without: keys) { context.reportUnusableKey($0, plan) }
+  }
+
+  /// The keys of rows and of objects with changes, sorted together; nil where the store cannot sort those.
+  func keys(
+    _ query: any StoreAnswer, beside changed: [ManagedObject], without keys: [ObjectKey]
+  ) throws -> [FetchedKey]? {
+    var others: [(key: FetchedKey, values: [EvaluationValue])] = []
+    for object in changed {
+      let values = try sortKeys.map { key throws(EvaluationError) in
+        try evaluator.value(of: ValueExpression.keyPath(key.keyPath), for: object)
+      }
+      others.append((FetchedKey(key: object.key, entity: object.scope.plan.index), values))
+    }
+    return try query.keys(window, beside: others, without: keys) { context.reportUnusableKey($0, plan) }
+  }
+
+  /// What a debug log says where the store is not enough.
+  func evaluationInMemory(_ query: any StoreAnswer) -> String {
+    let reasons = query.inexactParts.isEmpty ? ["the order"] : query.inexactParts
+    return "cdgen: the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
+      + reasons.joined(separator: "; ")
+  }
+
+  /// Tells the context of values that could not be read.
+  ///
+  /// - Parameter names: Those of the values, in the order of the columns.
+  func reportUnreadable(_ names: [String]) {
+    let report = context.rowReport
+    guard !report.isEmpty else { return }
+    func observe(_ reason: ObservedError.Reason, _ column: Int) {
+      context.observe(
+        ObservedError(
+          reason: reason, entity: plan.name, property: column < names.count ? names[column] : nil,
+          objectID: nil))
+    }
+    for column in report.columns { observe(.wrongType, column) }
+    for (column, reason) in report.unreadable { observe(.unreadableFile(reason), column) }
+    report.removeAll()
+  }
+}
+
+extension FetchRun {
+  func objects() throws -> [ManagedObject] {
+    try answer { run in
+      if let parent = context.parent { return try run.objects(by: parent) }
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return try run.objects(of: keys) }
+      return pending.isEmpty ? try run.storedObjects() : try run.objectsWithChanges()
+    }
+  }
+
+  func count() throws -> Int {
+    try answer { run in
+      if let parent = context.parent {
+        return run.isParents ? try run.run(in: parent).count() : try run.objects(by: parent).count
+      }
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys.count }
+      guard storeDecides else { return try run.objectsWithChanges().count }
+      let query = try run.stored()
+      guard query.isExact else {
+        return pending.isEmpty ? try run.storedObjects().count : try run.objectsWithChanges().count
+      }
+      let changed = try matchingChanged().count
+      let all = try query.count(without: pendingKeys) + changed
+      return min(limit ?? Int.max, max(0, all - offset))
+    }
+  }
+
+  /// The keys of what is fetched, with the places of the objects' entities.
+  func keys() throws -> [FetchedKey] {
+    try answer { run in
+      if let parent = context.parent { return try run.keys(by: parent) }
+      if ignoresChanges, let keys = try run.keysRegardlessOfChanges() { return keys }
+      return try run.storedKeys()
+        ?? run.objects().map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+    }
+  }
+
+  // MARK: With nothing unsaved
+
+  private func storedObjects() throws -> [ManagedObject] {
+    let query = try stored()
+    guard query.isSorted else {
+      SQLLog.note(evaluationInMemory(query))
+      let candidates = try context.objects(of: query, isSorted: false)
+      return window(try evaluator.sorted(try matching(candidates), by: sortKeys))
+    }
+    return try context.objects(of: query, window)
+  }
+
+  // MARK: With unsaved changes
+
+  private func objectsWithChanges() throws -> [ManagedObject] {
+    var objects: [ManagedObject]
+    if storeDecides {
+      let query = try self.stored()
+      let stored: [ManagedObject]
+      if query.isSorted, let limit, storeSorts {
+        // No more than these can be among the wanted, however many of them have changes.
+        let (most, isTooLarge) = limit.addingReportingOverflow(pending.count)
+        let (end, isTooFar) = most.addingReportingOverflow(offset)
+        stored = try context.objects(of: query, StoreWindow(limit: isTooLarge || isTooFar ? nil : end))
+      } else {
+        stored = try context.objects(of: query, isSorted: false)
+      }
+      objects = stored.filter { !$0.isPending && !$0.isDeleted }
+      if !query.isExact {
+        SQLLog.note(evaluationInMemory(query))
+        objects = try matching(objects)
+      }
+      objects += try matchingChanged()
+    } else {
+      SQLLog.note(
+        "cdgen: the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes")
+      // Rows say nothing of objects that are not in a table yet, and may say anything of the changed ones.
+      objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
+      objects += pending.filter { $0.isInserted && isWanted($0) }
+      objects = try matching(objects)
+    }
+    // The order of insertion, which is that of the keys.
+    objects.sort { $0.key < $1.key }
+    return window(try evaluator.sorted(objects, by: sortKeys))
+  }
+
+  // MARK: Keys
+
+  /// The keys by SQL alone; nil where that is not enough.
+  private func storedKeys() throws -> [FetchedKey]? {
+    guard storeDecides, storeSorts else { return nil }
+    let query = try stored()
+    guard query.isSorted else { return nil }
+    if pending.isEmpty { return try keys(query, window) }
+    let changed = try matchingChanged()
+    if changed.isEmpty { return window(try keys(query, without: pendingKeys)) }
+    if !sortKeys.isEmpty { return try keys(query, beside: changed, without: pendingKeys) }
+    var keys = try keys(query, without: pendingKeys)
+    keys += changed.map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+    keys.sort { $0.key < $1.key }
+    return window(keys)
+  }
+
+  /// The keys of what the store alone would answer, where the context has changes; nil where it has none that
+  /// could be mistaken for the store's values.
+  private func keysRegardlessOfChanges() throws -> [FetchedKey]? {
+    if let keys = try storedKeys() { return keys }
+    // The evaluator would read the changed values: another context has none.
+    let other = ManagedObjectContext(context.persistentStoreCoordinator)
+    return try withExtendedLifetime(other) {
+      try FetchRun(request(), of: plan, in: other).objects().map {
+        FetchedKey(key: $0.key, entity: $0.scope.plan.index)
+      }
+    }
+  }
+
+  private func objects(of keys: [FetchedKey]) throws -> [ManagedObject] {
+    try context.objects(of: keys[...], plan)
+  }
+
+  /// The keys of objects of the table whose rows do not count.
+  private var pendingKeys: [ObjectKey] {
+    // Others may have written the row anew of an object that an undo has brought back.
+    pending.filter { $0.scope.plan.root == plan.root && (!$0.isInserted || $0.version != 0) }.map(\.key)
+  }
+}
+
+// Values of objects, as dictionaries.
+extension FetchRun {
+  /// The values of key paths for each object.
+  func dictionaries(of keyPaths: [String], isDistinct: Bool) throws -> [[String: FetchedValue]] {
+    if let parent = context.parent, isParents {
+      return try run(in: parent).dictionaries(of: keyPaths, isDistinct: isDistinct)
+    }
+    var names: [String] = []
+    for name in keyPaths where !names.contains(name) { names.append(name) }
+    let check = FetchCheck(graph: context.model.graph, entity: plan.name)
+    let types = try names.map { try check.value(of: $0) }
+    let rows = try answer { run in
+      try run.storedValues(names, types, isDistinct: isDistinct)
+        ?? run.evaluatedValues(names, types, isDistinct: isDistinct)
+    }
+    return rows.map { row in Dictionary(zip(names, row), uniquingKeysWith: { first, _ in first }) }
+  }
+
+  // MARK: In memory
+
+  private func evaluatedValues(
+    _ names: [String], _ types: [ExpressionType], isDistinct: Bool
+  ) throws -> [[FetchedValue]] {
+    SQLLog.note("cdgen: the values of '\(plan.name)' are read from objects")
+    if ignoresChanges {
+      // The objects of this context have the changed values.
+      let other = ManagedObjectContext(context.persistentStoreCoordinator)
+      return try withExtendedLifetime(other) {
+        try FetchRun(request(), of: plan, in: other).evaluatedValues(names, types, isDistinct: isDistinct)
+      }
+    }
+    let paths = zip(names, types).map { name, type in
+      if case .object = type { return (path: ValueExpression.keyPath(name), isObject: true) }
+      return (path: ValueExpression.keyPath(name), isObject: false)
+    }
+    func values(_ object: ManagedObject) throws(EvaluationError) -> [FetchedValue] {
+      var values: [FetchedValue] = []
+      for (path, isObject) in paths {
+        let value = try evaluator.value(of: path, for: object)
+        values.append(isObject && value.isNull ? .object(nil) : Self.fetched(value))
+      }
+      return values
+    }
+    guard isDistinct else { return try objects().map { try values($0) } }
+    var all = self
+    all.limit = nil
+    all.offset = 0
+    var distinct = DistinctRows(window)
+    for object in try all.objects() where !distinct.isFull { distinct.add(try values(object)) }
+    return distinct.rows
+  }
+
+  static func fetched(_ value: EvaluationValue) -> FetchedValue {
+    switch value {
+    case .value(let value): return .attribute(value)
+    case .float(let number): return .attribute(.double(Double(number)))
+    case .subject(let subject): return .object((subject as? ManagedObject)?.objectID)
+    case .dictionary(let fields):
+      return .attribute(
+        .composite(
+          fields.mapValues { field in
+            if case .attribute(let value) = fetched(field) { return value }
+            return .null
+          }))
+    // A checked key path leads to neither.
+    case .collection, .reference: return .attribute(.null)
+    }
+  }
+
+  // MARK: By the store
+
+  /// The values by the store alone; nil where that is not enough.
+  private func storedValues(
+    _ names: [String], _ types: [ExpressionType], isDistinct: Bool
+  ) throws -> [[FetchedValue]]? {
+    guard pending.isEmpty, usesSQL, context.parent == nil else { return nil }
+    defer { reportUnreadable(names) }
+    return try stored().values(of: names, types, isDistinct: isDistinct, window, context.rowReport)
+  }
+}
+
+extension FetchRun {
+  /// The values of each group, and behind them its aggregates.
+  func aggregates(_ aggregates: [Aggregate], by keyPaths: [String]) throws -> [[FetchedValue]] {
+    if let parent = context.parent, isParents {
+      return try run(in: parent).aggregates(aggregates, by: keyPaths)
+    }
+    let check = FetchCheck(graph: context.model.graph, entity: plan.name)
+    let types = try keyPaths.map { try check.value(of: $0) }
+    var aggregated: [ExpressionType?] = []
+    for aggregate in aggregates { aggregated.append(try aggregate.keyPath.map { try check.value(of: $0) }) }
+    return try answer { run in
+      if run.usesSQL, !run.ignoresChanges,
+        let rows = try run.storedAggregates(aggregates, aggregated, by: keyPaths, types)
+      {
+        return rows
+      }
+      return try run.calculatedAggregates(aggregates, by: keyPaths)
+    }
+  }
+
+  // MARK: In memory
+
+  /// Reads the values in the order of insertion, in which fractions are added.
+  private func calculatedAggregates(
+    _ aggregates: [Aggregate], by keyPaths: [String]
+  ) throws -> [[FetchedValue]] {
+    var groups: [[FetchedValue]: Int] = [:]
+    var members: [(group: [FetchedValue], count: Int64, values: [[EvaluationValue]])] = []
+    func group(_ key: [FetchedValue]) -> Int {
+      let identity = key.map(\.identity)
+      if let place = groups[identity] { return place }
+      groups[identity] = members.count
+      members.append((key, 0, aggregates.map { _ in [] }))
+      return members.count - 1
+    }
+    let names = keyPaths + aggregates.compactMap(\.keyPath)
+    if keyPaths.isEmpty { _ = group([]) }
+    if names.isEmpty {
+      members[0].count = Int64(try count())
+    } else {
+      for row in try dictionaries(of: names, isDistinct: false) {
+        let place = group(keyPaths.map { row[$0] ?? .attribute(.null) })
+        members[place].count += 1
+        for (number, aggregate) in aggregates.enumerated() {
+          guard let keyPath = aggregate.keyPath, let value = row[keyPath].map(Self.evaluationValue),
+            !value.isNull
+          else { continue }
+          members[place].values[number].append(value)
+        }
+      }
+    }
+    return try members.map { member in
+      var result = member.group
+      for (aggregate, values) in zip(aggregates, member.values) {
+        let value: EvaluationValue =
+          switch aggregate.function {
+          case .count: .int(aggregate.keyPath == nil ? member.count : Int64(values.count))
+          case .sum: try Aggregation.aggregate(values, .sum)
+          case .average: try Aggregation.aggregate(values, .avg)
+          case .min: try Aggregation.aggregate(values, .min)
+          case .max: try Aggregation.aggregate(values, .max)
+          }
+        result.append(Self.fetched(value))
+      }
+      return result
+    }
+  }
+
+  static func evaluationValue(_ value: FetchedValue) -> EvaluationValue {
+    switch value {
+    case .attribute(let value): .value(value)
+    case .object(let id): id.map { .reference($0.reference) } ?? .null
+    }
+  }
+
+  // MARK: By SQL
+
+  /// What the store calculates; nil where it has no exact form of something.
+  private func storedAggregates(
+    _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
+    _ types: [ExpressionType]
+  ) throws -> [[FetchedValue]]? {
+    guard pending.isEmpty, context.parent == nil else { return nil }
+    defer { reportUnreadable(keyPaths) }
+    return try stored().aggregates(aggregates, aggregated, by: keyPaths, types, context.rowReport)
+  }
+}
+
+// A child's fetch: the parent answers it, and the child's own changes are counted in.
+extension FetchRun {
+  /// Whether the parent's answer is the child's.
+  var isParents: Bool { (pending.isEmpty || !includesChanges) && variables["FETCH_SOURCE"] == nil }
+
+  /// The same fetch in the parent.
+  func run(in parent: ManagedObjectContext) throws -> FetchRun {
+    try FetchRun(parentRequest(), of: plan, in: parent)
+  }
+
+  private func parentRequest() -> FetchRequest<ManagedObject> {
+    var request = request()
+    request.includesPendingChanges = includesChanges
+    return request
+  }
+
+  func objects(by parent: ManagedObjectContext) throws -> [ManagedObject] {
+    context.noticeDeletions()
+    if isParents {
+      let originals = try run(in: parent).objects()
+      if includesChanges { return context.copies(of: originals) }
+      // The child's objects, whatever their changes.
+      return originals.map(context.copy)
+    }
+    var request = parentRequest()
+    (request.limit, request.offset, request.sortKeys) = (nil, 0, [])
+    let storeDecides = storeDecides && variables["FETCH_SOURCE"] == nil
+    if !storeDecides { request.predicate = nil }
+    let originals = try FetchRun(request, of: plan, in: parent).objects()
+    var objects = context.copies(of: originals)
+    if storeDecides {
+      objects = try objects.filter { !$0.isPending && !$0.isDeleted } + matchingChanged()
+    } else {
+      objects = objects.filter { !$0.isDeleted && !$0.isInserted }
+      objects += pending.filter { $0.isInserted && isWanted($0) }
+      objects = try matching(objects)
+    }
+    objects.sort { $0.key < $1.key }
+    return window(try evaluator.sorted(objects, by: sortKeys))
+  }
+
+  func keys(by parent: ManagedObjectContext) throws -> [FetchedKey] {
+    context.noticeDeletions()
+    if isParents { return try run(in: parent).keys() }
+    return try objects(by: parent).map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
+  }
+}
+
+// Derived attributes of a parent's unsaved objects. The parent's part of a child's fetch may be without the predicate and
+// the order that read them.
+extension ManagedObjectContext {
+  /// Whether the context or one that it descends from has objects with changes.
+  var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
+
+  /// Lets objects of which nothing but derived attributes has changed be what the contexts above have made of them since.
+  /// Called before a fetch, which counts objects with changes apart, and after an undo.
+  func followWithDerivedChanges() {
+    guard let parent else { return }
+    parent.followWithDerivedChanges()
+    for object in pending where object.hasOnlyDerivedChanges {
+      let original = newestOriginal(of: object)
+      if let original, original.hasSameValues(as: object) { continue }
+      forgetDerivedChanges(of: object)
+      if object.isPending { continue }
+      noteChange(of: object)
+      object.flags.insert(.fault)
+    }
+  }
+
+  /// The parent's instance of an object, with what contexts above the parent have made of it.
+  private func newestOriginal(of object: ManagedObject) -> ManagedObject? {
+    guard let parent, let original = original(of: object) else { return nil }
+    // The contexts above know nothing of what the parent has inserted.
+    guard parent.parent != nil, !original.isInserted else { return original }
+    return parent.newestOriginal(of: original).flatMap { parent.copies(of: [$0]).first }
+  }
+
+  /// Computes derived attributes for a fetch, those of parents first: the child's are derived from them.
+  func deriveLineageForFetch() {
+    if let parent {
+      parent.deriveLineageForFetch()
+      takeDerived(from: parent)
+    }
+    if !pending.isEmpty { deriveForFetch() }
+  }
+
+  /// Gives objects without changes what the parent has derived since they were read: the fetch may read them on its way to
+  /// others, by an order for instance, and then it does not find them.
+  private func takeDerived(from parent: ManagedObjectContext) {
+    for object in maps.flatMap({ $0?.objects ?? [] }) {
+      let slots = object.scope.plan.derivedSlots
+      guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,
+        let original = parent.registered(object.key, root: object.scope.plan.root), original.exists
+      else { continue }
+      original._willRead()
+      if slots.contains(where: { original.storedValue($0) != object.storedValue($0) }) {
+        _ = copies(of: [original])
+      }
+    }
+  }
+}
+
+extension ManagedObject {
+  /// Whether another context's instance has the same values, derived ones apart.
+  fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
+    scope.plan.storedSlots.allSatisfy { slot in
+      scope.plan.slots[slot].attribute?.derivation != nil || storedValue(slot) == other.storedValue(slot)
+    }
+  }
+}

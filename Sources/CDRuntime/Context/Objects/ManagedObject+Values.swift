@@ -162,3 +162,147 @@ extension ManagedObject {
     }
   }
 }
+
+// An object's values beside those of its snapshot and of the store.
+extension ManagedObject {
+  /// The stored values that the object had when it was read or last saved, by slot.
+  final func snapshotValues() -> [Int: AttributeValue] {
+    var values = currentValues()
+    for old in extras?.old ?? [] where values[old.slot] != nil { values[old.slot] = old.value }
+    return values
+  }
+
+  /// What a slot had before it was first changed since the object was read or last saved; nil for a new object.
+  final func formerValue(_ slot: Int) -> AttributeValue? {
+    if flags.contains(.inserted) { return nil }
+    return extras?.old.first { $0.slot == slot }?.value ?? storedValue(slot)
+  }
+
+  /// The stored values, by slot.
+  final func currentValues() -> [Int: AttributeValue] {
+    var values: [Int: AttributeValue] = [:]
+    for slot in scope.plan.storedSlots { values[slot] = settledValue(slot) }
+    return values
+  }
+
+  /// A stored value as comparisons with former ones take it: a reference to an object that was deleted before it was ever
+  /// saved is nil.
+  final func settledValue(_ slot: Int) -> AttributeValue {
+    let value = storedValue(slot)
+    guard case .int(let key) = value, let relationship = scope.plan.relationships[slot],
+      scope.context?.isVoid(key, relationship) == true
+    else { return value }
+    return .null
+  }
+
+  /// A conflict with what differs in three versions.
+  ///
+  /// - Parameters:
+  ///   - object: The object's values; nil where they are those that it has now.
+  ///   - store: The row's values; nil where it is gone.
+  final func conflict(
+    _ reason: SaveConflict.Reason, object: [Int: AttributeValue]? = nil, snapshot: [Int: AttributeValue],
+    store: [Int: AttributeValue]?
+  ) -> SaveConflict {
+    let plan = scope.plan
+    let object = object ?? currentValues()
+    var keys: [String] = []
+    var values: [SaveConflict.Value] = []
+    for number in plan.storedSlots {
+      let slot = plan.slots[number]
+      let (mine, old) = (object[number] ?? .null, snapshot[number] ?? .null)
+      let theirs = store.map { $0[number] ?? .null }
+      if let theirs, theirs != old { keys.append(slot.name) }
+      guard mine != old || theirs.map({ $0 != old }) ?? false, slot.attribute?.derivation == nil else {
+        continue
+      }
+      values.append(
+        SaveConflict.Value(
+          key: slot.name, object: fetchedValue(mine, slot), snapshot: fetchedValue(old, slot),
+          store: theirs.map { fetchedValue($0, slot) }))
+    }
+    return SaveConflict(reason: reason, objectID: objectID, keys: keys, values: values)
+  }
+
+  /// A value as it is kept, as others see it: a reference as an identifier.
+  final func fetchedValue(_ value: AttributeValue, _ slot: PropertyPlan) -> FetchedValue {
+    guard let relationship = slot.relationship else { return .attribute(value) }
+    guard case .int(let key) = value, key != 0, let context = scope.context else { return .object(nil) }
+    let destination = context.scopes[relationship.destination]
+    // The row alone knows of which subentity it is; an identifier of the relationship's finds it too.
+    let known = context.registered(key, root: destination.plan.root)?.objectID
+    return .object(
+      known ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key))
+  }
+}
+
+// An object as what predicates and expressions are evaluated with: its values with all unsaved changes.
+extension ManagedObject: EvaluationSubject {
+  /// The value of a property as predicates see it, with all unsaved changes.
+  ///
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails.
+  public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
+    if let slot = scope.plan.slot(key) { return evaluationValue(of: slot) }
+    guard let context = scope.context, let property = context.fetchedProperty(key, of: scope.plan) else {
+      throw .unknownKey(key, entity: scope.plan.name)
+    }
+    do {
+      return .collection(try context.fetch(property, for: self).map { .subject($0) })
+    } catch {
+      throw .unsupported("fetched property '\(scope.plan.name).\(key)', whose fetch fails: \(error)")
+    }
+  }
+
+  /// What makes the object equal to a constant that means it.
+  public final var evaluationIdentity: ObjectReference? { reference }
+
+  /// Whether the other is an object with the same row, of this context or of another one.
+  public final func isSameObject(as other: any EvaluationSubject) -> Bool {
+    guard let other = other as? ManagedObject else { return reference.isSame(as: other.evaluationIdentity) }
+    return self === other
+      || key == other.key && scope.plan.root == other.scope.plan.root && scope.storeID == other.scope.storeID
+  }
+
+  /// Whether a constant means the object: an identifier of its store and of its row. The entity that the identifier
+  /// names may be any of the hierarchy, as the table is one for all of them.
+  public final func isSameObject(as reference: ObjectReference) -> Bool {
+    guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else {
+      return false
+    }
+    return id.entityName == scope.plan.name
+      || scope.context?.model.entity(id.entityName)?.root == scope.plan.root
+  }
+
+  private final func evaluationValue(of slot: PropertyPlan) -> EvaluationValue {
+    switch slot.kind {
+    case .attribute(_, let cell):
+      _willRead()
+      let value = storedValue(slot.number)
+      if case .float = cell, case .double(let number) = value { return .float(Float(number)) }
+      return .value(value)
+    case .composite(_, let fields):
+      _willRead()
+      guard case .composite(let values) = storedValue(slot.number) else { return .null }
+      var result: [String: EvaluationValue] = [:]
+      for field in fields {
+        let value = values[field.description.name] ?? .null
+        if case .float = field.cell, case .double(let number) = value {
+          result[field.description.name] = .float(Float(number))
+        } else {
+          result[field.description.name] = .value(value)
+        }
+      }
+      return .dictionary(result)
+    case .relationship(let relationship):
+      if relationship.isToMany {
+        return .collection(relatedObjects(relationship).map { .subject($0) })
+      }
+      return relatedObject(relationship).map { .subject($0) } ?? .null
+    }
+  }
+}
+
+extension ManagedObject {
+  /// The object as a constant of an expression.
+  final var reference: ObjectReference { objectID.reference }
+}

@@ -30,3 +30,347 @@ extension ManagedObjectContext {
     return try body()
   }
 }
+
+// Noting what is about to change. Nothing of this is called where there is no undo manager.
+extension ManagedObjectContext {
+  /// Notes a slot before its first change in a group.
+  func noteUndo(_ object: ManagedObject, _ slot: Int) {
+    // The end of an object that is deleted already is noted with all that it was.
+    if object.isLeaving { return noteUndoOfDenial(object, slot) }
+    guard object.exists, object.scope.plan.isUndoable(slot),
+      let group = currentUndoManager?.group(in: self)
+    else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    // A new object is undone as a whole.
+    guard group.entries[place].existed else { return }
+    note(slot, of: object, in: &group.entries[place])
+  }
+
+  /// Notes a reference of a deleted object before it is changed.
+  private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
+    guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: false))
+    let entry = group.entries[place]
+    guard !entry.existed, entry.denials[slot] == nil else { return }
+    group.entries[place].denials[slot] = object.storedValue(slot)
+  }
+
+  func noteUndoOfInsertion(_ object: ManagedObject) {
+    object.flags.insert(.tracked)
+    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    var entry = UndoEntry(object, existed: false)
+    entry.isInsertion = true
+    _ = group.add(entry)
+  }
+
+  /// Notes that an object is about to be there again.
+  func noteUndoOfReturn(_ object: ManagedObject) {
+    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    _ = group.add(UndoEntry(object, existed: false))
+  }
+
+  /// Notes a pair before its first change in a group.
+  func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
+      let group = currentUndoManager?.group(in: self)
+    else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  /// Notes a pair as it is.
+  func notePair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, in group: UndoGroup
+  ) {
+    guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member) else { return }
+    note(id, object, relationship, member, in: group)
+  }
+
+  /// Notes whether two objects, one of which is deleted, were related when it was deleted. The relationship's state of
+  /// the deleted object says so.
+  func noteFormerPair(_ pair: UndoPair, in group: UndoGroup, where isWanted: (Bool) -> Bool = { _ in true }) {
+    guard let id = UndoPair.ID(pair.object, pair.relationship, pair.member), !group.hasPair(id) else {
+      return
+    }
+    var state = pair.object.extras?.toManyState(pair.relationship.slot)
+    var key = pair.member.key
+    if pair.object.exists, let inverse = pair.relationship.inverseSlot {
+      state = pair.member.extras?.toManyState(inverse)
+      key = pair.object.key
+    }
+    guard let state else { return }
+    let isRelated =
+      state.keys != nil
+      ? state.keys?.contains(key) == true : state.added.contains(key) || !state.removed.contains(key)
+    guard isWanted(isRelated) else { return }
+    group.add(
+      UndoPair(
+        object: pair.object, relationship: pair.relationship, member: pair.member, wasRelated: isRelated), id)
+  }
+
+  private func note(
+    _ id: UndoPair.ID, _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject,
+    in group: UndoGroup
+  ) {
+    guard !group.hasPair(id) else { return }
+    group.add(
+      UndoPair(
+        object: object, relationship: relationship, member: member,
+        wasRelated: hasPair(object, relationship, member),
+        wasAdded: hasChangedPair(object, relationship, member, to: true)), id)
+  }
+
+  /// Notes all of an object that is about to be deleted, and who refers to it.
+  func noteUndoOfDeletion(_ object: ManagedObject) {
+    guard let group = currentUndoManager?.group(in: self) else { return }
+    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let others = oneSidedReferrers(of: object)
+    if group.entries[place].existed {
+      var entry = group.entries[place]
+      noteWhole(object, others, in: &entry)
+      // Those that the group itself led to the object lead elsewhere when it is undone.
+      entry.referrers.removeAll { referrer in
+        guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
+        let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
+        return !holder.existed || former != .int(object.key)
+      }
+      group.entries[place] = entry
+    } else if !object.flags.contains(.inserted) {
+      // It came with the group and has been saved since. Where it goes with the group nothing refuses its deletion.
+      for slot in object.scope.plan.slots where object.isDenial(slot.number) {
+        group.entries[place].denials[slot.number] = .null
+      }
+    }
+    notePairs(of: object, others, in: group)
+    // Their order is lost with the object.
+    for case let relationship? in object.scope.plan.relationships {
+      guard let inverse = inverse(of: relationship), inverse.isOrdered else { continue }
+      let others =
+        relationship.isToMany
+        ? objects(of: object, relationship) : object.relatedObject(relationship).map { [$0] } ?? []
+      for other in others { noteUndo(other, inverse.slot) }
+    }
+    for other in others { noteUndo(other.object, other.relationship.slot) }
+  }
+
+  /// Notes all of an object as it is.
+  func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry, of group: UndoGroup) {
+    let others = oneSidedReferrers(of: object)
+    noteWhole(object, others, in: &entry)
+    notePairs(of: object, others, in: group)
+  }
+
+  private func noteWhole(_ object: ManagedObject, _ others: [UndoReferrer], in entry: inout UndoEntry) {
+    for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
+      note(slot.number, of: object, in: &entry)
+    }
+    entry.referrers = others.filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+  }
+
+  private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
+    for case let relationship? in object.scope.plan.relationships {
+      guard case .join = relationship.storage else { continue }
+      for member in objects(of: object, relationship) {
+        if let id = UndoPair.ID(object, relationship, member) {
+          note(id, object, relationship, member, in: group)
+        }
+      }
+    }
+    for other in others {
+      if let id = UndoPair.ID(other.object, other.relationship, object) {
+        note(id, other.object, other.relationship, object, in: group)
+      }
+    }
+  }
+
+  private func note(_ slot: Int, of object: ManagedObject, in entry: inout UndoEntry) {
+    if object.scope.plan.relationships[slot]?.isToMany == true {
+      if entry.lists[slot] == nil { entry.lists[slot] = visibleKeys(of: object, slot) }
+    } else if entry.values[slot] == nil {
+      object._willRead()
+      entry.values[slot] = object.storedValue(slot)
+    }
+  }
+
+  /// The objects of a to-many relationship that are there.
+  func visibleKeys(of object: ManagedObject, _ slot: Int) -> [ObjectKey] {
+    guard let relationship = object.scope.plan.relationships[slot] else { return [] }
+    let state = object.toManyState(slot)
+    if state.keys == nil { load(object, relationship, state) }
+    let root = model.entities[relationship.destination].root
+    return (state.keys?.keys ?? []).filter { registered($0, root: root)?.exists ?? true }
+  }
+}
+
+extension EntityPlan {
+  /// Whether a slot is put back by itself: a derived attribute is computed anew, what an object has only by the
+  /// references of others comes back with these, and pairs belong to two objects.
+  func isUndoable(_ slot: Int) -> Bool {
+    guard slot < slots.count else { return false }
+    switch slots[slot].kind {
+    case .attribute(let attribute, _), .composite(let attribute, _): return attribute.derivation == nil
+    case .relationship(let relationship):
+      switch relationship.storage {
+      case .reference: return true
+      case .referencesOfOthers, .join: return relationship.isOrdered
+      case .inverseReference: return false
+      }
+    }
+  }
+}
+
+// Whether two objects are related by a row of their own: asked for that alone, without loading a relationship.
+extension ManagedObjectContext {
+  /// Whether two objects are related. No relationship is loaded for it.
+  func hasPair(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) -> Bool {
+    for (state, key) in states(of: object, relationship, member) {
+      if state.keys != nil { return state.keys?.contains(key) == true }
+    }
+    for (state, key) in states(of: object, relationship, member) {
+      if state.added.contains(key) { return true }
+      if state.removed.contains(key) { return false }
+    }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// Whether the store relates two objects.
+  func hasStoredPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    // New rows have no pairs.
+    if object.flags.contains(.inserted) || member.flags.contains(.inserted) { return false }
+    for (state, key) in states(of: object, relationship, member) where state.keys != nil {
+      let isMember = state.keys?.contains(key) == true
+      let isChanged = isMember ? state.added.contains(key) : state.removed.contains(key)
+      return isMember != (isChanged && !state.isShared(key))
+    }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// Whether the context has related two objects since its last save, and others have done so too.
+  func hasSharedPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    // An outdated one knows nothing of others.
+    guard
+      let (state, key) = states(of: object, relationship, member).first(where: { state, key in
+        !state.isOutdated && state.added.contains(key) && !state.removed.contains(key)
+      })
+    else { return false }
+    if state.keys != nil { return state.isShared(key) }
+    return hasPairRow(object, relationship, member)
+  }
+
+  /// Whether the context has made a pair since its last save, or removed it.
+  func hasChangedPair(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, to isRelated: Bool
+  ) -> Bool {
+    states(of: object, relationship, member).contains { state, key in
+      isRelated ? state.added.contains(key) : state.removed.contains(key)
+    }
+  }
+
+  /// What the objects of a pair know of each other.
+  private func states(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> [(state: ToManyState, key: ObjectKey)] {
+    let own = object.extras?.toManyState(relationship.slot).map { ($0, member.key) }
+    let other = relationship.inverseSlot.flatMap { member.extras?.toManyState($0) }.map { ($0, object.key) }
+    return [own, other].compactMap { $0 }
+  }
+
+  func hasPairRow(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) -> Bool {
+    guard case .join(let place, let isSource) = relationship.storage,
+      !object.flags.contains(.inserted), !member.flags.contains(.inserted)
+    else { return false }
+    if let parent {
+      guard let original = original(of: object), let other = self.original(of: member) else { return false }
+      return parent.hasPair(original, relationship, other)
+    }
+    do {
+      return try reader().hasPair(
+        ofJoin: place, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return false
+    }
+  }
+}
+
+// Who refers to an object without being told of its end.
+extension ManagedObjectContext {
+  /// The objects whose references lead to one by a relationship with a rule that leaves them as they are.
+  func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
+    var result: [UndoReferrer] = []
+    for case let relationship? in object.scope.plan.relationships {
+      guard let inverse = inverse(of: relationship), !inverse.isToMany else { continue }
+      switch relationship.description.deleteRule {
+      case .nullify, .cascade: continue
+      case .deny, .noAction: break
+      }
+      let others: [ManagedObject]
+      switch relationship.storage {
+      case .reference where relationship.isSymmetric:
+        // Its partner refers to it in a row of its own.
+        let partner = object.relatedObject(relationship)
+        partner?._willRead()
+        others =
+          partner.map { $0.referenceKey(inverse.slot) == object.key && $0 !== object ? [$0] : [] } ?? []
+      case .reference: continue
+      case .referencesOfOthers, .join: others = objects(of: object, relationship)
+      case .inverseReference: others = partner(of: object, relationship).map { [$0] } ?? []
+      }
+      result += others.map { UndoReferrer($0, inverse) }
+    }
+    return result
+  }
+
+  /// The objects, in memory or not, that refer to an object by a relationship without an inverse.
+  func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
+    var result: [UndoReferrer] = []
+    let known = parent.flatMap { parent in
+      original(of: object).map { parent.oneSidedReferrers(of: $0) }
+    }
+    let lineage = object.scope.plan.lineage
+    for plan in model.entities where stores.store(of: plan) != nil {
+      for case let relationship? in plan.relationships
+      where relationship.inverse == nil && relationship.owner == plan.name
+        && lineage.contains(relationship.destination)
+      {
+        var seen: Set<ObjectKey> = []
+        func add(_ holder: ManagedObject) {
+          guard holder.exists, seen.insert(holder.key).inserted else { return }
+          holder._willRead()
+          let refers =
+            relationship.isToMany
+            ? visibleKeys(of: holder, relationship.slot).contains(object.key)
+            : holder.referenceKey(relationship.slot) == object.key
+          if refers { result.append(UndoReferrer(holder, relationship)) }
+        }
+        for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
+        guard !object.flags.contains(.inserted) else { continue }
+        if parent != nil {
+          let others = known?.filter { $0.relationship === relationship }.map(\.object) ?? []
+          for holder in copies(of: others) { add(holder) }
+          continue
+        }
+        for key in keysOfReferrers(to: object, relationship, plan) {
+          if let holder = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) { add(holder) }
+        }
+      }
+    }
+    return result
+  }
+
+  private func keysOfReferrers(
+    to object: ManagedObject, _ relationship: RelationshipPlan, _ plan: EntityPlan
+  ) -> [ObjectKey] {
+    do {
+      return try reader().referrers(by: relationship, of: plan, to: object.key)
+    } catch {
+      object.report(.readFailed("\(error)"))
+      return []
+    }
+  }
+}

@@ -1,5 +1,11 @@
 public import CDModel
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A value that ``ManagedObjectContext/dictionaries(for:)`` gives.
 ///
 /// ```swift
@@ -33,5 +39,41 @@ public enum FetchedValue: Hashable, Sendable {
   var identity: FetchedValue {
     if case .attribute(.double(let number)) = self, number == 0 { return .attribute(.double(0)) }
     return self
+  }
+}
+
+// Values as they are written in code, for rows of a batch.
+extension FetchedValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
+{
+  /// A string.
+  public init(stringLiteral value: String) { self = .attribute(.string(value)) }
+  /// An integer, which a floating-point or decimal attribute takes too.
+  public init(integerLiteral value: Int64) { self = .attribute(.int(value)) }
+  /// A floating-point number.
+  public init(floatLiteral value: Double) { self = .attribute(.double(value)) }
+  /// A Boolean.
+  public init(booleanLiteral value: Bool) { self = .attribute(.bool(value)) }
+  /// Nil, for an attribute as for a to-one relationship.
+  public init(nilLiteral: ()) { self = .attribute(.null) }
+
+  /// The value of an attribute as Swift has it.
+  public static func value(_ value: some AttributeValueConvertible) -> FetchedValue {
+    .attribute(value.attributeValue)
+  }
+}
+
+extension AttributeValue {
+  /// The value as a column keeps it: nil, an integer, a double, a string or data.
+  var stored: AttributeValue {
+    switch self {
+    case .null, .int, .double, .string, .data: self
+    case .bool(let flag): .int(flag ? 1 : 0)
+    case .decimal(let number): DecimalText.encode(number).map { .string($0) } ?? .null
+    case .date(let date): .double(date.timeIntervalSinceReferenceDate)
+    case .uuid(let uuid): .data(Data(ValueBytes.bytes(uuid)))
+    case .url(let url): .string(url.absoluteString)
+    case .composite: .null
+    }
   }
 }

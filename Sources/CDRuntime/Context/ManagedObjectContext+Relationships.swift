@@ -1,0 +1,454 @@
+// To-one relationships: what they hold, and how a change of one side changes the other.
+extension ManagedObjectContext {
+  func inverse(of relationship: RelationshipPlan) -> RelationshipPlan? {
+    relationship.inverseSlot.flatMap { model.entities[relationship.destination].relationships[$0] }
+  }
+
+  /// Sets a reference that stands in the object's own table, and the inverse.
+  func setReference(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
+    object._willRead()
+    let slot = relationship.slot
+    let oldKey = object.referenceKey(slot)
+    let newKey = new?.key ?? 0
+    guard oldKey != newKey else { return }
+    guard let inverse = inverse(of: relationship) else {
+      if newKey == 0, isVoid(oldKey, relationship) { return }
+      object.writeReference(newKey, slot)
+      return
+    }
+    if currentUndoManager != nil {
+      if oldKey != 0, let old = holder(oldKey, relationship) { noteUndo(old, inverse.slot) }
+      if let new { noteUndo(new, inverse.slot) }
+    }
+    if inverse.isToMany {
+      object.writeReference(newKey, slot)
+      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
+      if let new {
+        new.willChange(inverse.slot)
+        new.toManyState(inverse.slot).add(object.key)
+        new.noteTouch(inverse.slot)
+      }
+    } else if relationship.isSymmetric {
+      setSymmetric(object, relationship, oldKey: oldKey, new: new)
+    } else {
+      let formers = new.map { referrers(of: $0, inverse) } ?? []
+      for former in formers where former !== object { former.writeReference(0, slot) }
+      object.writeReference(newKey, slot)
+      if oldKey != 0, let old = holder(oldKey, relationship) { take(object, outOf: inverse, of: old) }
+      if let new {
+        new.willChange(inverse.slot)
+        new.requireExtras().partners[inverse.slot] = object.key
+        new.noteTouch(inverse.slot)
+      }
+    }
+  }
+
+  /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in a
+  /// parent. It is nil already: nobody looks for such references when the object is deleted, and the save clears them.
+  func isVoid(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+    guard key != 0, relationship.inverse == nil else { return false }
+    let known = registered(key, root: model.entities[relationship.destination].root)
+    if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
+    return parent?.isVoid(key, relationship) == true
+  }
+
+  /// Takes an object whose reference leads elsewhere out of the other side's relationship.
+  func take(_ object: ManagedObject, outOf inverse: RelationshipPlan, of former: ManagedObject) {
+    former.willChange(inverse.slot)
+    if inverse.isToMany {
+      former.toManyState(inverse.slot).remove(object.key)
+    } else {
+      let extras = former.requireExtras()
+      // Somebody else's save may have given the former one a partner beside the one that it has here.
+      if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
+    }
+    former.noteTouch(inverse.slot)
+  }
+
+  private func setSymmetric(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, oldKey: ObjectKey, new: ManagedObject?
+  ) {
+    let slot = relationship.slot
+    if oldKey != 0, oldKey != object.key, let old = holder(oldKey, relationship) {
+      if referenceKey(of: old, slot) != object.key, old.flags.isDisjoint(with: [.inserted, .deleted]),
+        old.extras?.changed.contains(slot) != true
+      {
+        // Its changes have kept it from being read again since others made the two partners.
+        refresh(old, mergeChanges: true)
+      }
+      if referenceKey(of: old, slot) == object.key { old.writeReference(0, slot) }
+    }
+    if let new, new !== object {
+      let formerKey = referenceKey(of: new, slot)
+      if formerKey != 0, formerKey != object.key, formerKey != new.key,
+        let former = holder(formerKey, relationship)
+      {
+        former.writeReference(0, slot)
+      }
+      new.writeReference(object.key, slot)
+    }
+    object.writeReference(new?.key ?? 0, slot)
+  }
+
+  /// The object that a reference leads to, also where the context has deleted it: its rules are still to be checked. One
+  /// that is gone has no rules any more, and must not become a changed object.
+  func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+    guard let known = registered(key, root: model.entities[relationship.destination].root) else {
+      return object(key, relationship)
+    }
+    // A child's fault may be of an object that its parent has deleted.
+    if parent != nil { known._willRead() }
+    // Others may have written the row of one that is gone anew.
+    if known.flags.contains(.gone) { return object(key, relationship) }
+    return known.flags.contains(.inaccessible) ? nil : known
+  }
+
+  private func referenceKey(of object: ManagedObject, _ slot: Int) -> ObjectKey {
+    object._willRead()
+    return object.referenceKey(slot)
+  }
+
+  /// The object on the other side of a one-to-one relationship whose reference stands there.
+  func partner(of object: ManagedObject, _ relationship: RelationshipPlan) -> ManagedObject? {
+    if let known = object.extras?.partners[relationship.slot] {
+      return known == 0 ? nil : self.object(known, relationship)
+    }
+    let referrers = readReferrers(of: object, relationship)
+    let found = referrers?.first { !$0.isDeleted }
+    // Nothing is noted of a deleted one, for a rollback brings it back.
+    if let referrers, found != nil || referrers.isEmpty {
+      object.requireExtras().partners[relationship.slot] = found?.key ?? 0
+    }
+    return found
+  }
+
+  /// The objects whose references lead to an object by a one-to-one relationship: its partner, and those whose deletion
+  /// is unsaved. A rule of `deny` refuses the deletion as long as the reference is there.
+  private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    if let known = object.extras?.partners[relationship.slot] {
+      return known == 0 ? [] : holder(known, relationship).map { [$0] } ?? []
+    }
+    return readReferrers(of: object, relationship) ?? []
+  }
+
+  /// The same by the store's rows and by objects with changes that have not followed theirs; nil where the store cannot be
+  /// read, and where there can be none.
+  private func readReferrers(
+    of object: ManagedObject, _ relationship: RelationshipPlan
+  ) -> [ManagedObject]? {
+    guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,
+      !object.flags.contains(.inaccessible), let column = model.referenceColumn(behind: relationship)
+    else { return nil }
+    do {
+      // The row's object may have been changed since, or deleted.
+      let found = try holders(of: object, relationship, column).filter {
+        $0.referenceKey(inverse.slot) == object.key
+      }
+      return contestedHolders.isEmpty
+        ? found : found + contestedHolders(of: object, relationship, beside: found)
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
+    }
+  }
+
+  /// The objects that refer to one as their rows did before others changed these.
+  private func contestedHolders(
+    of object: ManagedObject, _ relationship: RelationshipPlan, beside known: [ManagedObject]
+  ) -> [ManagedObject] {
+    let partner = OneToOnePartner(relationship, object.key, model)
+    guard let keys = contestedHolders[partner] else { return [] }
+    return keys.compactMap { registered($0, root: partner.root) }.filter { holder in
+      holder.isPending && !holder.flags.isDisjoint(with: [.outdated, .vanished])
+        && holder.flags.isDisjoint(with: [.gone, .inaccessible])
+        && holder.referenceKey(partner.slot) == object.key && !known.contains { $0 === holder }
+    }
+  }
+
+  /// The objects whose rows refer to an object.
+  private func holders(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ column: ColumnPlan
+  ) throws -> [ManagedObject] {
+    if let parent { return partnerCopy(of: object, relationship, parent) }
+    let plan = model.entities[relationship.destination]
+    try importTarget?.index(relationship)
+    return try objects(from: reader().rows(ofKind: plan, referringBy: column, to: object.key), of: plan)
+  }
+
+  func setPartner(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
+    guard let inverse = inverse(of: relationship) else { return }
+    for former in referrers(of: object, relationship) where former !== new {
+      setReference(of: former, inverse, to: nil)
+    }
+    if let new { setReference(of: new, inverse, to: object) }
+  }
+}
+
+// To-many relationships: which objects they hold, read when they are first asked for.
+extension ManagedObjectContext {
+  /// The objects of a to-many relationship.
+  func objects(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
+    let state = object.toManyState(relationship.slot)
+    if let cache = state.cache { return cache }
+    if state.keys == nil, let loaded = load(object, relationship, state) { return loaded }
+    guard let keys = state.keys else { return [] }
+    let plan = model.entities[relationship.destination]
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(keys.count)
+    var isComplete = true
+    for key in keys.keys {
+      guard let member = registered(key, root: plan.root) else {
+        isComplete = false
+        break
+      }
+      if !member.isDeleted { objects.append(member) }
+    }
+    if !isComplete {
+      guard let found = readMembers(of: object, relationship, state, keys) else {
+        return keys.keys.compactMap { registered($0, root: plan.root) }.filter { !$0.isDeleted }
+      }
+      objects = found
+    }
+    state.cache = objects
+    cachingStates.append(state)
+    return objects
+  }
+
+  /// The objects of a loaded relationship, some of which are not in memory: one statement fetches all again. Those
+  /// that it does not find are gone, and taken out. Nil where the store cannot be read.
+  private func readMembers(
+    of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState, _ keys: KeyList
+  ) -> [ManagedObject]? {
+    let rows: [ManagedObject]
+    do {
+      rows = try relatedRows(object, relationship, state)
+    } catch {
+      object.report(.readFailed("\(error)"), slot: relationship.slot)
+      return nil
+    }
+    return withExtendedLifetime(rows) {
+      let root = model.entities[relationship.destination].root
+      return keys.keys.compactMap { key in
+        if let member = registered(key, root: root) { return member.isDeleted ? nil : member }
+        if state.added.contains(key), let member = self.object(key, relationship) { return member }
+        state.keys?.remove(key)
+        return nil
+      }
+    }
+  }
+
+  /// How many objects a to-many relationship has.
+  func count(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
+    objects(of: object, relationship).count
+  }
+
+  /// How many objects a to-many relationship will have once it is saved: an ordered one that has changes is not read again
+  /// before, but others may have added objects to it.
+  func countWithOthers(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
+    guard let state = object.extras?.toManyState(relationship.slot), state.isOutdated else {
+      return count(of: object, relationship)
+    }
+    let newest = ToManyState()
+    (newest.added, newest.removed) = (state.added, state.removed)
+    if let all = load(object, relationship, newest) { return all.count }
+    guard let keys = newest.keys?.keys else { return count(of: object, relationship) }
+    let root = model.entities[relationship.destination].root
+    return keys.count { registered($0, root: root)?.isDeleted != true }
+  }
+
+  /// Reads which objects a relationship has.
+  ///
+  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  @discardableResult
+  func load(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) -> [ManagedObject]? {
+    var rows: [ManagedObject] = []
+    if object.mayHaveRowsOfOthers {
+      do {
+        rows = try relatedRows(object, relationship, state)
+      } catch {
+        object.report(.readFailed("\(error)"), slot: relationship.slot)
+        return nil
+      }
+    }
+    return fill(state, relationship, of: object.key, with: rows)
+  }
+
+  /// Notes which rows' objects a relationship has, with what was added to it and removed from it since.
+  ///
+  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  @discardableResult
+  func fill(
+    _ state: ToManyState, _ relationship: RelationshipPlan, of owner: ObjectKey, with rows: [ManagedObject]
+  ) -> [ManagedObject]? {
+    var keys: [ObjectKey] = []
+    keys.reserveCapacity(rows.count)
+    if pending.isEmpty {
+      for member in rows { keys.append(member.key) }
+      state.keys = KeyList(keys)
+      state.cache = rows
+      cachingStates.append(state)
+      return rows
+    }
+    // Deleted ones too, for a rollback brings them back.
+    for member in rows where !isElsewhere(member, than: owner, relationship, state) {
+      keys.append(member.key)
+    }
+    state.load(keys)
+    return nil
+  }
+
+  /// Whether an unsaved reference of a member leads to another object than the one whose member others have made it.
+  @inline(__always) private func isElsewhere(
+    _ member: ManagedObject, than owner: ObjectKey, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) -> Bool {
+    guard member.flags.contains(.outdated), case .referencesOfOthers = relationship.storage,
+      let slot = relationship.inverseSlot, member.extras?.changed.contains(slot) == true
+    else { return false }
+    return member.referenceKey(slot) != owner && !state.removed.contains(member.key)
+  }
+
+  /// The objects of a to-many relationship's rows, as the store has them; the positions go to the state.
+  private func relatedRows(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws -> [ManagedObject] {
+    if let parent { return relatedCopies(object, relationship, state, parent) }
+    let plan = model.entities[relationship.destination]
+    let session = try reader()
+    try importTarget?.index(relationship)
+    let rows = try objects(from: session.rows(of: relationship, of: object.key, object.scope.plan), of: plan)
+    if relationship.isOrdered { try readPositions(object, relationship, state) }
+    return rows
+  }
+
+  /// Reads the places that the store has of an ordered relationship's objects.
+  func readPositions(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
+  ) throws {
+    if let parent {
+      _ = relatedCopies(object, relationship, state, parent)
+      return
+    }
+    if let positions = try reader().positions(of: relationship, of: object.key) {
+      state.positions = positions
+    }
+  }
+}
+
+// To-many relationships: how they are changed, and the other side with them.
+extension ManagedObjectContext {
+  /// Adds an object to a to-many relationship, at an index of an ordered one. What has not been loaded is
+  /// not, unless an index asks for it.
+  func add(
+    _ member: ManagedObject, to object: ManagedObject, _ relationship: RelationshipPlan, at index: Int?
+  ) {
+    let state = object.toManyState(relationship.slot)
+    if index != nil, relationship.isOrdered, state.keys == nil { load(object, relationship, state) }
+    switch relationship.storage {
+    case .join:
+      let isNew: Bool
+      if state.keys != nil {
+        isNew = state.keys?.contains(member.key) == false
+      } else {
+        isNew = !state.added.contains(member.key)
+      }
+      if isNew {
+        if state.isOutdated { settleOutdated(member, in: state, of: object, relationship) }
+        willRelate(object, relationship, member)
+        state.add(member.key)
+        object.noteTouch(relationship.slot)
+        if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+          let other = member.toManyState(inverse.slot)
+          if other.keys == nil || other.keys?.contains(object.key) == false {
+            if other.isOutdated { settleOutdated(object, in: other, of: member, inverse) }
+            member.willChange(inverse.slot)
+            other.add(object.key)
+            member.noteTouch(inverse.slot)
+          }
+        }
+      }
+    case .referencesOfOthers, .reference, .inverseReference:
+      if let inverse = inverse(of: relationship) { setReference(of: member, inverse, to: object) }
+    }
+    guard let index, relationship.isOrdered else { return }
+    // What an undo manager notes of the other side may have had this side read again.
+    if state.keys == nil { load(object, relationship, state) }
+    if var keys = state.keys {
+      // The index is one among the objects that can be seen: deleted ones have a key in the list until the save.
+      let others = objects(of: object, relationship).filter { $0 !== member }
+      keys.remove(member.key)
+      let place = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
+      keys.insert(member.key, at: place ?? keys.count)
+      setOrder(of: object, relationship, to: keys.keys)
+    }
+  }
+
+  func remove(_ member: ManagedObject, from object: ManagedObject, _ relationship: RelationshipPlan) {
+    switch relationship.storage {
+    case .join:
+      let state = object.toManyState(relationship.slot)
+      settle(member, in: state, of: object, relationship)
+      if state.keys != nil, state.keys?.contains(member.key) == false { return }
+      willRelate(object, relationship, member)
+      state.remove(member.key)
+      object.noteTouch(relationship.slot)
+      if let inverse = inverse(of: relationship), !(relationship.isSymmetric && member === object) {
+        let other = member.toManyState(inverse.slot)
+        settle(object, in: other, of: member, inverse)
+        member.willChange(inverse.slot)
+        other.remove(object.key)
+        member.noteTouch(inverse.slot)
+      }
+    case .referencesOfOthers, .reference, .inverseReference:
+      guard let inverse = inverse(of: relationship) else { return }
+      member._willRead()
+      if member.referenceKey(inverse.slot) == object.key { setReference(of: member, inverse, to: nil) }
+    }
+  }
+
+  /// Finds out whether others have made the change of a pair too that is about to be taken back. If they have not, the two
+  /// changes come to none, and the save takes nothing away that others have added since.
+  @inline(__always) private func settle(
+    _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    if state.keys == nil {
+      if state.added.contains(member.key) { load(object, relationship, state) }
+    } else if state.isOutdated {
+      settleOutdated(member, in: state, of: object, relationship)
+    }
+  }
+
+  /// The same for an ordered relationship, which is not read again before the save.
+  private func settleOutdated(
+    _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
+  ) {
+    let isAdded = state.added.contains(member.key)
+    guard isAdded || state.removed.contains(member.key) else { return }
+    if hasPairRow(object, relationship, member) == isAdded { state.share(member.key) }
+  }
+
+  /// Called before a pair comes or goes.
+  @inline(__always) private func willRelate(
+    _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
+  ) {
+    object.willChange(relationship.slot)
+    guard currentUndoManager != nil else { return }
+    noteUndo(object, relationship.slot)
+    if let inverse = relationship.inverseSlot { noteUndo(member, inverse) }
+    noteUndo(object, relationship, member)
+  }
+
+  /// Sets the order of an ordered relationship's objects, which are all in it.
+  func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
+    let state = object.toManyState(relationship.slot)
+    guard state.keys?.keys != keys else { return }
+    if currentUndoManager != nil { noteUndo(object, relationship.slot) }
+    object.willChange(relationship.slot)
+    var seen: Set<ObjectKey> = []
+    state.keys = KeyList(keys.filter { seen.insert($0).inserted })
+    state.cache = nil
+    state.isOrderChanged = true
+    object.noteTouch(relationship.slot)
+  }
+}
