@@ -279,9 +279,6 @@ struct StepCopy {
 
 // What the app's own code has a part in: rules give the relationships when all objects are there.
 extension StepCopy {
-  @inline(never)
-  private func fresh(_ table: String) -> String { "\(Self.schema).\(SQLite.quoted(table))" }
-
   /// Lets the app's own code make its objects, and gives all relationships that rules give.
   ///
   /// - Parameter nextKeys: The key after the last that is taken, by the place of the destination's root.
@@ -514,9 +511,6 @@ extension StepCopy {
 
 // What comes when all rows are there: duplicates, indexes, and whether all is right.
 extension StepCopy {
-  @inline(never)
-  private func fresh(_ table: String) -> String { "\(Self.schema).\(SQLite.quoted(table))" }
-
   /// Deletes objects that a new constraint does not allow beside each other; what refers to them refers to the one
   /// that stays.
   func deduplicate(by rule: DuplicateRule) throws {
