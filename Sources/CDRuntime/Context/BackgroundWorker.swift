@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The isolation of background tasks.
 actor BackgroundWorker {
   private let executor = BackgroundExecutor()
@@ -16,17 +14,5 @@ actor BackgroundWorker {
     // The whole block reads one state, unless it saves in between.
     context.holdSnapshots {}
     return try body(context)
-  }
-}
-
-/// Runs background tasks one after another on a queue of its own: they wait for the disk, which tasks on the
-/// common pool of threads must not.
-final class BackgroundExecutor: SerialExecutor {
-  private let queue = DispatchQueue(label: "cdgen.background")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedSerialExecutor()
-    queue.async { job.runSynchronously(on: executor) }
   }
 }

@@ -1,0 +1,13 @@
+import Dispatch
+
+/// Runs background tasks one after another on a queue of its own: they wait for the disk, which tasks on the
+/// common pool of threads must not.
+final class BackgroundExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "cdgen.background")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedSerialExecutor()
+    queue.async { job.runSynchronously(on: executor) }
+  }
+}
