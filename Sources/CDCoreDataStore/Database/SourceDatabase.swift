@@ -40,7 +40,7 @@ final class SourceDatabase {
     sqlite3_close_v2(handle)
   }
 
-  func execute(_ sql: String) throws(CoreDataStoreError) {
+  private func execute(_ sql: String) throws(CoreDataStoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw Self.error(handle, url) }
   }
 

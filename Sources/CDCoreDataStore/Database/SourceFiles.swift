@@ -24,11 +24,11 @@ final class SourceFiles {
 
   /// As much of a file as changes when somebody writes to it.
   private struct FileState: Equatable {
-    var device: UInt64
-    var inode: UInt64
+    private var device: UInt64
+    private var inode: UInt64
     var size: Int64
-    var seconds: Int
-    var nanoseconds: Int
+    private var seconds: Int
+    private var nanoseconds: Int
 
     init?(_ path: String) {
       var status = stat()

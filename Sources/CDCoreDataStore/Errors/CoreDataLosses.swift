@@ -34,7 +34,7 @@ public struct CoreDataLosses: Hashable, Sendable {
   /// of their kind.
   public private(set) var first: [Loss] = []
 
-  static let limit = 1000
+  private static let limit = 1000
 
   mutating func add(_ loss: Loss) {
     count += 1

@@ -234,7 +234,7 @@ struct LayoutMatcher {
 }
 
 /// The types that Core Data declares columns with.
-enum ColumnTypes {
+private enum ColumnTypes {
   /// Those of an attribute; empty where any will do.
   static func expected(_ type: AttributeType, _ graph: EntityGraph) -> Set<String> {
     switch type {

@@ -3,9 +3,9 @@ import CDRuntime
 
 /// The reading of a whole store into a builder, table by table, a row at a time.
 struct StoreReading {
-  let source: CoreDataSource
+  private let source: CoreDataSource
   let layout: StoreLayout
-  let acceptsLosses: Bool
+  private let acceptsLosses: Bool
   let records: ExternalRecords
   var report = ReadingReport()
 

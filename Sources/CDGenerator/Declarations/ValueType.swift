@@ -73,25 +73,25 @@ struct ValueType {
   }
 
   static let string = ValueType(.scalar, name: "Swift.String", accessor: "string", empty: "\"\"")
-  static let bool = ValueType(.scalar, name: "Swift.Bool", accessor: "bool", empty: "false")
+  private static let bool = ValueType(.scalar, name: "Swift.Bool", accessor: "bool", empty: "false")
   static let int16 = ValueType(.scalar, name: "Swift.Int16", accessor: "int16", empty: "0")
   static let int32 = ValueType(.scalar, name: "Swift.Int32", accessor: "int32", empty: "0")
   static let int64 = ValueType(.scalar, name: "Swift.Int64", accessor: "int64", empty: "0")
-  static let float = ValueType(.scalar, name: "Swift.Float", accessor: "float", empty: "0")
-  static let double = ValueType(.scalar, name: "Swift.Double", accessor: "double", empty: "0")
-  static let decimal = ValueType(
+  private static let float = ValueType(.scalar, name: "Swift.Float", accessor: "float", empty: "0")
+  private static let double = ValueType(.scalar, name: "Swift.Double", accessor: "double", empty: "0")
+  private static let decimal = ValueType(
     .scalar, name: "Foundation.Decimal", accessor: "decimal", empty: "CDRuntime.EmptyValue.decimal",
     needsFoundation: true)
-  static let date = ValueType(
+  private static let date = ValueType(
     .scalar, name: "Foundation.Date", accessor: "date", empty: "CDRuntime.EmptyValue.date",
     needsFoundation: true)
   static let data = ValueType(
     .scalar, name: "Foundation.Data", accessor: "data", empty: "CDRuntime.EmptyValue.data",
     needsFoundation: true)
-  static let uuid = ValueType(
+  private static let uuid = ValueType(
     .scalar, name: "Foundation.UUID", accessor: "uuid", empty: "CDRuntime.EmptyValue.uuid",
     needsFoundation: true)
-  static let url = ValueType(
+  private static let url = ValueType(
     .scalar, name: "Foundation.URL", accessor: "url", empty: "CDRuntime.EmptyValue.url",
     needsFoundation: true)
 }

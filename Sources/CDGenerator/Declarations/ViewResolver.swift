@@ -4,7 +4,7 @@ import CDModel
 /// Turns the entities of a version into views of its objects.
 struct ViewResolver {
   /// The type that the views are nested in, `ToDoModel.NewVersion2`.
-  let viewNamespace: String
+  private let viewNamespace: String
   /// The type that enumerations and composites are nested in, `ToDoModel.Version2`.
   let namespace: String
 

@@ -5,13 +5,13 @@
 struct Emitter {
   var out: SourceWriter
   /// The modifier before a declaration, with a blank behind it; empty for internal ones.
-  let access: String
+  private let access: String
   /// The same before a declaration that is for the runtime only. Only public ones can be marked so.
-  let spi: String
+  private let spi: String
   /// Whether types list their key paths.
-  let listsKeyPaths: Bool
+  private let listsKeyPaths: Bool
   /// Whether classes are observable.
-  let isObservable: Bool
+  private let isObservable: Bool
   private let level: AccessLevel
 
   init(
@@ -144,7 +144,7 @@ extension Emitter {
 }
 
 extension Emitter {
-  mutating func initializers(_ declaration: ClassDeclaration) {
+  private mutating func initializers(_ declaration: ClassDeclaration) {
     let initializers = declaration.initializers
     out.blank()
     if !declaration.isAbstract {
@@ -168,7 +168,7 @@ extension Emitter {
 
   /// What making an object of an abstract entity meets: a message of its own. In the class itself it would get into
   /// the way of overriding initialisers two levels below.
-  mutating func abstractInitializer(_ declaration: ClassDeclaration) {
+  private mutating func abstractInitializer(_ declaration: ClassDeclaration) {
     let message = SwiftLiteral.string(
       "\(declaration.plainName) is abstract: make an object of an entity that inherits from it")
     out.blank()
@@ -192,7 +192,7 @@ extension Emitter {
 }
 
 extension Emitter {
-  mutating func accessors(_ attribute: AttributeDeclaration) {
+  private mutating func accessors(_ attribute: AttributeDeclaration) {
     out.blank()
     out.documentation(attribute.doc)
     out.open(access, "final var ", attribute.property, ": ", attribute.propertyType)
@@ -241,7 +241,7 @@ extension Emitter {
     isObservable ? "_willRead(" + slot + ")" : "_willRead()"
   }
 
-  mutating func accessors(_ relationship: RelationshipDeclaration) {
+  private mutating func accessors(_ relationship: RelationshipDeclaration) {
     out.blank()
     out.documentation(relationship.doc)
     let head = relationship.isToMany ? "[" : ""
@@ -298,12 +298,12 @@ extension Emitter {
 
 extension Emitter {
   /// The table of a class's key paths, those of inherited properties among them.
-  mutating func keyPaths(_ declaration: ClassDeclaration) {
+  private mutating func keyPaths(_ declaration: ClassDeclaration) {
     keyPaths("override class", of: declaration.expression, declaration.properties, isObject: true)
   }
 
   /// - Parameter properties: Each one's name in the model, as a string literal, and in Swift.
-  mutating func keyPaths(
+  private mutating func keyPaths(
     _ modifiers: String, of type: String, _ properties: [(key: String, name: String)],
     isObject: Bool = false
   ) {
@@ -318,7 +318,7 @@ extension Emitter {
 
 extension Emitter {
   /// What the typed query language knows a class by.
-  mutating func fields(_ declaration: ClassDeclaration) {
+  private mutating func fields(_ declaration: ClassDeclaration) {
     let attributes = declaration.attributes.filter(\.isFetchable)
     guard !attributes.isEmpty || !declaration.relationships.isEmpty else { return }
     out.blank()
@@ -339,7 +339,7 @@ extension Emitter {
   }
 
   /// The ways from an attribute that is a composite to its fields; those of an optional one may be nil.
-  mutating func compositeFields(_ declaration: CompositeDeclaration) {
+  private mutating func compositeFields(_ declaration: CompositeDeclaration) {
     let fields = declaration.fields.filter { $0.type.kind != .codable }
     guard !fields.isEmpty else { return }
     for mark in ["", "?"] {
@@ -355,7 +355,7 @@ extension Emitter {
   }
 
   /// The keys by which the dictionary helpers know the attributes.
-  mutating func keys(_ declaration: ClassDeclaration) {
+  private mutating func keys(_ declaration: ClassDeclaration) {
     let attributes = declaration.attributes.filter { $0.isFetchable && $0.type.kind != .composite }
     guard !attributes.isEmpty else { return }
     out.blank()
@@ -369,7 +369,7 @@ extension Emitter {
 
 extension Emitter {
   /// `now()` and `uuid()`, which only an insertion calls.
-  mutating func insertionDefaults(_ declaration: ClassDeclaration) {
+  private mutating func insertionDefaults(_ declaration: ClassDeclaration) {
     guard declaration.attributes.contains(where: { $0.insertionDefault != nil }) else { return }
     out.open(spi, "override func _setInsertionDefaults()")
     out.line("super._setInsertionDefaults()")
@@ -380,7 +380,7 @@ extension Emitter {
   }
 
   /// The way of a row's values into the storage.
-  mutating func decoding(_ declaration: ClassDeclaration) {
+  private mutating func decoding(_ declaration: ClassDeclaration) {
     let hasTransients = declaration.attributes.contains { $0.column == nil }
     let hasColumns =
       declaration.attributes.contains { $0.column != nil }
@@ -410,7 +410,7 @@ extension Emitter {
   }
 
   /// The way of one slot's value to whoever asks for it.
-  mutating func encoding(_ declaration: ClassDeclaration) {
+  private mutating func encoding(_ declaration: ClassDeclaration) {
     let references = declaration.relationships.filter { $0.column != nil }
     guard !declaration.attributes.isEmpty || !references.isEmpty else { return }
     out.open(spi, "override func _encode(_ slot: Swift.Int, _ writer: CDRuntime.RowWriter)")
@@ -430,7 +430,7 @@ extension Emitter {
   }
 
   /// The way of a related object's key into the storage.
-  mutating func references(_ declaration: ClassDeclaration) {
+  private mutating func references(_ declaration: ClassDeclaration) {
     let references = declaration.relationships.filter { $0.column != nil }
     guard !references.isEmpty else { return }
     out.open(spi, "override func _setReference(_ slot: Swift.Int, _ key: CDRuntime.ObjectKey)")
@@ -446,7 +446,7 @@ extension Emitter {
 
 extension Emitter {
   /// The functions that find objects of a class by `unique:` and by the fetches that the schema names.
-  mutating func fetches(_ declaration: ClassDeclaration) {
+  private mutating func fetches(_ declaration: ClassDeclaration) {
     guard !declaration.uniqueKeys.isEmpty || !declaration.templates.isEmpty else { return }
     out.blank()
     out.open("nonisolated extension CDRuntime.EntityClass where Self: ", declaration.typeName)
@@ -500,7 +500,7 @@ extension Emitter {
   }
 
   /// The struct alone, without what queries know it by.
-  mutating func compositeType(_ declaration: CompositeDeclaration) {
+  private mutating func compositeType(_ declaration: CompositeDeclaration) {
     out.blank()
     out.documentation(declaration.doc)
     out.open("nonisolated ", access, "struct ", declaration.typeName, ": CDRuntime.CompositeAttribute")

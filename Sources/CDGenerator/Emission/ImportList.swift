@@ -25,7 +25,7 @@ struct ImportList {
 }
 
 /// What the text of a user's type tells of the modules that it comes from.
-struct CodableTypeName {
+private struct CodableTypeName {
   /// The names before a dot: modules, or types around types.
   private(set) var qualifiers: Set<String> = []
   /// Whether it has a name that may be of any module.

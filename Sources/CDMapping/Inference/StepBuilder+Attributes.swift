@@ -99,7 +99,7 @@ extension StepBuilder {
     return readPaths(walk, in: entity)
   }
 
-  func readPaths(_ walk: KeyPathWalk, in entity: String) -> Set<String> {
+  private func readPaths(_ walk: KeyPathWalk, in entity: String) -> Set<String> {
     var result: Set<String> = []
     for steps in walk.paths {
       let keys = steps.prefix(2).compactMap { step -> String? in
@@ -129,7 +129,7 @@ extension StepBuilder {
 
   /// The value of before, converted and with the default in place of nil where that is needed; nil where
   /// there is none for every object.
-  func inferredValue(of leaf: StoredLeaf, from origin: StoredLeaf) -> ValueExpression? {
+  private func inferredValue(of leaf: StoredLeaf, from origin: StoredLeaf) -> ValueExpression? {
     var value = origin.expression
     switch TypeConversion(from: origin.type, in: source, to: leaf.type, in: destination) {
     case .identical: break
@@ -206,7 +206,7 @@ extension StepBuilder {
 
 // What differs between a stored value and the one that it was.
 extension StepBuilder {
-  func compare(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int, hasRule: Bool) {
+  private func compare(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int, hasRule: Bool) {
     let mapping = mappings[place].mapping
     func note(_ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict, _ path: String? = nil) {
       let resolution = resolution(verdict, of: place, hasRule: hasRule, dropping: path)
@@ -239,7 +239,7 @@ extension StepBuilder {
 
   /// - Parameter place: A mapping. One from another entity than the attribute's own takes what is called the
   ///   same, and nothing was renamed or moved for that.
-  func compareNames(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
+  private func compareNames(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
     guard isInferred(place) else { return }
     if leaf.attribute.name != origin.attribute.name {
       changes.add(
@@ -345,7 +345,7 @@ extension StepBuilder {
 }
 
 /// How the cases of an enumeration differ from those of before.
-struct CaseDifference {
+private struct CaseDifference {
   var added: [String] = []
   var removed: [String] = []
   /// Raw values that have kept their place under another name.
@@ -438,7 +438,7 @@ extension StepBuilder {
   // MARK: Attributes
 
   /// A rule's expression, checked for a stored value; nil where it is wrong, which is then reported.
-  func checkedValue(of rule: RuleReference, for leaf: StoredLeaf, in place: Int) -> ValueExpression? {
+  private func checkedValue(of rule: RuleReference, for leaf: StoredLeaf, in place: Int) -> ValueExpression? {
     let here = MappingProblem.Place.attribute(entity: rule.entity, rule.property)
     if rule.isWhole { return checkedField(of: rule, for: leaf, in: place, at: here) }
     if case .codable = leaf.type { return checkedCodable(of: rule, for: leaf, in: place, at: here) }

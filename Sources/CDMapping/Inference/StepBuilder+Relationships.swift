@@ -200,7 +200,7 @@ extension RelationshipMapping {
 // What differs between a relationship and the one that it was.
 extension StepBuilder {
   /// - Returns: Whether the objects of before will do.
-  func compare(
+  private func compare(
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, _ owner: String,
     of place: Int, hasRule: Bool
   ) -> Bool {

@@ -23,7 +23,7 @@ extension StepBuilder {
   }
 
   var sourceName: String { "version \(source.version.number)" }
-  var destinationName: String { "version \(destination.version.number)" }
+  private var destinationName: String { "version \(destination.version.number)" }
 
   private func checkDrop(_ name: String, _ place: Int) {
     if let dot = name.firstIndex(of: ".") {
@@ -352,7 +352,7 @@ extension StepBuilder {
   }
 
   /// Whether who is related to whom is still told by the other side.
-  func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
+  private func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
     return takers(ofKind: relationship.destination).contains {
       mappings[$0].keptRelationships.contains(inverse.name)

@@ -161,7 +161,7 @@ extension StepBuilder {
   // MARK: Mappings
 
   /// Says for each entity of the destination that has objects where they come from.
-  func makeMappings() {
+  private func makeMappings() {
     for entity in destination.version.entities where !entity.isAbstract {
       let own = rules.entities.indices.filter { rules.entities[$0].destination == entity.name }
       if own.isEmpty {
@@ -247,7 +247,7 @@ extension StepBuilder {
 
   // MARK: Differences
 
-  func compareEntities() {
+  private func compareEntities() {
     for entity in destination.version.entities { compare(entity) }
     let matched = Set(match.entities.values)
     for entity in source.version.entities {
@@ -356,7 +356,7 @@ extension StepBuilder {
 extension StepBuilder {
   /// Whether both versions keep the objects of an entity in the same columns of the same table, and mean the
   /// same by them.
-  func storesSame(_ entity: String) -> Bool {
+  private func storesSame(_ entity: String) -> Bool {
     let (old, new) = (source.lineage(of: entity), destination.lineage(of: entity))
     guard old.map(\.name) == new.map(\.name), old.map(\.hashModifier) == new.map(\.hashModifier) else {
       return false
@@ -440,7 +440,7 @@ extension StepBuilder {
 
   /// Notes as losses which objects stay behind with their owners. The loss is confirmed: the rule that leaves the owners
   /// behind says so.
-  func compareOwned() {
+  private func compareOwned() {
     for entity in source.version.entities {
       guard let owners = ownership.reached[entity.name] else { continue }
       for place in takers[entity.name] ?? [] {
@@ -469,7 +469,7 @@ extension StepBuilder {
 
 extension StepBuilder {
   /// Finds the unique constraints that objects of the source need not meet.
-  func compareUniqueness() {
+  private func compareUniqueness() {
     for entity in destination.version.entities {
       for properties in entity.uniquenessConstraints where !holds(properties, of: entity.name) {
         let hasRule = rules.duplicates.contains {
@@ -535,7 +535,7 @@ extension StepBuilder {
   }
 
   /// What has no effect on objects and is told for completeness, or was likely meant to have one.
-  func compareRest() {
+  private func compareRest() {
     for entity in destination.version.entities {
       for each in entity.attributes {
         compareRename(

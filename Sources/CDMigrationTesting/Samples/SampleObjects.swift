@@ -25,7 +25,7 @@ extension VersionedStore {
 }
 
 /// Makes an object of each entity.
-struct SampleObjects {
+private struct SampleObjects {
   private(set) var objects: [String: ManagedObject] = [:]
   private let context: ManagedObjectContext
   private let graph: EntityGraph

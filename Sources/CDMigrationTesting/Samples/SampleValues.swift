@@ -88,7 +88,7 @@ struct SampleValues {
 
 /// JSON of the types that codable attributes have. Of a type of an app's own nothing is known, and an empty object
 /// stands for it: a migration takes the JSON as it is.
-enum SampleJSON {
+private enum SampleJSON {
   static func text(of type: String, _ number: Int64) -> String {
     let type = type.filter { $0 != " " && $0 != "?" }
     if type.hasPrefix("["), type.hasSuffix("]") {

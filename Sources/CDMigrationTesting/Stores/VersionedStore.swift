@@ -61,7 +61,7 @@ public final class VersionedStore {
   /// Opens a store of the current version with generated classes; nil where there are none.
   private let open: OpenContainer?
 
-  typealias OpenContainer = @Sendable (URL) throws -> PersistentContainer
+  private typealias OpenContainer = @Sendable (URL) throws -> PersistentContainer
 
   /// A new store of a version of a model whose migrations take no code of the app's.
   ///

@@ -398,7 +398,7 @@ extension CheckerSession {
   // MARK: Operands
 
   @inline(never)
-  mutating func requireNumber(_ value: inout CheckedValue, _ word: String) {
+  private mutating func requireNumber(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .number, .any: break
     default: refuse(&value, "\(word) is for numbers")
@@ -406,7 +406,7 @@ extension CheckerSession {
   }
 
   @inline(never)
-  mutating func requireInteger(_ value: inout CheckedValue, _ word: String) {
+  private mutating func requireInteger(_ value: inout CheckedValue, _ word: String) {
     guard case .attribute(let type) = value.type, TypeRules.isInteger(TypeRules.rawType(type, in: graph))
     else {
       if value.type != .unknown, value.type != .null { refuse(&value, "\(word) is for integers") }
@@ -415,7 +415,7 @@ extension CheckerSession {
   }
 
   @inline(never)
-  mutating func requireString(_ value: inout CheckedValue, _ word: String) {
+  private mutating func requireString(_ value: inout CheckedValue, _ word: String) {
     switch TypeRules.category(value.type, in: graph) {
     case .string, .any: break
     default: refuse(&value, "\(word) is for strings")

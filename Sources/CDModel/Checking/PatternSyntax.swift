@@ -8,11 +8,11 @@ enum PatternSyntax {
 }
 
 private struct PatternScanner {
-  let scalars: [Unicode.Scalar]
-  var position = 0
-  var openGroups = 0
+  private let scalars: [Unicode.Scalar]
+  private var position = 0
+  private var openGroups = 0
   /// Whether a quantifier has nothing to its left that it could repeat.
-  var isAtStart = true
+  private var isAtStart = true
 
   init(scalars: [Unicode.Scalar]) {
     self.scalars = scalars

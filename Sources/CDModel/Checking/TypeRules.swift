@@ -48,7 +48,7 @@ package enum TypeRules {
   // MARK: Numbers
 
   /// How wide a number type is; nil for what is no number.
-  static func rank(_ type: AttributeType) -> Int? {
+  private static func rank(_ type: AttributeType) -> Int? {
     switch type {
     case .bool: 0
     case .int16: 1

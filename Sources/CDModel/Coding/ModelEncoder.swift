@@ -11,7 +11,7 @@ struct ModelEncoder {
   let purpose: Purpose
 
   /// The elements of a list that has no meaning in its order, sorted for a hash.
-  func list<Element>(
+  private func list<Element>(
     _ elements: [Element], by name: (Element) -> String, _ encode: (Element) -> JSONValue
   ) -> [JSONValue] {
     switch purpose {
@@ -21,7 +21,7 @@ struct ModelEncoder {
   }
 
   /// Text for people, which no hash covers.
-  func comment(_ text: String?) -> String? {
+  private func comment(_ text: String?) -> String? {
     purpose == .canonical ? text : nil
   }
 

@@ -6,7 +6,7 @@
 
 /// One batch's transaction, and what it changes.
 final class BatchRun {
-  let context: ManagedObjectContext
+  private let context: ManagedObjectContext
   let entity: EntityPlan
   /// The stores that are open.
   let stores: StoreSet
@@ -69,21 +69,21 @@ final class BatchRun {
 
   // MARK: What was changed
 
-  func noteInserted(_ keys: ClosedRange<ObjectKey>, of entity: EntityPlan) {
+  private func noteInserted(_ keys: ClosedRange<ObjectKey>, of entity: EntityPlan) {
     inserted[entity.index, default: KeyRanges()].append(keys)
   }
 
   /// - Parameter properties: The names of what was changed of them.
-  func noteUpdated(_ keys: [FetchedKey], _ properties: some Sequence<String>) {
+  private func noteUpdated(_ keys: [FetchedKey], _ properties: some Sequence<String>) {
     noteUpdated(KeyRanges.byEntity(keys), properties)
   }
 
-  func noteUpdated(_ keys: [Int: KeyRanges], _ properties: some Sequence<String>) {
+  private func noteUpdated(_ keys: [Int: KeyRanges], _ properties: some Sequence<String>) {
     Self.note(keys, in: &updated)
     for property in properties { Self.note(keys, in: &changedProperties[property, default: [:]]) }
   }
 
-  func noteDeleted(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &deleted) }
+  private func noteDeleted(_ keys: [Int: KeyRanges]) { Self.note(keys, in: &deleted) }
 
   private static func note(_ keys: [Int: KeyRanges], in changes: inout [Int: KeyRanges]) {
     for (entity, keys) in keys {
@@ -91,7 +91,7 @@ final class BatchRun {
     }
   }
 
-  static func byEntity(_ keys: [FetchedKey]) -> [(entity: Int, keys: [ObjectKey])] {
+  private static func byEntity(_ keys: [FetchedKey]) -> [(entity: Int, keys: [ObjectKey])] {
     guard let first = keys.first else { return [] }
     if keys.allSatisfy({ $0.entity == first.entity }) { return [(first.entity, keys.map(\.key))] }
     return Dictionary(grouping: keys, by: \.entity).sorted { $0.key < $1.key }
@@ -154,16 +154,16 @@ final class BatchRun {
   // MARK: Which rows a request is for
 
   /// The rows of a request where the store alone can tell them while it changes them, and there is no window.
-  func selection(_ run: FetchRun) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
+  private func selection(_ run: FetchRun) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
     guard run.limit == nil, run.offset == 0 else { return nil }
     return try rows.selection(of: run.query)
   }
 
-  func fetchRun<Object>(_ request: FetchRequest<Object>) throws -> FetchRun {
+  private func fetchRun<Object>(_ request: FetchRequest<Object>) throws -> FetchRun {
     try FetchRun(request, of: entity, in: reading)
   }
 
-  func id(_ key: ObjectKey, _ entity: EntityPlan) -> ManagedObjectID {
+  private func id(_ key: ObjectKey, _ entity: EntityPlan) -> ManagedObjectID {
     ManagedObjectID(storeID: context.scopes[entity.index].storeID, entityName: entity.name, key: key)
   }
 }
@@ -178,7 +178,9 @@ extension BatchRun {
   /// Puts rows that a reference was set of behind those that the other side's ordered relationship has.
   ///
   /// - Parameter moved: Rows that may have a position from before.
-  func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = []) throws {
+  private func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = [])
+    throws
+  {
     guard let inverse = inverse(of: relationship) else { return }
     try rows.appendPositions(inverse, entity, selected, moved: moved, gap: Positions.gap)
   }
@@ -192,7 +194,7 @@ extension BatchRun {
     return try rows.targets(of: owner.columns[column], of: owner, selected)
   }
 
-  func checkCounts(behind relationship: RelationshipPlan, _ selected: RowSelection) throws {
+  private func checkCounts(behind relationship: RelationshipPlan, _ selected: RowSelection) throws {
     guard let inverse = inverse(of: relationship) else { return }
     try checkCounts(of: inverse, of: try counted(behind: relationship, selected))
   }
@@ -219,7 +221,7 @@ extension BatchRun {
   }
 
   /// Notes the files that rows refer to, for a later collection.
-  func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
+  private func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
     let columns = slots.filter { $0.attribute?.storesExternally == true }
       .flatMap { $0.columns.map { entity.columns[$0].name } }
     try rows.listFiles(columns, of: entity, selected, at: now)
@@ -761,7 +763,7 @@ extension BatchRun {
   private static let chunk = 500
 
   /// - Parameter former: The objects that read what replaced rows had before.
-  func deriveAfterInsert(
+  private func deriveAfterInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String], _ former: [FetchedKey]
   ) throws {
     guard model.hasDerivedSlots else { return }

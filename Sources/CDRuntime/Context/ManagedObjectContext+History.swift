@@ -174,7 +174,7 @@ extension ManagedObjectContext {
   }
 
   /// Lets go of an object whose row is gone.
-  func lose(_ object: ManagedObject) {
+  private func lose(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
     noteChange(of: object)

@@ -136,7 +136,7 @@ extension ManagedObjectContext {
   }
 
   /// Tells an object that its values have been read. Its changes are none meanwhile.
-  func awake(_ object: ManagedObject) {
+  private func awake(_ object: ManagedObject) {
     guard let lifecycle = object.lifecycle else { return }
     let wasAwakening = isAwakening
     isAwakening = true

@@ -238,7 +238,7 @@ extension ManagedObjectContext {
   }
 
   /// How many objects a to-many relationship has.
-  func count(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
+  private func count(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
     objects(of: object, relationship).count
   }
 

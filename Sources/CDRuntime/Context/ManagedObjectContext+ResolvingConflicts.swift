@@ -544,7 +544,9 @@ extension ManagedObjectContext {
   /// A rule of `deny` is no matter of policies: were the others known before the save, it would be refused for them.
   ///
   /// - Returns: The rules that deny the deletion.
-  func resolveReferrers(of object: ManagedObject, _ conflict: SaveConflict) throws -> [ValidationError] {
+  private func resolveReferrers(of object: ManagedObject, _ conflict: SaveConflict) throws
+    -> [ValidationError]
+  {
     guard object.flags.contains(.deleted) else { return [] }
     let related = object.scope.plan.relationships.compactMap { relationship in
       relationship.flatMap { ruled in (ruled, addedByOthers(to: object, ruled)) }

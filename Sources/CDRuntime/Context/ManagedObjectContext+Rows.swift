@@ -173,7 +173,7 @@ extension ManagedObjectContext {
     decode(object, row)
   }
 
-  @inline(__always) func decode(_ object: ManagedObject, _ row: RowReader) {
+  @inline(__always) private func decode(_ object: ManagedObject, _ row: RowReader) {
     object._decode(row)
     if object.scope.plan.hasLifecycle { fetched.append(object) }
     if !rowReport.isEmpty { reportColumns(of: object) }

@@ -173,7 +173,7 @@ extension ManagedObjectContext {
   }
 
   /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
-  func forgetDeleted(_ object: ManagedObject) {
+  private func forgetDeleted(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
   }

@@ -223,7 +223,7 @@ extension ManagedObjectContext {
   }
 
   /// Clears references whose objects were deleted after they were set.
-  func clearDeleted() {
+  private func clearDeleted() {
     guard pending.contains(where: { $0.flags.contains(.deleted) }) else { return }
     // Clearing changes objects that are listed already, and lists no others.
     for object in pending where object.isPending && !object.flags.contains(.deleted) {

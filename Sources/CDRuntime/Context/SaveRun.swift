@@ -176,7 +176,7 @@ extension SaveRun {
   /// Notes the conflict of an object whose row was to be written anew and that others have written anew before.
   ///
   /// - Returns: Whether there is such a row.
-  mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
+  private mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
     guard object.version != 0, let store = try storedValues(of: object) else { return false }
     conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
     return true
@@ -230,7 +230,7 @@ extension SaveRun {
     }
   }
 
-  @inline(__always) func encode(_ object: ManagedObject, _ slots: [Int], _ writer: RowWriter) {
+  @inline(__always) private func encode(_ object: ManagedObject, _ slots: [Int], _ writer: RowWriter) {
     if let external, !object.scope.plan.externalSlots.isEmpty {
       for slot in slots {
         if let name = external.name(object, slot) {
@@ -261,7 +261,7 @@ extension SaveRun {
 
 // Relationships with rows of their own, and orders.
 extension SaveRun {
-  func writePairs(of object: ManagedObject) throws {
+  private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
@@ -276,14 +276,14 @@ extension SaveRun {
     }
   }
 
-  mutating func writePositions(of object: ManagedObject) throws {
+  private mutating func writePositions(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isOrderChanged {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
       try writePositions(of: object, relationship, state)
     }
   }
 
-  mutating func writePositions(
+  private mutating func writePositions(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
     guard session.hasPositions(relationship) else { return }
@@ -318,7 +318,7 @@ extension SaveRun {
   /// The conflicts of deleted objects to whose keys rows still refer.
   ///
   /// Called where a foreign key has failed: a save that meets no such row pays nothing.
-  func conflictsOfReferrers() throws -> [SaveConflict] {
+  private func conflictsOfReferrers() throws -> [SaveConflict] {
     try plan.deleted.compactMap { object in
       try conflict(of: object) { relationship in
         switch relationship.storage {
@@ -335,7 +335,7 @@ extension SaveRun {
 
   /// Notes the conflict of an object that is about to be deleted and has pairs that the context does not know of, where
   /// its delete rule is more than to let go of them. The pairs go with the row, so that no foreign key tells of them.
-  mutating func noteUnknownPairs(of object: ManagedObject) throws {
+  private mutating func noteUnknownPairs(of object: ManagedObject) throws {
     guard object.scope.plan.hasRuledPairs else { return }
     let conflict = try conflict(of: object) { relationship in
       guard relationship.hasRuledPairs else { return [] }
@@ -441,7 +441,7 @@ extension SaveRun {
   /// Notes that a unique index refuses the row of an object, with all rows that have its values.
   ///
   /// - Parameter properties: Those of the index, as far as the store names them.
-  mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
+  private mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
     let plan = object.scope.plan
     refused.append(object)
     if properties.count == 1, plan.slot(properties[0])?.relationship?.isOneToOne == true {
@@ -482,7 +482,7 @@ extension SaveRun {
 
   /// Finds the objects that have the same values as refused ones, list by list: rows that were written after a refusal, and
   /// refused objects that no row tells of.
-  mutating func findEquals() throws {
+  private mutating func findEquals() throws {
     var places: [ManagedObjectID: Int] = [:]
     for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
     var groups: [UniqueValues: Int] = [:]
@@ -560,7 +560,7 @@ extension SaveRun {
 
 // The row of the history that a save leaves in each store.
 extension SaveRun {
-  mutating func writeHistory() throws {
+  private mutating func writeHistory() throws {
     // A save that is tried again after a commit that has failed is the same one.
     let id = context.unfinishedSave ?? UUID.random()
     // What goes to several files says so in each, for a check to find what has not reached one of them.
@@ -583,7 +583,7 @@ extension SaveRun {
   }
 
   /// Whether the row of this save is in a store's history, after a commit that failed.
-  func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
+  private func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
     guard let saveID else { return false }
     let text = try? session.save(id, of: context.engine.origin, in: store)
     return (text ?? nil)?.contains(saveID.uuidString) == true

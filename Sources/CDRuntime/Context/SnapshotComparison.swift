@@ -99,7 +99,7 @@ struct SnapshotComparison {
 struct OneToOnePartner: Hashable {
   let root: Int
   /// The entity that has the reference: those that share a table may have different references at one slot.
-  let owner: String
+  private let owner: String
   let slot: Int
   let key: ObjectKey
 

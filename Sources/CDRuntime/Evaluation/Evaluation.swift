@@ -119,7 +119,7 @@ struct Evaluation {
 extension Evaluation {
   /// The value at the end of a key path. A nil on the way makes the whole nil, or the collection that it
   /// leads to empty.
-  mutating func follow(
+  private mutating func follow(
     _ steps: ArraySlice<PathStep>, from start: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
     var value = start
@@ -223,7 +223,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-  mutating func holds(_ comparison: Comparison) throws(EvaluationError) -> Bool {
+  private mutating func holds(_ comparison: Comparison) throws(EvaluationError) -> Bool {
     let comparisonOperator = comparison.operator
     let left = try value(comparison.left)
     if comparison.modifier == .direct, comparisonOperator == .in,
@@ -383,7 +383,7 @@ enum Comparer {
 
 extension Evaluation {
   /// Operators of one precedence, from left to right.
-  mutating func operation(
+  private mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> EvaluationValue {
     var result = try value(first)
@@ -402,7 +402,7 @@ extension Evaluation {
   }
 
   /// Whether a number is written in the expression, so that it takes the kind of those around it.
-  static func isLiteral(_ expression: ValueExpression) -> Bool {
+  private static func isLiteral(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .constant(.value(.int)), .constant(.value(.double)): true
     case .negated(let operand): isLiteral(operand)
@@ -411,7 +411,7 @@ extension Evaluation {
     }
   }
 
-  mutating func negated(_ value: EvaluationValue) throws(EvaluationError) -> EvaluationValue {
+  private mutating func negated(_ value: EvaluationValue) throws(EvaluationError) -> EvaluationValue {
     if value.isNull { return .null }
     guard let number = Number(value) else { throw .wrongOperand(operation: "-", found: value.kindName) }
     return try Arithmetic.negated(number).value
@@ -480,20 +480,20 @@ extension Evaluation {
     }
   }
 
-  static func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
+  private static func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
     guard case .int(let number) = Number(value) else {
       throw .wrongOperand(operation: word, found: value.kindName)
     }
     return number
   }
 
-  func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
+  private func integer(_ value: EvaluationValue, _ word: String) throws(EvaluationError) -> Int64 {
     try Self.integer(value, word)
   }
 }
 
 extension Evaluation {
-  mutating func call(
+  private mutating func call(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) throws(EvaluationError) -> EvaluationValue {
     let (minimum, maximum) = function.arity

@@ -64,7 +64,7 @@ enum ValueOrder {
   }
 
   /// Strings by their code units: of UTF-8, whose order is that of the scalars.
-  static func compare(_ left: String, _ right: String) -> ComparisonResult {
+  private static func compare(_ left: String, _ right: String) -> ComparisonResult {
     lexicographic(left.utf8, right.utf8)
   }
 

@@ -12,8 +12,8 @@
 /// The migration of a store that is read whole.
 struct FileStoreMigration {
   let opening: FileStoreOpening
-  let description: PersistentStoreDescription
-  let others: [PersistentStoreDescription]
+  private let description: PersistentStoreDescription
+  private let others: [PersistentStoreDescription]
   /// The rows of the file.
   private let old: SQLiteConnection
 

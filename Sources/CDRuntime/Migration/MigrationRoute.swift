@@ -39,7 +39,7 @@ struct MigrationRoute {
     routeSteps.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
   }
 
-  let found: StoreMetadata
+  private let found: StoreMetadata
   let url: URL
   /// The model whose versions are gone through; in a store of several merged ones, the line of the one that moves.
   private(set) var model: ManagedObjectModel
@@ -88,7 +88,7 @@ struct MigrationRoute {
   }
 
   /// Adds the steps of the line that a part of a merged model goes.
-  mutating func addWay(
+  private mutating func addWay(
     of part: ManagedObjectModel, along line: ManagedObjectModel, from number: Int, infers: Bool
   ) throws(MigrationError) {
     guard let start = line.version(number) else { throw MigrationError(url, .noPath) }
@@ -105,7 +105,7 @@ struct MigrationRoute {
   }
 
   /// Adds the step from a draft of a version to that version.
-  mutating func addDraft(_ carried: ModelVersion, to target: ModelVersion) {
+  private mutating func addDraft(_ carried: ModelVersion, to target: ModelVersion) {
     let draft = MigrationStep(fromDraft: carried, to: target)
     let routeStep = RouteStep(step: draft, source: carried, destination: target)
     guard draft.isLossless else {
@@ -166,7 +166,7 @@ struct MigrationRoute {
 // they are.
 extension MigrationRoute {
   /// Finds the way of a store of several parts of a merged model.
-  mutating func addParts(
+  private mutating func addParts(
     of merged: ManagedObjectModel, carrying carried: ModelVersion, infers: Bool,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
   ) throws(MigrationError) {

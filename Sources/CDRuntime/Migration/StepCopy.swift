@@ -209,7 +209,7 @@ struct StepCopy {
   }
 
   /// The object that a row's relationship led to, where it is left behind; nil for what is no such relationship.
-  func leftBehind(
+  private func leftBehind(
     _ property: String, of sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) throws -> MigrationError.Reason? {
     guard let relationship = sourceMapping.destination.slot(property)?.relationship else { return nil }
@@ -237,7 +237,7 @@ struct StepCopy {
   // MARK: Pairs
 
   /// Fills the tables of pairs.
-  @discardableResult func relate() throws -> Int64 {
+  @discardableResult private func relate() throws -> Int64 {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       session.entity = plan.destination.entities[join.source].name
       try fill(join)
@@ -283,7 +283,7 @@ extension StepCopy {
   ///
   /// - Parameter nextKeys: The key after the last that is taken, by the place of the destination's root.
   /// - Returns: How many objects there are more than rules have made.
-  func runPolicies(
+  private func runPolicies(
     _ nextKeys: [Int: Int64], _ read: () throws -> PersistentStoreCoordinator
   ) throws -> Int64 {
     var nextKeys = nextKeys
@@ -316,7 +316,7 @@ extension StepCopy {
 
   /// What stands in a reference of a mapped object until the app's own code has made what it leads to; nil where it
   /// need not wait.
-  func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
+  private func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
     guard plan.hasCustom, column.isReference,
       let relationship = sourceMapping.destination.slots[column.slot].relationship,
       plan.followsCustom(relationship, for: sourceMapping)
@@ -325,7 +325,7 @@ extension StepCopy {
   }
 
   /// The rows of owner `o` and target `t`, with positions `a` and `b`, that pairs become.
-  func joined(
+  private func joined(
     _ sourceMapping: StepPlan.SourceMapping, _ pairs: StepPlan.Pairs, _ relationship: RelationshipPlan
   ) -> [String] {
     let new = plan.destination.entities[relationship.destination]
@@ -365,7 +365,7 @@ extension StepCopy {
   }
 
   /// The condition that nobody has set the relationship of a pair as a whole, on either side.
-  func unreplaced(_ relationship: RelationshipPlan) -> String {
+  private func unreplaced(_ relationship: RelationshipPlan) -> String {
     guard plan.hasReplaced else { return "" }
     func condition(_ relationship: RelationshipPlan, _ key: String) -> String {
       " AND NOT EXISTS (SELECT 1 FROM \(Associations.replaced) AS r "
@@ -513,7 +513,7 @@ extension StepCopy {
 extension StepCopy {
   /// Deletes objects that a new constraint does not allow beside each other; what refers to them refers to the one
   /// that stays.
-  func deduplicate(by rule: DuplicateRule) throws {
+  private func deduplicate(by rule: DuplicateRule) throws {
     guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return }
     session.entity = entity.name
     defer { session.entity = nil }
@@ -566,7 +566,7 @@ extension StepCopy {
     }
   }
 
-  func makeIndexes(_ layout: SQLiteSchema) throws {
+  private func makeIndexes(_ layout: SQLiteSchema) throws {
     let present = Set(
       try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
         $0[0]
@@ -590,7 +590,7 @@ extension StepCopy {
   /// Whether what was made is what it should be, as far as statements can tell.
   ///
   /// - Parameter madeCount: How many objects there are more than rules have made.
-  func verify(_ madeCount: Int64) throws {
+  private func verify(_ madeCount: Int64) throws {
     try session.verifyReferences(Self.schema, routeStep: plan)
     var wanted = madeCount
     for sourceMapping in plan.sourceMappings where plan.mapping.duplicates.isEmpty && !sourceMapping.isCustom

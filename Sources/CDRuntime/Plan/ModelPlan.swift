@@ -19,7 +19,7 @@ final class ModelPlan: Sendable {
   /// The current versions of a merged model's parts.
   private let parts: [StoreSource]
   /// Which store holds which entities.
-  let assignment: StoreAssignment
+  private let assignment: StoreAssignment
   /// What makes derived attributes of other objects change.
   let triggers: [DerivationTrigger]
   /// The names of derived attributes, of any entity.

@@ -1,6 +1,6 @@
 /// Resolves a version's names, places and columns.
 struct ModelPlanBuilder {
-  let graph: EntityGraph
+  private let graph: EntityGraph
   private let traits: [String: EntityTraits]
   private let assignment: StoreAssignment
   private var places: [String: Int] = [:]

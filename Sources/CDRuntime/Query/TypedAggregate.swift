@@ -181,7 +181,7 @@ extension EntityClass {
 }
 
 /// Takes the values of a group one after another.
-struct AggregateRow {
+private struct AggregateRow {
   let values: [FetchedValue]
   let entity: String
   private var place = 0

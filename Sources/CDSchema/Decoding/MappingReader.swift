@@ -2,7 +2,7 @@ import CDModel
 
 /// Reads the keys of one mapping and reports those that do not belong there.
 struct MappingReader {
-  let context: DecodingContext
+  private let context: DecodingContext
   let element: ModelElement
   /// Where to report that a key is missing.
   let place: MarkedNode

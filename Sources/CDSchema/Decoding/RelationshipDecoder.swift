@@ -131,7 +131,7 @@ extension DecodingContext {
 }
 
 /// The bounds that `count` gives: `3`, `0...500`, `1...`, `...5`.
-struct CountRange {
+private struct CountRange {
   var minimum: Int?
   var maximum: Int?
 

@@ -10,14 +10,14 @@ enum SwiftTypeSyntax {
   private struct Reader {
     var rest: Substring
 
-    mutating func take(_ character: Character) -> Bool {
+    private mutating func take(_ character: Character) -> Bool {
       skipBlanks()
       guard rest.first == character else { return false }
       rest.removeFirst()
       return true
     }
 
-    mutating func skipBlanks() { rest = rest.drop { $0 == " " } }
+    private mutating func skipBlanks() { rest = rest.drop { $0 == " " } }
 
     mutating func takeType(depth: Int) -> Bool {
       skipBlanks()

@@ -4,7 +4,7 @@
 final class DiagnosticCollector {
   private var reported: Set<Diagnostic> = []
 
-  func report(_ diagnostic: Diagnostic) {
+  private func report(_ diagnostic: Diagnostic) {
     reported.insert(diagnostic)
   }
 

@@ -109,7 +109,7 @@ public enum ModelLoader {
 }
 
 /// What is wrong with the name of a YAML file in a model's folder.
-enum FileNameAdvice {
+private enum FileNameAdvice {
   static func message(for name: String) -> String {
     let rule =
       "a model's folder holds model.yaml, versions named 1.yaml, 2.yaml, … and mappings "

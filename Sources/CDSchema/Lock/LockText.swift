@@ -63,7 +63,7 @@ public enum LockText {
     return elements.map { (key($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
-  static func words(of element: VersionElement) -> (word: String, name: String) {
+  private static func words(of element: VersionElement) -> (word: String, name: String) {
     switch element {
     case .bases: ("basedOn", "")
     case .enumeration(let name): ("enum", name)

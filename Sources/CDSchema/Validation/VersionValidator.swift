@@ -78,29 +78,29 @@ struct VersionValidator {
   }
 
   /// Whether an entity inherits from one that is not there, so that what it has altogether is not known.
-  func hasUnknownAncestor(_ entity: EntityDescription) -> Bool {
+  private func hasUnknownAncestor(_ entity: EntityDescription) -> Bool {
     graph.root(of: entity.name)?.parent != nil
   }
 
   // MARK: Elements
 
-  func entityElement(_ entity: EntityDescription) -> ModelElement {
+  private func entityElement(_ entity: EntityDescription) -> ModelElement {
     .entity(version: version.number, name: entity.name)
   }
 
-  func attributeElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+  private func attributeElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
     .attribute(version: version.number, entity: entity.name, name: name)
   }
 
-  func relationshipElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+  private func relationshipElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
     .relationship(version: version.number, entity: entity.name, name: name)
   }
 
-  func fetchedElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+  private func fetchedElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
     .fetchedProperty(version: version.number, entity: entity.name, name: name)
   }
 
-  func templateElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
+  private func templateElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
     .fetchTemplate(version: version.number, entity: entity.name, name: name)
   }
 
@@ -133,7 +133,7 @@ struct VersionValidator {
   }
 
   /// What a name stands for that is no entity, to say in place of "unknown".
-  func reportUnknownEntity(_ name: String, _ element: ModelElement, _ key: String) {
+  private func reportUnknownEntity(_ name: String, _ element: ModelElement, _ key: String) {
     if graph.enumeration(name) != nil {
       error(element, key, "'\(name)' is an enum and no entity; an attribute can have it as its type")
     } else if graph.composite(name) != nil {
@@ -159,7 +159,7 @@ struct NamedProperty {
 
 extension VersionValidator {
   /// An entity's own properties in order of their kinds.
-  func properties(of entity: EntityDescription) -> [NamedProperty] {
+  private func properties(of entity: EntityDescription) -> [NamedProperty] {
     let attributes = entity.attributes.map {
       NamedProperty(
         name: $0.name, swiftName: $0.swiftName, element: attributeElement($0.name, entity), noun: "attribute",
@@ -181,7 +181,7 @@ extension VersionValidator {
   // MARK: Entities, enums and composites
 
   /// Entities, enums and composites are all types, and so share one namespace.
-  func validateTypeNames() {
+  private func validateTypeNames() {
     struct TypeName {
       var noun: String
       var name: String
@@ -258,7 +258,7 @@ extension VersionValidator {
     }
   }
 
-  func validateCases(of enumeration: EnumDescription) {
+  private func validateCases(of enumeration: EnumDescription) {
     for each in enumeration.cases {
       let element = ModelElement.enumCase(
         version: version.number, enumeration: enumeration.name, name: each.name)
@@ -272,7 +272,7 @@ extension VersionValidator {
     }
   }
 
-  func validateFields(of composite: CompositeDescription) {
+  private func validateFields(of composite: CompositeDescription) {
     var folded: [String: String] = [:]
     var swiftNames: [String: String] = [:]
     for field in composite.fields {
@@ -297,7 +297,7 @@ extension VersionValidator {
 
   // MARK: Properties
 
-  func validatePropertyNames(of entity: EntityDescription) {
+  private func validatePropertyNames(of entity: EntityDescription) {
     var first: [String: NamedProperty] = [:]
     for property in properties(of: entity) {
       if let problem = NameRules.problem(with: property.name) {
@@ -348,7 +348,7 @@ extension VersionValidator {
   }
 
   /// What properties are called in Swift, inherited ones among them.
-  func validateSwiftNames(of entity: EntityDescription) {
+  private func validateSwiftNames(of entity: EntityDescription) {
     var taken: [String: String] = [:]
     if !isInCycle(entity) {
       for ancestor in graph.lineage(of: entity.name).dropLast() {
@@ -397,7 +397,7 @@ extension VersionValidator {
   }
 
   /// An inheritance root and all entities below it share one table.
-  func validateColumnNames() {
+  private func validateColumnNames() {
     for root in version.entities where graph.root(of: root.name)?.name == root.name {
       var first: [String: String] = [:]
       for entity in [root] + graph.descendants(of: root.name) {
@@ -426,7 +426,7 @@ extension String {
 
 extension VersionValidator {
   /// An attribute of an entity or a field of a composite.
-  func validate(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validate(_ attribute: AttributeDescription, _ element: ModelElement) {
     if broken.contains(element) { return }
     validateKind(attribute, element)
     validateBounds(attribute, element)
@@ -544,7 +544,7 @@ enum AttributeOrder {
 }
 
 extension VersionValidator {
-  func validate(_ relationship: RelationshipDescription, of entity: EntityDescription) {
+  private func validate(_ relationship: RelationshipDescription, of entity: EntityDescription) {
     let element = relationshipElement(relationship.name, entity)
     if broken.contains(element) { return }
     if let minimum = relationship.minimumCount, let maximum = relationship.maximumCount, minimum > maximum {
@@ -628,7 +628,7 @@ extension VersionValidator {
 }
 
 extension VersionValidator {
-  func validateInheritance() {
+  private func validateInheritance() {
     for entity in version.entities {
       guard let parent = entity.parent else { continue }
       if parent == entity.name {
@@ -669,13 +669,13 @@ extension VersionValidator {
   }
 
   /// Names along a way, without the middle of a long one.
-  static func path(_ names: [String]) -> String {
+  private static func path(_ names: [String]) -> String {
     guard names.count > 24 else { return names.joined(separator: " → ") }
     return
       (names.prefix(10) + ["… \(names.count - 20) more …"] + names.suffix(10)).joined(separator: " → ")
   }
 
-  func isInCycle(_ entity: EntityDescription) -> Bool { circles.names.contains(entity.name) }
+  private func isInCycle(_ entity: EntityDescription) -> Bool { circles.names.contains(entity.name) }
 }
 
 /// The circles in which entities inherit from each other.
@@ -715,7 +715,7 @@ struct InheritanceCircles {
 }
 
 extension VersionValidator {
-  func validateIndexes(of entity: EntityDescription) {
+  private func validateIndexes(of entity: EntityDescription) {
     var seen: [IndexDescription] = []
     for (place, index) in entity.indexes.enumerated() {
       let element = ModelElement.index(version: version.number, entity: entity.name, place: place)
@@ -729,7 +729,7 @@ extension VersionValidator {
     }
   }
 
-  func validateUniqueness(of entity: EntityDescription) {
+  private func validateUniqueness(of entity: EntityDescription) {
     var seen: Set<Set<String>> = []
     for (place, names) in entity.uniquenessConstraints.enumerated() {
       let element = ModelElement.uniquenessConstraint(
@@ -823,14 +823,14 @@ extension VersionValidator {
   }
 
   /// Whether a property was declared with a mistake.
-  func isBroken(_ name: String, of entity: EntityDescription) -> Bool {
+  private func isBroken(_ name: String, of entity: EntityDescription) -> Bool {
     graph.lineage(of: entity.name).contains {
       broken.contains(attributeElement(name, $0)) || broken.contains(relationshipElement(name, $0))
         || broken.contains(fetchedElement(name, $0))
     }
   }
 
-  func reportUnknownProperty(
+  private func reportUnknownProperty(
     _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String, step: Int = 0
   ) {
     // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
@@ -845,7 +845,7 @@ extension VersionValidator {
 
 extension VersionValidator {
   /// The key paths of a `sort`: to-one relationships and then an attribute.
-  func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
+  private func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
     var seen: Set<String> = []
     for (place, sortKey) in keys.enumerated() {
       let key = "sort[\(place)]"
@@ -920,7 +920,7 @@ extension VersionValidator {
 }
 
 extension VersionValidator {
-  func validate(_ template: FetchTemplate, of entity: EntityDescription) {
+  private func validate(_ template: FetchTemplate, of entity: EntityDescription) {
     let element = templateElement(template.name, entity)
     validateSort(template.sort, element, of: entity)
     if let predicate = template.predicate {
@@ -929,7 +929,7 @@ extension VersionValidator {
     }
   }
 
-  func validate(_ fetched: FetchedPropertyDescription, of entity: EntityDescription) {
+  private func validate(_ fetched: FetchedPropertyDescription, of entity: EntityDescription) {
     let element = fetchedElement(fetched.name, entity)
     guard let destination = graph.entity(fetched.entity) else {
       reportUnknownEntity(fetched.entity, element, "entity")
@@ -944,7 +944,7 @@ extension VersionValidator {
     }
   }
 
-  func validateConfigurations() {
+  private func validateConfigurations() {
     for configuration in version.configurations {
       let element = ModelElement.configuration(version: version.number, name: configuration.name)
       if configuration.name.isEmpty { error(element, nil, "a configuration needs a name") }
@@ -957,7 +957,7 @@ extension VersionValidator {
 
 extension VersionValidator {
   /// The expression of a derived attribute, which must have a value of the attribute's type for every object.
-  func validateDerivation(of attribute: AttributeDescription, _ entity: EntityDescription) {
+  private func validateDerivation(of attribute: AttributeDescription, _ entity: EntityDescription) {
     let element = attributeElement(attribute.name, entity)
     guard let derivation = attribute.derivation, !broken.contains(element) else { return }
     switch attribute.type {
@@ -980,7 +980,7 @@ extension VersionValidator {
     }
   }
 
-  func validateDerivationCycles() {
+  private func validateDerivationCycles() {
     for circle in DerivationCycles(graph: graph).find() {
       let first = circle[0]
       let path = Self.path((circle + [first]).map { "\($0.entity).\($0.attribute)" })
@@ -991,7 +991,7 @@ extension VersionValidator {
   }
 
   /// Only fetch templates have variables, which become parameters.
-  func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
+  private func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
     for name in names {
       let text = positions.node(of: element, key: key)?.text ?? ""
       let offset = text.firstRange(of: "$" + name).map {
@@ -1005,7 +1005,7 @@ extension VersionValidator {
   }
 
   /// Passes on what the checker found, each at its own place in the file.
-  func report(
+  private func report(
     _ found: [ExpressionDiagnostic], _ element: ModelElement, _ key: String, of entity: EntityDescription
   ) {
     if isSuspect(element, key, of: entity) { return }

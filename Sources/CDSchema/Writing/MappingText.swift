@@ -8,7 +8,7 @@ public struct MappingText {
   /// What is remarked above the rules of an entity, by its name; above the entities that are dropped, by "".
   public var comments: [String: String]
 
-  let rules: MappingRules
+  private let rules: MappingRules
 
   /// The text of a step's rules.
   public init(_ rules: MappingRules, head: String? = nil, comments: [String: String] = [:]) {

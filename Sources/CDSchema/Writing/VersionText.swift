@@ -53,7 +53,7 @@ public struct VersionText {
   }
 
   /// What a version is based on where its file does not say.
-  static func defaultBases(of number: Int) -> [Int] { number > 1 ? [number - 1] : [] }
+  private static func defaultBases(of number: Int) -> [Int] { number > 1 ? [number - 1] : [] }
 
   private func enumeration(_ description: EnumDescription) -> YAMLValue {
     var pairs = PairList()

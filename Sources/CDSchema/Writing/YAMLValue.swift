@@ -30,7 +30,7 @@ enum YAMLLayout {
 /// Writes ``YAMLValue``s.
 struct YAMLText {
   /// The column that lines end before, where there is a choice.
-  static let width = 110
+  private static let width = 110
 
   private(set) var text = ""
 

@@ -69,7 +69,7 @@ extension SourceText {
     }
   }
 
-  static func codePoint(_ scalar: Unicode.Scalar) -> String {
+  private static func codePoint(_ scalar: Unicode.Scalar) -> String {
     let digits = String(scalar.value, radix: 16, uppercase: true)
     return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }

@@ -4,7 +4,7 @@
 /// and columns.
 struct SourceText: Sendable {
   /// The file's path as the caller gave it.
-  let path: String
+  private let path: String
   let scalars: [Unicode.Scalar]
   /// The offset of each line's first scalar.
   private let lineStarts: [Int]

@@ -20,9 +20,9 @@ extension JSONValue {
 
 /// A recursive descent over bytes.
 private struct JSONParser {
-  let bytes: [UInt8]
-  var position = 0
-  var depth = 0
+  private let bytes: [UInt8]
+  private var position = 0
+  private var depth = 0
 
   init(bytes: [UInt8]) {
     self.bytes = bytes

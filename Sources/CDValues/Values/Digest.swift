@@ -1,7 +1,7 @@
 /// A SHA-256 digest: 32 bytes, written as 64 hexadecimal digits in lower case.
 public struct Digest: Hashable, Sendable, LosslessStringConvertible {
   /// The bytes as eight big-endian words.
-  let words: [UInt32]
+  private let words: [UInt32]
 
   init(words: [UInt32]) {
     self.words = words

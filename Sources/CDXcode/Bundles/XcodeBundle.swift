@@ -66,13 +66,13 @@ enum NaturalOrder {
     return left.utf8.lexicographicallyPrecedes(right.utf8)
   }
 
-  enum Part: Hashable {
+  private enum Part: Hashable {
     case text(String)
     case number(Int)
   }
 
   /// Runs of digits and what is between.
-  static func parts(_ name: String) -> [Part] {
+  private static func parts(_ name: String) -> [Part] {
     var result: [Part] = []
     var rest = Substring(name)
     while let first = rest.first {

@@ -8,7 +8,7 @@ struct IndexForms {
 
   private let entity: EntityDescription
   /// A form an index; a name where it is none of the two above.
-  let forms: [String]
+  private let forms: [String]
 
   init(_ entity: EntityDescription) {
     self.entity = entity

@@ -9,14 +9,14 @@ struct StyleSheet {
 
   /// Attributes that Xcode writes by its own age and settings. Only those become a style, for a style holds for
   /// elements to come.
-  static let styled: [String: Set<String>] = [
+  private static let styled: [String: Set<String>] = [
     "entity": ["syncable", "codeGenerationType", "representedClassName"],
     "attribute": ["syncable"],
     "relationship": ["syncable"],
   ]
 
   /// Attributes that go by the type of the attribute.
-  static let styledByType: Set<String> = ["usesScalarValueType", "valueTransformerName"]
+  private static let styledByType: Set<String> = ["usesScalarValueType", "valueTransformerName"]
 
   /// The key of a style; nil for what has none.
   static func styleKey(_ name: String, of element: MarkupElement) -> String? {

@@ -5,10 +5,10 @@ import CDModel
 /// First a draft is made of what the version says. Then what is kept under `info` is put in, for single elements and,
 /// as a style, for all of a kind. Import takes the same draft to see what is to be kept, so that the way back holds.
 struct VersionExporter {
-  let version: ModelVersion
+  private let version: ModelVersion
   let graph: EntityGraph
   /// What identifies an element over several versions, where that is not its name.
-  let identifiers: RenamingIdentifiers
+  private let identifiers: RenamingIdentifiers
 
   init(_ version: ModelVersion, identifiers: RenamingIdentifiers) {
     self.version = version

@@ -46,7 +46,7 @@ struct HistoryImporter {
 
 /// Which transformable attributes are codables: those whose class, in the newest version that names one, is made of
 /// Swift's own types. Older versions follow it, for Core Data saw no change.
-enum CodableTypes {
+private enum CodableTypes {
   static func all(in roots: [MarkupElement]) -> [String: String] {
     var result: [String: String] = [:]
     for root in roots {
@@ -71,7 +71,7 @@ enum CodableTypes {
   ]
 
   /// A list, dictionary or set of plain types; nil for anything else.
-  static func type(_ text: String) -> String? {
+  private static func type(_ text: String) -> String? {
     let text = text.hasPrefix(".") ? String(text.dropFirst()) : text
     guard text.hasPrefix("[") || text.hasPrefix("Set<") else { return nil }
     var words: [String] = [""]

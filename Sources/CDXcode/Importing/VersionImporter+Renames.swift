@@ -104,7 +104,7 @@ extension VersionImporter {
   }
 
   /// What Core Data knows an element by.
-  func identifier(of key: ElementKey) -> String? {
+  private func identifier(of key: ElementKey) -> String? {
     guard let element = origins[key] else { return nil }
     if let id = element["elementID"], !id.isEmpty { return id }
     return element["name"]

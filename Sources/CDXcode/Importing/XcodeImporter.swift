@@ -185,7 +185,7 @@ public struct XcodeImporter: Sendable {
   }
 
   /// A model's name of a bundle's: what no name can have is left out, and what follows starts with a capital.
-  static func modelName(_ name: String) -> String {
+  private static func modelName(_ name: String) -> String {
     var result = ""
     var isStart = false
     for scalar in name.unicodeScalars {

@@ -79,10 +79,10 @@ struct MappingImporter {
 
 /// The rules of one mapping model.
 struct MappingTranslation {
-  let archive: MappingArchive
-  let path: String
+  private let archive: MappingArchive
+  private let path: String
   let from: EntityGraph
-  let to: EntityGraph
+  private let to: EntityGraph
   var rules: MappingRules
   var notes: [String] = []
   var diagnostics: [Diagnostic] = []

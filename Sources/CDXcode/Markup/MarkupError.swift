@@ -23,7 +23,7 @@ enum MarkupLimits {
 /// How large a model may be, so that one made to take time takes none.
 enum ModelLimits {
   static let entities = 5_000
-  static let properties = 5_000
+  private static let properties = 5_000
 
   /// What there is too much of; nil where all is well.
   static func excess(in root: MarkupElement) -> String? {

@@ -1,6 +1,6 @@
 /// Writes XML as Xcode does: four blanks a level, an element without contents in one tag, no line feed at the end.
 enum MarkupText {
-  static let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#
+  private static let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#
 
   /// A document.
   static func document(_ root: MarkupElement) -> String { declaration + "\n" + text(of: root, depth: 0) }

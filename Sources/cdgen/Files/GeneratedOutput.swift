@@ -5,9 +5,9 @@ import CDGenerator
 /// Every generated file starts with the same line, which names cdgen and the model. By that line it is known
 /// which files may be overwritten, and which were left by an entity that is gone.
 struct GeneratedOutput {
-  var files: [OutputFile]
+  private var files: [OutputFile]
   /// The folder that belongs to the output as a whole; nil where it is a single file.
-  var folder: String?
+  private var folder: String?
   /// The first line of all files.
   private var marker: String
 

@@ -16,8 +16,8 @@ import CDConsole
 /// A reason to stop that has no line in a model: a file that cannot be written, for instance.
 struct Failure: Error {
   /// The file or folder that it is about; nil where there is none.
-  var path: String?
-  var message: String
+  private var path: String?
+  private var message: String
 
   init(_ path: String? = nil, _ message: String) {
     self.path = path

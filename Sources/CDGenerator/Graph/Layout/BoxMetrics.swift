@@ -3,11 +3,11 @@
 /// Text is set in a monospaced font, whose letters are all about 0.6 of its size wide: so a width can be known
 /// without the font.
 struct BoxMetrics: Hashable, Sendable {
-  static let rowHeight = 19.0
+  private static let rowHeight = 19.0
   static let headerHeight = 27.0
   static let padding = 10.0
-  static let letterWidth = 7.3
-  static let columnGap = 14.0
+  private static let letterWidth = 7.3
+  private static let columnGap = 14.0
 
   var width: Double
   var height: Double

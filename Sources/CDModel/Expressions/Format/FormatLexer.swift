@@ -7,10 +7,10 @@
 /// The tokens of a format string, one at a time.
 struct FormatLexer {
   let source: String
-  let bytes: [UInt8]
+  private let bytes: [UInt8]
   var position = 0
-  let arguments: [(any FormatArgument)?]
-  var nextArgument = 0
+  private let arguments: [(any FormatArgument)?]
+  private var nextArgument = 0
   /// Where the last number ended: a letter or digit right there is an error.
   private var numberEnd = -1
 
@@ -21,7 +21,7 @@ struct FormatLexer {
   }
 
   /// The byte at some distance from the position; 0 behind the end, which no token begins with.
-  func byte(_ distance: Int = 0) -> UInt8 {
+  private func byte(_ distance: Int = 0) -> UInt8 {
     let index = position + distance
     return index < bytes.count ? bytes[index] : 0
   }
@@ -308,15 +308,15 @@ struct FormatLexer {
       utf8Offset: offset, utf16Offset: SourceSpan.utf16Offset(ofUTF8: offset, in: source), message: message)
   }
 
-  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }
-  static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-  static func isLetter(_ byte: UInt8) -> Bool {
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+  private static func isLetter(_ byte: UInt8) -> Bool {
     let lower = byte | 0x20
     return (lower >= 0x61 && lower <= 0x7A) || byte == 0x5F
   }
-  static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
+  private static func lowercase(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
-  static func digit(_ byte: UInt8) -> UInt64? {
+  private static func digit(_ byte: UInt8) -> UInt64? {
     switch byte {
     case 0x30...0x39: UInt64(byte - 0x30)
     case 0x41...0x46: UInt64(byte - 0x37)
@@ -328,7 +328,7 @@ struct FormatLexer {
 
 extension FormatLexer {
   /// A quoted string, from its opening quote on.
-  mutating func scanString() throws(FormatError) -> String {
+  private mutating func scanString() throws(FormatError) -> String {
     let start = position
     let quote = byte()
     position += 1
@@ -422,7 +422,7 @@ extension FormatLexer {
 
 extension FormatLexer {
   /// A specifier, from its `%` on, with the next argument.
-  mutating func scanSpecifier() throws(FormatError) -> FormatToken.Kind {
+  private mutating func scanSpecifier() throws(FormatError) -> FormatToken.Kind {
     let start = position
     position += 1
     while isLengthModifier(byte()) { position += 1 }

@@ -42,7 +42,7 @@ struct FormatParser {
     }
   }
 
-  mutating func advance() throws(FormatError) {
+  private mutating func advance() throws(FormatError) {
     previous = token
     token = try lexer.next()
   }
@@ -142,7 +142,7 @@ struct FormatParser {
   // MARK: Reduction
 
   /// Applies the pending operators that bind at least as tight as a level.
-  mutating func reduce(to level: Int) throws(FormatError) {
+  private mutating func reduce(to level: Int) throws(FormatError) {
     while let pending = pendingLevel, pending >= level {
       if pending <= -3, operand.predicate == nil { throw expectedOperator() }
       var operation = operations.removeLast()
@@ -225,7 +225,7 @@ struct FormatParser {
   }
 
   /// The operand as a value, with its steps and operators. Its place stays in `operand`.
-  mutating func takeValue() throws(FormatError) -> ValueExpression {
+  private mutating func takeValue() throws(FormatError) -> ValueExpression {
     guard let value = operand.value else { throw expectedOperator() }
     let span = SourceSpan(operand.start, operand.end)
     if !operand.steps.isEmpty {
@@ -241,7 +241,7 @@ struct FormatParser {
 extension FormatParser {
   /// Reads what may stand behind a complete operand, up to an operator that wants another operand, or to the
   /// end of the text: then true.
-  mutating func parseOperators() throws(FormatError) -> Bool {
+  private mutating func parseOperators() throws(FormatError) -> Bool {
     while true {
       switch token.kind {
       case .symbol(.dot):
@@ -431,7 +431,7 @@ extension ValueExpression {
 
 extension FormatParser {
   /// Reads prefix operators and opening brackets up to a complete operand.
-  mutating func parseOperand() throws(FormatError) {
+  private mutating func parseOperand() throws(FormatError) {
     while true {
       let start = token.start
       switch token.kind {
@@ -603,7 +603,7 @@ extension FormatParser {
 
 extension FormatParser {
   /// A comma behind a complete operand. True where another operand is wanted.
-  mutating func parseComma() throws(FormatError) -> Bool {
+  private mutating func parseComma() throws(FormatError) -> Bool {
     let kind = frame.kind
     switch kind {
     case .aggregate, .call, .subqueryCollection, .castValue, .functionTarget, .functionArguments:
@@ -668,7 +668,7 @@ extension FormatParser {
   }
 
   /// A closing bracket behind a complete operand.
-  mutating func close() throws(FormatError) {
+  private mutating func close() throws(FormatError) {
     switch (frame.kind, token.kind) {
     case (.parenthesis, .symbol(.closeParenthesis)):
       try reduce(to: .min)
@@ -715,7 +715,7 @@ extension FormatParser {
   }
 
   /// Makes the call of the topmost frame the operand, at its closing parenthesis.
-  mutating func closeCall() throws(FormatError) {
+  private mutating func closeCall() throws(FormatError) {
     let frame = frames.removeLast()
     let kind: ValueExpression.Kind
     if let function = ExpressionFunction(name: frame.name) {
@@ -743,7 +743,7 @@ extension FormatParser {
 
 extension FormatParser {
   /// Something else than the token at hand was wanted.
-  func expected(_ wanted: String) -> FormatError {
+  private func expected(_ wanted: String) -> FormatError {
     FormatError(
       utf8Offset: token.start,
       utf16Offset: SourceSpan.utf16Offset(ofUTF8: token.start, in: lexer.source), expected: wanted,
@@ -751,7 +751,7 @@ extension FormatParser {
   }
 
   /// An operand was wanted.
-  func expectedOperand() -> FormatError {
+  private func expectedOperand() -> FormatError {
     let wanted = mayBeginPredicate ? "a comparison" : "a value"
     var hint = ""
     if case .keyword = token.kind {
@@ -762,13 +762,13 @@ extension FormatParser {
   }
 
   /// A bracket behind a comparison operator holds something else than options.
-  func expectedOptions() -> FormatError {
+  private func expectedOptions() -> FormatError {
     let word = previous.map { lexer.text($0.start, $0.end) } ?? ""
     return expected("a value, or options such as [cd], after '\(word)'")
   }
 
   /// An operator or a closing bracket was wanted, after the operand at hand.
-  func expectedOperator() -> FormatError {
+  private func expectedOperator() -> FormatError {
     let text = excerpt(operand.start, operand.end)
     let isMissingComparison: Bool
     if case .value = frame.content {
@@ -791,7 +791,7 @@ extension FormatParser {
     return expected("AND, OR or \(closing) after '\(text)'")
   }
 
-  func tooDeep(_ start: Int) -> FormatError {
+  private func tooDeep(_ start: Int) -> FormatError {
     lexer.error(
       at: start, "the expression is nested more than \(ValueExpression.maximumDepth) levels deep")
   }

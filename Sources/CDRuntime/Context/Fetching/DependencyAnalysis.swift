@@ -35,7 +35,7 @@ struct DependencyAnalysis {
 
 /// The roots of the entities whose objects are read on the way.
 private struct Roots {
-  let dependencies: DependencyAnalysis
+  private let dependencies: DependencyAnalysis
   private var places: Set<Int> = []
   /// All keys that stand in paths.
   private var keys: Set<String> = []

@@ -7,26 +7,26 @@
 ///   chooses among objects without changes, the evaluator among objects with changes.
 /// - The answer for other objects may depend on the changes too: the evaluator chooses among all objects.
 struct FetchRun {
-  let context: ManagedObjectContext
+  private let context: ManagedObjectContext
   let plan: EntityPlan
-  let predicate: FetchPredicate?
-  let sortKeys: [SortKey]
+  private let predicate: FetchPredicate?
+  private let sortKeys: [SortKey]
   /// What is read of the objects, by which it is known whether something derived is.
-  let propertiesToFetch: [String]
+  private let propertiesToFetch: [String]
   var limit: Int?
   var offset: Int
-  let includesSubentities: Bool
-  let evaluator: PredicateEvaluator
-  let constants: [String: ExpressionConstant]
-  let variables: [String: EvaluationValue]
+  private let includesSubentities: Bool
+  private let evaluator: PredicateEvaluator
+  private let constants: [String: ExpressionConstant]
+  private let variables: [String: EvaluationValue]
   /// The objects with changes that count, deleted ones among them.
-  let pending: [ManagedObject]
+  private let pending: [ManagedObject]
   /// Whether SQL may decide more than which rows there are.
-  var usesSQL = true
+  private var usesSQL = true
   /// Whether there are changes that are not to count.
-  let ignoresChanges: Bool
+  private let ignoresChanges: Bool
   /// Whether changes are to count, where there are any.
-  let includesChanges: Bool
+  private let includesChanges: Bool
 
   /// - Parameter fetchSource: The object whose fetched property is asked for.
   /// - Throws: ``FetchError`` where the predicate or the order does not fit the model, or a variable has no
@@ -70,7 +70,7 @@ struct FetchRun {
   }
 
   /// The same request, for another context.
-  func request() -> FetchRequest<ManagedObject> {
+  private func request() -> FetchRequest<ManagedObject> {
     var request = FetchRequest<ManagedObject>(entityName: plan.name, where: predicate)
     request.variables = constants
     request.sortKeys = sortKeys
@@ -82,13 +82,13 @@ struct FetchRun {
   }
 
   /// Whether the answer for objects without changes can be had from the store.
-  var storeDecides: Bool {
+  private var storeDecides: Bool {
     guard let predicate, !pending.isEmpty else { return true }
     return dependencies.isIndependent(predicate, of: pendingRoots)
   }
 
   /// Whether the store's order of objects without changes is right.
-  var storeSorts: Bool {
+  private var storeSorts: Bool {
     sortKeys.isEmpty || pending.isEmpty || dependencies.isIndependent(sortKeys, of: pendingRoots)
   }
 
@@ -98,13 +98,13 @@ struct FetchRun {
   private var pendingRoots: Set<Int> { Set(pending.map(\.scope.plan.root)) }
 
   /// Whether an object is of the wanted entities.
-  func isWanted(_ object: ManagedObject) -> Bool {
+  private func isWanted(_ object: ManagedObject) -> Bool {
     let entity = object.scope.plan
     return includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index
   }
 
   /// The objects of a list that meet the predicate.
-  func matching(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
+  private func matching(_ objects: [ManagedObject]) throws(EvaluationError) -> [ManagedObject] {
     guard let predicate else { return objects }
     var matching: [ManagedObject] = []
     for object in objects where try evaluator.matches(predicate, object) { matching.append(object) }
@@ -112,13 +112,13 @@ struct FetchRun {
   }
 
   /// The objects with changes that meet the predicate, in the order of their keys.
-  func matchingChanged() throws(EvaluationError) -> [ManagedObject] {
+  private func matchingChanged() throws(EvaluationError) -> [ManagedObject] {
     let changed = pending.filter { !$0.isDeleted && isWanted($0) }
     return try matching(changed.sorted { $0.key < $1.key })
   }
 
   /// The part of a list that the request asks for.
-  func window<Element>(_ elements: [Element]) -> [Element] {
+  private func window<Element>(_ elements: [Element]) -> [Element] {
     if offset == 0, limit.map({ $0 >= elements.count }) ?? true { return elements }
     let rest = elements.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
@@ -130,7 +130,7 @@ struct FetchRun {
   /// or to a pattern that memory, going from left to right, never reaches.
   ///
   /// - Throws: `CancellationError` where the task is cancelled while regular expressions are matched.
-  func answer<Result>(_ body: (FetchRun) throws -> Result) throws -> Result {
+  private func answer<Result>(_ body: (FetchRun) throws -> Result) throws -> Result {
     do {
       return try MatchBudget.run(isCancellable: true) {
         do {
@@ -179,10 +179,10 @@ extension FetchRun {
   func stored() throws -> any StoreAnswer { try context.reader().prepare(query) }
 
   /// The part of the answer that the request asks for.
-  var window: StoreWindow { StoreWindow(offset: offset, limit: limit) }
+  private var window: StoreWindow { StoreWindow(offset: offset, limit: limit) }
 
   /// All objects of the wanted entities.
-  func allRows() throws -> [ManagedObject] {
+  private func allRows() throws -> [ManagedObject] {
     let all = try context.reader().prepare(
       StoreQuery(
         entity: plan, includesSubentities: includesSubentities, predicate: nil, variables: [:], sortKeys: [],
@@ -211,7 +211,7 @@ extension FetchRun {
   }
 
   /// What a debug log says where the store is not enough.
-  func evaluationInMemory(_ query: any StoreAnswer) -> String {
+  private func evaluationInMemory(_ query: any StoreAnswer) -> String {
     let reasons = query.inexactParts.isEmpty ? ["the order"] : query.inexactParts
     return "cdgen: the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
       + reasons.joined(separator: "; ")
@@ -220,7 +220,7 @@ extension FetchRun {
   /// Tells the context of values that could not be read.
   ///
   /// - Parameter names: Those of the values, in the order of the columns.
-  func reportUnreadable(_ names: [String]) {
+  private func reportUnreadable(_ names: [String]) {
     let report = context.rowReport
     guard !report.isEmpty else { return }
     func observe(_ reason: ObservedError.Reason, _ column: Int) {
@@ -530,7 +530,7 @@ extension FetchRun {
 // A child's fetch: the parent answers it, and the child's own changes are counted in.
 extension FetchRun {
   /// Whether the parent's answer is the child's.
-  var isParents: Bool { (pending.isEmpty || !includesChanges) && variables["FETCH_SOURCE"] == nil }
+  private var isParents: Bool { (pending.isEmpty || !includesChanges) && variables["FETCH_SOURCE"] == nil }
 
   /// The same fetch in the parent.
   func run(in parent: ManagedObjectContext) throws -> FetchRun {

@@ -160,7 +160,7 @@ extension ManagedObjectContext {
 // Objects by their keys.
 extension ManagedObjectContext {
   /// The objects of rows by their keys, in the order of the store.
-  func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
+  private func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
     if keys.isEmpty { return [] }
     if let parent {
       let originals = keys.map { FetchedKey(key: $0, entity: plan.index) }

@@ -247,7 +247,7 @@ extension ManagedObject {
   }
 
   /// Notes that a slot is about to change.
-  final func noteWrite(_ slot: Int) {
+  private final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
     willChange(slot)
     if flags.isSuperset(of: [.inserted, .draft]) { requireExtras().assigned.insert(slot) }

@@ -48,14 +48,14 @@ public final class ContextUndoManager {
   public var groupsByEvent = true
 
   var undoable: [UndoGroup] = []
-  var redoable: [UndoGroup] = []
+  private var redoable: [UndoGroup] = []
   /// The group that collects changes now.
   var open: UndoGroup?
   private var disabledCount = 0
   /// How many groups have been begun and not ended; the event's is none of them.
   public private(set) var groupingLevel = 0
   /// Whether an undo or redo is running.
-  var isRestoring = false
+  private var isRestoring = false
 
   /// Makes an undo manager.
   ///

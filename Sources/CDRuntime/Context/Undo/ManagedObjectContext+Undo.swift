@@ -301,7 +301,7 @@ extension ManagedObjectContext {
 // Who refers to an object without being told of its end.
 extension ManagedObjectContext {
   /// The objects whose references lead to one by a relationship with a rule that leaves them as they are.
-  func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
+  private func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship), !inverse.isToMany else { continue }
@@ -327,7 +327,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects, in memory or not, that refer to an object by a relationship without an inverse.
-  func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
+  private func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     let known = parent.flatMap { parent in
       original(of: object).map { parent.oneSidedReferrers(of: $0) }

@@ -58,9 +58,9 @@ struct UndoPair {
 
   /// What tells pairs apart, from whichever side they are seen.
   struct ID: Hashable {
-    let join: Int
+    private let join: Int
     let source: ObjectKey
-    let target: ObjectKey
+    private let target: ObjectKey
 
     /// Nil where the relationship has no pairs.
     init?(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {

@@ -4,12 +4,12 @@
 /// for the store is told by what the store has now, of which a save since then has made something else: an object
 /// whose deletion was saved gets a row anew, and a value that is that of the row again is no change.
 struct UndoRestoration {
-  let context: ManagedObjectContext
+  private let context: ManagedObjectContext
   let group: UndoGroup
   /// What the group's lists have now.
-  var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
+  private var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
   /// Objects whose relationships were put right.
-  var touched: [ObjectIdentifier: ManagedObject] = [:]
+  private var touched: [ObjectIdentifier: ManagedObject] = [:]
   /// The keys of the objects whose rows are to be written anew, by their roots.
   private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
   /// The objects whose deletion is unsaved.
@@ -363,13 +363,13 @@ extension UndoRestoration {
     return object
   }
 
-  func live(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
+  private func live(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     if let object = registered(key, relationship) { return object.exists ? object : nil }
     return try? context.fetchObject(key, context.model.entities[relationship.destination])
   }
 
   /// Brings what another object knows of an object's reference into line with it.
-  mutating func settle(
+  private mutating func settle(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
   ) {
     guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship),
@@ -392,7 +392,7 @@ extension UndoRestoration {
   }
 
   /// Puts back the references of a deleted object that refuse its deletion.
-  func putDenials(_ entry: UndoEntry) {
+  private func putDenials(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
       guard let relationship = object.scope.plan.relationships[slot], object.storedValue(slot) != value
@@ -422,7 +422,7 @@ extension UndoRestoration {
   }
 
   /// Puts a pair in or out, on both sides.
-  mutating func putPair(
+  private mutating func putPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
     if !isRelated, !group.isSaved, object.exists, member.exists,
@@ -447,7 +447,7 @@ extension UndoRestoration {
     touch(member, inverse)
   }
 
-  mutating func putOrders(_ entry: UndoEntry) {
+  private mutating func putOrders(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, wanted) in entry.lists {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
@@ -475,7 +475,7 @@ extension UndoRestoration {
 // What is as the store has it is no change.
 extension UndoRestoration {
   /// Forgets changes that are none any more.
-  func forgetEqual() {
+  private func forgetEqual() {
     var objects = touched
     for entry in group.entries { objects[ObjectIdentifier(entry.object)] = entry.object }
     if context.model.hasDerivedSlots {

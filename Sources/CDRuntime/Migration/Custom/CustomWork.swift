@@ -558,7 +558,7 @@ extension CustomWork {
   }
 
   /// The row that an object was made of, and its entity; nil where it was made of none.
-  func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
+  private func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
     for maker in makers.values {
       guard let sourceMapping = maker.sourceMapping, sourceMapping.destination === object.scope.plan else {
         continue
@@ -574,5 +574,5 @@ extension CustomWork {
   }
 
   /// The key of the row that an object was made of; nil where it was made of none.
-  func sourceKey(_ object: ManagedObject) -> ObjectKey? { origin(of: object)?.key }
+  private func sourceKey(_ object: ManagedObject) -> ObjectKey? { origin(of: object)?.key }
 }

@@ -126,7 +126,7 @@ final class DestinationStore: ImportTarget {
 
   /// Makes sure that rows are found by a column quickly, before the first statement that looks for them. Most steps
   /// need none until all rows are there.
-  func index(_ table: String, _ column: String) throws {
+  private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
     let start = "ON \(SQLite.quoted(table)) (\(SQLite.quoted(column))"
     let final = SQLiteSchema(model, store: 0).indexes.first {

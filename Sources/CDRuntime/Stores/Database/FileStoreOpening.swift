@@ -12,7 +12,7 @@ struct FileStoreOpening {
   let model: ModelPlan
   let place: Int
   /// The configurations of the coordinator's other stores.
-  let others: [String?]
+  private let others: [String?]
   /// The rows of the file in memory, and the path by which other connections open them; nil for an empty file.
   let rows: (connection: SQLiteConnection, memory: String)?
 

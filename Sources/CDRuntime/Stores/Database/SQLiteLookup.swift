@@ -10,7 +10,7 @@ import CSQLite
 /// than SQLite's own search.
 ///
 /// It answers what SQLite's `=` decides as a predicate's does.
-final class SQLiteLookup: ValueLookup {
+private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
   private let cell: StorageType

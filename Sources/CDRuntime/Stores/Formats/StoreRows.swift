@@ -11,7 +11,7 @@ struct StoreRows {
 
   /// How many saves a file keeps: nobody else reads a file while it is open, so that a reader of the history comes
   /// from the same program.
-  static let historyLength = 1000
+  private static let historyLength = 1000
 
   private(set) var parts: [Part] = []
   /// The roots whose objects the store holds.

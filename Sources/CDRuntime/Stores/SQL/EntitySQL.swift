@@ -52,7 +52,7 @@ struct EntitySelect: Sendable {
   let condition: String?
 
   /// The column of a statement's first value, after the key and the version.
-  static let firstColumn: Int32 = 2
+  private static let firstColumn: Int32 = 2
 
   init(_ plan: EntityPlan, entities: [EntityPlan]) {
     var names = plan.columns.map(\.name)

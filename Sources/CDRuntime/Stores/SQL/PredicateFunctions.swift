@@ -202,7 +202,7 @@ extension PredicateFunctions {
 
   private static func name(_ integerOperator: IntegerOperator) -> String { "cdgen_\(integerOperator)" }
 
-  static func installIntegers(on connection: OpaquePointer) {
+  private static func installIntegers(on connection: OpaquePointer) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
     for integerOperator in IntegerOperator.allCases {
       // The operator comes along in place of an address.

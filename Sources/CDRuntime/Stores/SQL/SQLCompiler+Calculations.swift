@@ -220,7 +220,7 @@ extension SQLCompiler {
     fileprivate var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
   }
 
-  mutating func calculate(
+  private mutating func calculate(
     _ left: Integers, _ integerOperator: IntegerOperator, _ right: Integers
   ) -> SQLValue {
     if left.constant != nil, right.constant == nil, integerOperator == .add || integerOperator == .multiply {
@@ -336,7 +336,7 @@ extension SQLCompiler {
 
   // MARK: One operand
 
-  mutating func negated(_ value: Integers) -> SQLValue {
+  private mutating func negated(_ value: Integers) -> SQLValue {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
     guard least == .min else {
       return SQLValue("(-\(value.sql))", .int(-greatest...(-least)), isNullable: value.isNullable)
@@ -346,7 +346,7 @@ extension SQLCompiler {
   }
 
   /// SQLite's `abs` fails for the least integer, as ours does.
-  mutating func absolute(_ value: Integers) -> SQLValue {
+  private mutating func absolute(_ value: Integers) -> SQLValue {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
     if least == .min { mayFail = true }
     let bound = max(least == .min ? .max : abs(least), greatest == .min ? .max : abs(greatest))

@@ -101,7 +101,7 @@ extension SQLCompiler {
   }
 
   /// A comparison of two single values by an operator that takes no collection.
-  func compare(
+  private func compare(
     _ left: SQLOperand, _ comparisonOperator: ComparisonOperator, _ right: SQLOperand,
     _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
@@ -220,7 +220,7 @@ extension SQLCompiler {
 }
 
 /// What the left side of a comparison is held against.
-struct SQLTest {
+private struct SQLTest {
   let `operator`: ComparisonOperator
   let right: ValueExpression
   let options: ComparisonOptions
@@ -254,7 +254,7 @@ extension ComparisonOptions {
 
 extension SQLCompiler {
   /// `member IN whole`, or CONTAINS the other way round.
-  func member(
+  private func member(
     _ member: SQLOperand, of whole: SQLOperand, _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
     switch (member, whole) {
@@ -369,7 +369,7 @@ extension SQLCompiler {
   }
 
   /// BEGINSWITH, ENDSWITH, LIKE and MATCHES.
-  func textual(
+  private func textual(
     _ left: SQLValue, _ comparisonOperator: ComparisonOperator, _ right: SQLValue,
     _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
@@ -417,7 +417,7 @@ extension SQLCompiler {
 }
 
 /// Long lists as one parameter.
-enum SQLArray {
+private enum SQLArray {
   /// The JSON of integers or of strings; nil for lists of which JSON would not give the same values back.
   static func json(_ values: [AttributeValue]) -> String? {
     var parts: [String] = []

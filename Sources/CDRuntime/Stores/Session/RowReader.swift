@@ -19,7 +19,7 @@ import CSQLite
   let report: RowReport?
 
   /// A statement's columns start behind `_pk` and `_version`.
-  static let firstColumn: Int32 = 2
+  private static let firstColumn: Int32 = 2
 
   init(statement: OpaquePointer, map: [Int32]?, report: RowReport?) {
     self.statement = statement
@@ -40,7 +40,7 @@ import CSQLite
     values?.transients.map { RowReader(values: $0, report: report) }
   }
 
-  @inline(__always) func index(_ column: Int) -> Int32 {
+  @inline(__always) private func index(_ column: Int) -> Int32 {
     guard let map else { return Int32(truncatingIfNeeded: column) &+ Self.firstColumn }
     // A number beyond the statement's columns reads as NULL.
     return column < map.count ? map[column] : Int32.max
@@ -51,7 +51,7 @@ import CSQLite
     return values?.isNull(column) ?? true
   }
 
-  func wrongType(_ column: Int) {
+  private func wrongType(_ column: Int) {
     report?.noteWrongType(column)
   }
 }

@@ -58,7 +58,7 @@ struct BinaryBlockReader {
     return block[place]
   }
 
-  mutating func varint() throws -> UInt64 {
+  private mutating func varint() throws -> UInt64 {
     var result: UInt64 = 0
     var shift: UInt64 = 0
     while true {

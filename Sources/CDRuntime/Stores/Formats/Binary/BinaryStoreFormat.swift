@@ -22,7 +22,7 @@ struct BinaryStoreFormat: StoreFormat {
   }
 
   /// How a file calls the kinds of tables.
-  static let kinds: [StoreTable.Kind] = [.keys, .objects, .pairs, .history]
+  private static let kinds: [StoreTable.Kind] = [.keys, .objects, .pairs, .history]
 
   let name = "binary"
 

@@ -141,7 +141,7 @@ final class XMLStoreWriter {
 
   /// Whether XML can have all characters of a text: it has no control characters, and not the last two of the
   /// first plane.
-  static func isWritable(_ text: String) -> Bool {
+  private static func isWritable(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in
       for (place, byte) in bytes.enumerated() {
