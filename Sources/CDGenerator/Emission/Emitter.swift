@@ -248,7 +248,7 @@ extension Emitter {
     let tail = relationship.isToMany ? "]" : relationship.isOptional ? "?" : ""
     let slot = relationship.slot
     out.open(access, "final var ", relationship.property, ": ", head, relationship.destination, tail)
-    // What is elsewhere needs no row of the object's own.
+    // Only a reference is stored in the object's own row. Other relationships do not read that row.
     let willRead = relationship.kind == .reference ? willRead(slot) : "_willRead(related: " + slot + ")"
     let elsewhere = isObservable ? willRead + "; return " : ""
     if relationship.isToMany {

@@ -237,8 +237,8 @@ extension StepBuilder {
     return .attribute(entity: leaf.owner, name: leaf.attribute.name)
   }
 
-  /// - Parameter place: A mapping. One from another entity than the attribute's own takes what is called the
-  ///   same, and nothing was renamed or moved for that.
+  /// - Parameter place: The index of a mapping. A mapping from another entity takes the attribute of the same
+  ///   name. Nothing was renamed or moved then.
   private func compareNames(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
     guard isInferred(place) else { return }
     if leaf.attribute.name != origin.attribute.name {

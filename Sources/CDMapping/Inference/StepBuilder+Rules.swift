@@ -254,7 +254,7 @@ extension StepBuilder {
     let lostPaths = Set(lost.map(\.path))
     var reported: Set<String> = []
     for leaf in lost {
-      // Of a composite that is gone altogether, the composite is what is gone.
+      // Where all fields of a composite are lost, the loss of the composite is reported once.
       let isWhole =
         leaf.field != nil
         && source.leaves(of: entity).allSatisfy {
@@ -365,7 +365,7 @@ extension StepBuilder {
   ///
   /// - Parameters:
   ///   - entities: The entities of the destination whose objects it concerns.
-  ///   - candidates: Elements that what is gone may have become.
+  ///   - candidates: Elements that may be the lost one under a new name.
   func remedies(
     for kind: ModelChange.Kind, _ entities: [String], _ candidates: [String]
   ) -> [Remedy] {

@@ -193,7 +193,7 @@ extension StepBuilder {
     let rule = rules.entities[place]
     var from = rule.source
     if let written = from {
-      // What is wrong with it was reported; what it would take is not guessed at.
+      // The mistake was reported already. No other source is guessed.
       if source.entity(written).map(\.isAbstract) ?? true { from = nil }
     } else {
       from = origin(of: name)
@@ -534,7 +534,7 @@ extension StepBuilder {
     return value == .keyPath([name])
   }
 
-  /// What has no effect on objects and is told for completeness, or was likely meant to have one.
+  /// Reports changes without an effect on stored objects, some of which were likely meant to have one.
   private func compareRest() {
     for entity in destination.version.entities {
       for each in entity.attributes {

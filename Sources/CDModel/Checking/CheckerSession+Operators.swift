@@ -319,7 +319,7 @@ extension CheckerSession {
     return scope[name] == nil
   }
 
-  /// Applies an operator to what has been calculated and an operand.
+  /// Applies an operator to the result so far and one more operand.
   private mutating func combine(
     _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
   ) {
@@ -355,7 +355,7 @@ extension CheckerSession {
     left.isLiteral = left.isLiteral && right.isLiteral
   }
 
-  /// `+` of two strings, and dates with seconds. False for numbers and for what is wrong.
+  /// Checks `+` of two strings, and a date with seconds added or subtracted. False for numbers and for mistakes.
   private mutating func combineTextOrTime(
     _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
   ) -> Bool {
@@ -559,7 +559,7 @@ extension CheckerSession {
     }
   }
 
-  /// Refuses what is one value. Always false: a count is never nil.
+  /// Refuses operands that are single values. Always false, since a count is never nil.
   @inline(never)
   private mutating func requireCollection(_ values: [CheckedValue], _ word: String) -> Bool {
     for value in values {

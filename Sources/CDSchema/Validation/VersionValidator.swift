@@ -530,19 +530,6 @@ extension VersionValidator {
   }
 }
 
-/// The order of constants of one type.
-enum AttributeOrder {
-  static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
-    switch (left, right) {
-    case (.int(let left), .int(let right)): left < right
-    case (.double(let left), .double(let right)): left < right
-    case (.decimal(let left), .decimal(let right)): left < right
-    case (.date(let left), .date(let right)): left < right
-    default: false
-    }
-  }
-}
-
 extension VersionValidator {
   private func validate(_ relationship: RelationshipDescription, of entity: EntityDescription) {
     let element = relationshipElement(relationship.name, entity)

@@ -70,20 +70,14 @@ enum DefaultText {
     return number
   }
 
-  static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
-    switch (left, right) {
-    case (.int(let left), .int(let right)): left < right
-    case (.double(let left), .double(let right)): left < right
-    case (.decimal(let left), .decimal(let right)): left < right
-    case (.date(let left), .date(let right)): left < right
-    default: false
-    }
-  }
-
   /// Why a value cannot be an attribute's default.
   static func problem(with value: AttributeValue, for attribute: AttributeDescription) -> String? {
-    if let minimum = attribute.minimum, isLess(value, minimum) { return "is below the minimum" }
-    if let maximum = attribute.maximum, isLess(maximum, value) { return "is above the maximum" }
+    if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
+      return "is below the minimum"
+    }
+    if let maximum = attribute.maximum, AttributeOrder.isLess(maximum, value) {
+      return "is above the maximum"
+    }
     guard case .string(let text) = value else { return nil }
     if let least = attribute.minimumLength, text.count < least { return "is shorter than the least length" }
     if let most = attribute.maximumLength, text.count > most { return "is longer than the greatest length" }

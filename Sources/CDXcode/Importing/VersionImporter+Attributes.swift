@@ -187,7 +187,7 @@ extension VersionImporter {
       }
       result.minimum = bound(lower)
       result.maximum = bound(upper)
-      if let least = result.minimum, let most = result.maximum, DefaultText.isLess(most, least) {
+      if let least = result.minimum, let most = result.maximum, AttributeOrder.isLess(most, least) {
         remark(subject, "the minimum is above the maximum; both are kept under 'info'", at: element)
         (result.minimum, result.maximum) = (nil, nil)
       }

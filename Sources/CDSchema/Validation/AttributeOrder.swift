@@ -1,0 +1,15 @@
+package import CDModel
+
+/// The order of constants of one type.
+package enum AttributeOrder {
+  /// Whether one constant comes before the other. False for constants without an order, or of two types.
+  package static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+    switch (left, right) {
+    case (.int(let left), .int(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
+    case (.decimal(let left), .decimal(let right)): left < right
+    case (.date(let left), .date(let right)): left < right
+    default: false
+    }
+  }
+}
