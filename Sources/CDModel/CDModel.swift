@@ -1,2 +1,2 @@
-// Whoever has a model has its values: an app and the tools import one module.
+// Code that uses models also uses their values, so one import gives both modules.
 @_exported public import CDValues

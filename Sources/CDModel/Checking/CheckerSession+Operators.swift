@@ -1,5 +1,5 @@
 extension CheckerSession {
-  /// Whether an operator has an answer for the types of its sides.
+  /// Reports an error or a mistake if the operator does not fit the types of its two sides.
   @inline(never)
   mutating func checkOperator(
     _ comparison: Comparison, _ left: inout CheckedValue, _ right: inout CheckedValue, _ span: SourceSpan?
@@ -37,7 +37,7 @@ extension CheckerSession {
     TypeRules.category(type, in: graph)
   }
 
-  /// A value in words: a literal as it is written, others with their type.
+  /// Describes a value for a message: a short constant as its text, any other expression with its type.
   private func words(_ value: CheckedValue, _ type: ExpressionType) -> String {
     if case .constant = value.expression.kind {
       let text = value.expression.canonicalText
@@ -46,7 +46,7 @@ extension CheckerSession {
     return "'\(value.expression)' (\(type))"
   }
 
-  /// A to-many relationship where one value is wanted. True if it was one, and reported.
+  /// Reports a collection that stands where one value is needed. Returns true if it reported one.
   private mutating func refuseCollection(_ type: ExpressionType, _ value: CheckedValue, isLeft: Bool = true)
     -> Bool
   {
@@ -85,7 +85,7 @@ extension CheckerSession {
     if case (.object(let one), .object(let other)) = (compared, right.type) {
       isSame = graph.isKind(one, of: other) || graph.isKind(other, of: one)
     }
-    // A composite constant has no name to compare.
+    // Composite constants carry no composite name, so any two composites may be compared.
     if case (.composite, .composite) = (first, second) { isSame = true }
     if !isSame {
       mistake(span, "\(words(left, compared)) is never equal to \(words(right, right.type))")
@@ -142,7 +142,8 @@ extension CheckerSession {
     let word = comparisonOperator.rawValue
     switch whole {
     case .collection(let element):
-      // A collection in a collection of collections is rare and right; in one of values it is a slip.
+      // A collection as a member of a collection of collections is valid, though rare. In a collection of single values
+      // it is a mistake.
       if case .collection = member, !element.isCollection, element != .unknown {
         return error(
           memberValue.expression.span,
@@ -165,7 +166,7 @@ extension CheckerSession {
     }
   }
 
-  /// Elements that the member can never be equal to.
+  /// Reports elements that can never be equal to the member.
   @inline(never)
   private mutating func checkElements(
     _ member: ExpressionType, _ memberValue: CheckedValue, _ whole: CheckedValue, _ element: ExpressionType,
@@ -282,7 +283,7 @@ extension CheckerSession {
     return combinedOperation(parts, terms, expression)
   }
 
-  /// Checks operands, but not yet the variables: the other operands say what those are.
+  /// Checks the operands, but leaves out variables: `checkVariables` takes their type from the other operands.
   @inline(never)
   private mutating func checkOperands(_ operands: [ValueExpression]) -> [CheckedValue] {
     var parts: [CheckedValue] = []
@@ -319,7 +320,7 @@ extension CheckerSession {
     return scope[name] == nil
   }
 
-  /// Applies an operator to the result so far and one more operand.
+  /// Combines the result so far with the next operand.
   private mutating func combine(
     _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
   ) {
@@ -355,7 +356,8 @@ extension CheckerSession {
     left.isLiteral = left.isLiteral && right.isLiteral
   }
 
-  /// Checks `+` of two strings, and a date with seconds added or subtracted. False for numbers and for mistakes.
+  /// Checks `+` of two strings, and `+` or `-` of a date and seconds. Returns false for numbers and for invalid
+  /// operands.
   private mutating func combineTextOrTime(
     _ left: inout CheckedValue, _ expressionOperator: ExpressionOperator, _ right: CheckedValue
   ) -> Bool {
@@ -468,7 +470,7 @@ extension CheckerSession {
     return false
   }
 
-  /// What a variable is that stands as an argument.
+  /// The type that a variable gets when it is an argument of the function.
   private func argumentType(of function: ExpressionFunction, _ expected: ExpressionType?) -> ExpressionType? {
     switch function {
     case .uppercase, .lowercase, .length, .canonical: .string
@@ -531,7 +533,7 @@ extension CheckerSession {
     return .attribute(type)
   }
 
-  /// `max({a, b})` and `max(a, b)`.
+  /// Checks `max({a, b})` and `max(a, b)` and returns the type of the result.
   private mutating func aggregate(_ function: ExpressionFunction, _ values: inout [CheckedValue])
     -> (ExpressionType, isOptional: Bool)
   {
@@ -559,7 +561,7 @@ extension CheckerSession {
     }
   }
 
-  /// Refuses operands that are single values. Always false, since a count is never nil.
+  /// Reports operands that are single values. Always returns false, because a count is never nil.
   @inline(never)
   private mutating func requireCollection(_ values: [CheckedValue], _ word: String) -> Bool {
     for value in values {
@@ -573,7 +575,7 @@ extension CheckerSession {
     return false
   }
 
-  // MARK: What is no function of the language
+  // MARK: Unknown functions
 
   mutating func refuseFunction(_ expression: ValueExpression) -> CheckedValue {
     guard case .unknownFunction(let name, let arguments) = expression.kind else { return unknown(expression) }

@@ -1,5 +1,5 @@
 extension CheckerSession {
-  /// Where a key path has come to.
+  /// The type that a key path has reached after some of its steps.
   private struct Place {
     var type: ExpressionType
     var isOptional: Bool
@@ -14,7 +14,7 @@ extension CheckerSession {
     return combinedPath(start, steps, indices, expression)
   }
 
-  /// What the indices among the steps are, by the number of the step.
+  /// Checks the index expressions among the steps. The keys of the result are the positions of the steps.
   @inline(never)
   private mutating func checkIndices(_ steps: [PathStep]) -> [Int: CheckedValue] {
     var indices: [Int: CheckedValue] = [:]
@@ -29,7 +29,7 @@ extension CheckerSession {
   ) -> CheckedValue {
     let span = expression.span
     var place = Place(type: start.type, isOptional: start.isOptional)
-    // Collection operators whose values the steps behind them give.
+    // Collection operators that apply to the values of the steps after them.
     var pending: [CollectionOperator] = []
     // `@sum.items.price`: the operator stands before the whole path of an object.
     var leading: CollectionOperator?
@@ -110,7 +110,8 @@ extension CheckerSession {
     switch place.type {
     case .object(let entity): return property(key, of: entity, place, span)
     case .collection(let element):
-      // A key of many values is the values of that key, in one collection however many there are in turn.
+      // A key applied to a collection gives one flat collection of that key's values, even if each value is a
+      // collection too.
       let value = take(key, from: Place(type: element, isOptional: false), span)
       if value.type.isCollection || value.type == .unknown {
         return Place(type: value.type, isOptional: false)
@@ -148,7 +149,7 @@ extension CheckerSession {
       isStorable = false
       return Place(type: .collection(of: .object(entity: fetched.entity)), isOptional: false)
     case nil:
-      // An unknown entity is reported where the model names it.
+      // The model check reports an unknown entity where the model names it.
       guard graph.entity(entity) != nil else { return Place(type: .unknown, isOptional: true) }
       let graph = graph
       error(
@@ -177,10 +178,11 @@ extension CheckerSession {
 
   // MARK: Collection operators
 
-  /// Names that people write in full.
+  /// Full words that people often write instead of the operators' short names.
   private static let longNames = ["average": "avg", "minimum": "min", "maximum": "max"]
 
-  /// Applies `@count`; of the others says which it is, and goes on with the elements that it is for.
+  /// Checks a collection operator and moves `place` on to the elements of the collection. `@count` is applied at once;
+  /// any other operator is returned, to be applied to the values of the steps after it.
   private mutating func apply(_ name: String, to place: inout Place, isLast: Bool, _ span: SourceSpan?)
     -> CollectionOperator?
   {
@@ -239,7 +241,7 @@ extension CheckerSession {
   }
 }
 
-/// Result types that key paths and functions share.
+/// The result types that key paths and functions share.
 enum ExpressionTypes {
   /// The type of a sum or an average of numbers.
   static func total(_ type: ExpressionType, isSum: Bool, in graph: EntityGraph) -> ExpressionType {

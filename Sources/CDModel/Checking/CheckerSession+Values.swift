@@ -1,16 +1,16 @@
 extension CheckerSession {
-  /// Gives an expression a type.
+  /// Determines the type of an expression.
   ///
   /// - Parameters:
-  ///   - expected: What the place of the expression suggests that it is: a variable takes that type, and the
-  ///     name of an enumeration's case becomes its raw value. No other expression is held to it.
-  ///   - allowsNil: Whether the place would take nil, for a variable.
+  ///   - expected: The type that the surrounding expression suggests. A variable takes this type, and the name of an
+  ///     enumeration's case becomes its raw value. For other expressions, `expect` checks the type later.
+  ///   - allowsNil: Whether nil would be valid here. Used for variables only.
   @inline(never)
   mutating func check(
     _ expression: ValueExpression, expecting expected: ExpressionType? = nil, allowsNil: Bool = false
   ) -> CheckedValue {
-    // No payloads are bound here, and leaves are left to another function: in a debug build each would widen
-    // a frame that is on the stack once a level.
+    // The cases bind no payloads, and another function checks the leaves: in a debug build, each binding would enlarge
+    // the stack frame of this recursive function.
     switch expression.kind {
     case .constant, .object, .anyKey, .variable, .unknownFunction, .invocation:
       return checkLeaf(expression, expecting: expected, allowsNil: allowsNil)
@@ -59,7 +59,7 @@ extension CheckerSession {
     CheckedValue(expression, .unknown, isOptional: true)
   }
 
-  /// Checks parts of an expression that have nothing to tell each other.
+  /// Checks the parts of an expression independently of each other.
   @inline(never)
   mutating func checkAll(_ parts: [ValueExpression], expecting expected: ExpressionType? = nil)
     -> [CheckedValue]
@@ -69,7 +69,7 @@ extension CheckerSession {
     return checked
   }
 
-  /// The expression with other parts, where one of them changed.
+  /// Returns the expression with its checked parts. Builds a new expression only if a part has changed.
   @inline(never)
   func rebuilt(
     _ expression: ValueExpression, _ parts: [CheckedValue], type: ExpressionType, isOptional: Bool,
@@ -95,7 +95,8 @@ extension CheckerSession {
     return combinedAggregate(parts, expression)
   }
 
-  /// Elements, each of which tells those behind it what they are; and, once that is known, variables.
+  /// Checks elements. The first known type is the type expected of the elements after it, and then also of variables
+  /// before it.
   @inline(never)
   private mutating func checkElements(_ elements: [ValueExpression], expecting expected: ExpressionType)
     -> [CheckedValue]
@@ -215,7 +216,7 @@ extension CheckerSession {
     return result
   }
 
-  /// The type that takes both, a literal number being as wide as it must.
+  /// The common type of two values. If only one of them is a literal number, it takes the other's type where it can.
   private func joined(_ type: ExpressionType, _ isLiteral: Bool, _ other: CheckedValue) -> ExpressionType? {
     if case .attribute(let left) = type, case .attribute(let right) = other.type,
       isLiteral != other.isLiteral,
@@ -251,7 +252,7 @@ extension CheckerSession {
       isNamed = true
     }
     let wanted = castType(type, expression.span)
-    // A CAST is how a variable without a comparison says its type.
+    // CAST gives a type to a variable that no comparison gives one to.
     var parts = [check(value, expecting: wanted == .unknown ? nil : wanted, allowsNil: true)]
     if let otherwise { parts.append(check(otherwise, expecting: wanted)) }
     var result = combinedCast(parts, type, to: wanted, expression)
@@ -296,7 +297,7 @@ extension CheckerSession {
     }
   }
 
-  /// Holds a value to the type that its place has.
+  /// Reports a value that does not have the wanted type, and a value that may be nil where nil is not allowed.
   @inline(never)
   mutating func expect(_ wanted: ExpressionType, allowsNil: Bool, of value: inout CheckedValue) {
     if value.type == .null, !allowsNil {
@@ -322,7 +323,7 @@ extension CheckerSession {
     }
   }
 
-  /// Whether a literal number is one of a type.
+  /// Whether a literal number is a valid value of a type.
   private func literal(_ expression: ValueExpression, fits wanted: ExpressionType) -> Bool {
     guard case .constant(.value(let value)) = expression.kind, case .attribute(let type) = wanted else {
       return false

@@ -3,9 +3,9 @@ struct CheckedValue {
   var expression: ValueExpression
   var type: ExpressionType
   var isOptional: Bool
-  /// A number written as a literal, which takes the kind of number that it is used with.
+  /// Whether the value is a literal number, which takes the number type of the value that it is used with.
   var isLiteral = false
-  /// Whether `expression` is not the one that was checked.
+  /// Whether `expression` differs from the expression that was checked.
   var isChanged = false
 
   init(_ expression: ValueExpression, _ type: ExpressionType, isOptional: Bool) {
@@ -15,24 +15,24 @@ struct CheckedValue {
   }
 }
 
-/// What is known of a variable.
+/// The known type of a variable.
 struct VariableState: Equatable {
   var type: ExpressionType
   var isOptional: Bool
 }
 
-/// One run over an expression.
+/// One pass of the checker over an expression.
 struct CheckerSession {
   let graph: EntityGraph
   let entity: String
   let fetchSource: String?
 
   var diagnostics: [ExpressionDiagnostic] = []
-  /// The caller's variables that have a type by now.
+  /// The types found so far of variables that the caller must supply.
   var variables: [String: VariableState] = [:]
-  /// Variables that the expression itself gives values to.
+  /// The types of variables that the expression itself binds.
   var scope: [String: ExpressionType] = [:]
-  /// Whether a variable was used where nothing gave it a type, so that another run may know more.
+  /// Whether a variable was used before its type was known. Another pass may then know more.
   var hasOpenUse = false
   var isStorable = true
   var isTotal = true
@@ -44,12 +44,12 @@ struct CheckerSession {
     self.fetchSource = fetchSource
   }
 
-  /// Forgets all but the types of variables.
+  /// Resets everything except the types of variables.
   mutating func restart() {
     let known = variables
     self = CheckerSession(graph: graph, entity: entity, fetchSource: fetchSource)
     variables = known
-    // Whether nil makes sense is found anew.
+    // Each pass determines again whether a variable may be nil.
     for name in known.keys { variables[name]?.isOptional = true }
   }
 
@@ -59,7 +59,7 @@ struct CheckerSession {
   mutating func error(
     _ span: SourceSpan?, _ message: String, suggestion: @autoclosure () -> String? = nil
   ) {
-    // Comparing names takes time, and nobody reads a hundred suggestions.
+    // Comparing names takes time, and nobody reads more than a hundred suggestions.
     let suggestion = diagnostics.count < 100 ? suggestion() : nil
     diagnostics.append(ExpressionDiagnostic(.error, span: span, message, suggestion: suggestion))
   }
@@ -74,7 +74,7 @@ struct CheckerSession {
 
   // MARK: Variables
 
-  /// The variables as parameters, in the order of their appearance.
+  /// Returns the variables of the given names as parameters, in that order, and sorts the diagnostics by position.
   mutating func parameters(of names: [String], isTemplate: Bool) -> [CheckedVariable] {
     diagnostics.sort { ($0.span?.lowerBound ?? 0) < ($1.span?.lowerBound ?? 0) }
     return names.compactMap { name in
@@ -87,7 +87,7 @@ struct CheckerSession {
     }
   }
 
-  /// A use of a variable where a value of some type is wanted.
+  /// Checks a variable that stands where a value of the expected type is needed.
   @inline(never)
   mutating func checkVariable(
     _ expression: ValueExpression, expecting expected: ExpressionType?, allowsNil: Bool
@@ -117,14 +117,14 @@ struct CheckerSession {
 }
 
 extension [String: VariableState] {
-  /// Whether the variables' types are the same, whatever is known of nil.
+  /// Whether the variables have the same types. Ignores whether they may be nil.
   func hasSameTypes(as other: [String: VariableState]) -> Bool {
     count == other.count && allSatisfy { other[$0.key]?.type == $0.value.type }
   }
 }
 
 extension CheckerSession {
-  /// Checks a predicate. The result is nil where it stays as it is.
+  /// Checks a predicate. Returns the changed predicate, or nil if it stays as it is.
   @inline(never)
   mutating func check(_ predicate: FetchPredicate) -> FetchPredicate? {
     switch predicate.kind {
@@ -172,8 +172,8 @@ extension CheckerSession {
 
   // MARK: Sides
 
-  /// Checks the side that has a type of its own first; it tells the other, where that is a variable or a
-  /// constant, what it is.
+  /// Checks first the side whose type does not depend on the other. If the other side is a variable or a constant, it
+  /// is then checked with that type expected.
   @inline(never)
   private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
     if needsContext(comparison.left), !needsContext(comparison.right) || isString(comparison.right) {
@@ -182,7 +182,7 @@ extension CheckerSession {
     }
     let left = check(comparison.left)
     let right = checkRight(comparison, left)
-    // The right side may have got its type from what it is made of.
+    // The parts of the right side may have given it a type.
     if left.type == .unknown, case .variable = comparison.left.kind {
       return (checkLeft(comparison, right), right)
     }
@@ -203,7 +203,7 @@ extension CheckerSession {
       allowsNil: comparison.isEquality && left.isOptional)
   }
 
-  /// Whether an expression is a constant or a variable, or made of those alone.
+  /// Whether an expression is a constant or a free variable, or an array of only these.
   private func needsContext(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .constant: return true
@@ -217,7 +217,7 @@ extension CheckerSession {
     if case .constant(.value(.string)) = expression.kind { true } else { false }
   }
 
-  /// What the right side should be, the left one's type being known.
+  /// The type that the right side should have, given the type of the left side.
   private func wantedRight(_ comparison: Comparison, _ left: ExpressionType) -> ExpressionType? {
     let compared = comparison.modifier == .direct ? left : left.element ?? .unknown
     switch comparison.operator {
@@ -230,7 +230,7 @@ extension CheckerSession {
     }
   }
 
-  /// What the left side should be, the right one's type being known.
+  /// The type that the left side should have, given the type of the right side.
   private func wantedLeft(_ comparison: Comparison, _ right: ExpressionType) -> ExpressionType? {
     let compared: ExpressionType?
     switch comparison.operator {
@@ -249,13 +249,13 @@ extension CheckerSession {
 }
 
 extension Comparison {
-  /// Whether nil is equal to nil here: the comparison is `==` or `!=`.
+  /// Whether nil is equal to nil in this comparison. True for `==` and `!=`.
   fileprivate var isEquality: Bool { self.operator == .equalTo || self.operator == .notEqualTo }
 }
 
 extension CheckerSession {
-  /// A constant. Where an enumeration is expected, the name of a case becomes the case's raw value; a text
-  /// that is the raw value of a case is that, whatever names there are.
+  /// Checks a constant. If an enumeration is expected, the name of a case becomes the case's raw value. A text that is
+  /// already the raw value of a case stays as it is, even if another case has that name.
   @inline(never)
   mutating func checkConstant(_ expression: ValueExpression, expecting expected: ExpressionType?)
     -> CheckedValue
@@ -290,7 +290,8 @@ extension CheckerSession {
     }
   }
 
-  /// The constant with raw values; nil where it is of another kind altogether.
+  /// Returns the constant with raw values in place of case names, or nil if the constant cannot be a value of the
+  /// enumeration.
   private mutating func resolve(
     _ constant: ExpressionConstant, _ enumeration: EnumDescription, _ span: SourceSpan?
   ) -> ExpressionConstant? {

@@ -26,7 +26,7 @@ enum ConstantTypes {
     }
   }
 
-  /// The type of all elements; unknown where they differ in more than the kind of number.
+  /// The common type of all elements that are not nil. `.unknown` if they differ and are not all numbers.
   private static func common(_ elements: [ExpressionConstant]) -> ExpressionType {
     var result: ExpressionType?
     for element in elements {

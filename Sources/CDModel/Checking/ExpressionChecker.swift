@@ -1,7 +1,7 @@
-/// Compares expressions with a version of a model: gives every one a type and finds every mistake.
+/// Checks expressions against a version of a model: determines the type of each expression and finds every mistake.
 ///
-/// The build checks the schema's expressions with it, and the runtime those of fetches, so that both say the
-/// same.
+/// Generation uses it for the expressions of the schema, and the runtime for those of fetches, so both report the same
+/// mistakes.
 public struct ExpressionChecker: Sendable {
   /// The version that names are looked up in.
   public let graph: EntityGraph
@@ -17,8 +17,8 @@ public struct ExpressionChecker: Sendable {
   ///   - predicate: The predicate.
   ///   - entity: The entity of the objects that it is evaluated with.
   ///   - fetchSource: The entity of `$FETCH_SOURCE`, for a fetched property's predicate.
-  ///   - isTemplate: Whether each variable must get a type from its uses, as those of a fetch template do,
-  ///     whose parameters they become.
+  ///   - isTemplate: Whether each variable must get a type from its uses. True for a fetch template, whose variables
+  ///     become parameters.
   public func check(
     _ predicate: FetchPredicate, on entity: String, fetchSource: String? = nil, isTemplate: Bool = false
   ) -> CheckedPredicate {
@@ -36,9 +36,9 @@ public struct ExpressionChecker: Sendable {
   /// - Parameters:
   ///   - expression: The expression.
   ///   - entity: The entity of the objects that it is evaluated with.
-  ///   - expected: The type that the value must have, an attribute's for instance, or nil for any. A value
-  ///     of a narrower number type fits a wider one; every other conversion is a CAST to be written.
-  ///   - allowsNil: Whether nil is a value too, where a type is expected.
+  ///   - expected: The type that the value must have, such as the type of an attribute, or nil for any type. A value of
+  ///     a narrower number type fits a wider one. Every other conversion needs a CAST.
+  ///   - allowsNil: Whether nil is also valid, if a type is expected.
   ///   - isTemplate: Whether each variable must get a type from its uses.
   public func check(
     _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType? = nil,
@@ -49,8 +49,8 @@ public struct ExpressionChecker: Sendable {
       acceptsRawValues: false)
   }
 
-  /// - Parameter acceptsRawValues: Whether, where an enumeration is expected, any value of its raw type will
-  ///   do, and not only its cases.
+  /// - Parameter acceptsRawValues: Whether any value of an enumeration's raw type is valid where the enumeration is
+  ///   expected, and not only its cases.
   package func check(
     _ expression: ValueExpression, on entity: String, expecting expected: ExpressionType?, allowsNil: Bool,
     isTemplate: Bool = false, acceptsRawValues: Bool
@@ -74,7 +74,7 @@ public struct ExpressionChecker: Sendable {
       isStorable: session.isStorable, partialConversions: session.partialConversions)
   }
 
-  /// Checks until no use of a variable teaches more about the others.
+  /// Repeats the check until another pass finds no more types of variables.
   private func run<Result>(
     on entity: String, fetchSource: String?, depth: Int, _ check: (inout CheckerSession) -> Result
   ) -> (CheckerSession, Result?) {
@@ -98,27 +98,26 @@ public struct ExpressionChecker: Sendable {
   }
 }
 
-/// What the checker says of a predicate.
+/// The result of checking a predicate.
 public struct CheckedPredicate: Hashable, Sendable {
-  /// The predicate, with the names of enumeration cases replaced by their raw values. This is the one to
-  /// evaluate.
+  /// The predicate to evaluate: names of enumeration cases are replaced by their raw values.
   public let predicate: FetchPredicate
   /// All mistakes, in the order of the text.
   public let diagnostics: [ExpressionDiagnostic]
   /// The variables, in the order of their first appearance, without those of SUBQUERY and of assignments.
   public let variables: [CheckedVariable]
-  /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
+  /// Whether a store can evaluate the predicate: it uses no transient attribute and no FUNCTION.
   public let isStorable: Bool
 
-  /// Whether it cannot be evaluated. Mistakes and warnings do not keep it from that.
+  /// Whether the predicate cannot be evaluated. Mistakes and warnings do not prevent evaluation.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
-/// What the checker says of a value expression.
+/// The result of checking a value expression.
 public struct CheckedExpression: Hashable, Sendable {
   /// The expression, with the names of enumeration cases replaced by their raw values.
   public let expression: ValueExpression
-  /// The type of the value, `.unknown` where nothing gives one.
+  /// The type of the value; `.unknown` if the checker cannot determine it.
   public let type: ExpressionType
   /// Whether the value may be nil.
   public let isOptional: Bool
@@ -126,24 +125,25 @@ public struct CheckedExpression: Hashable, Sendable {
   public let diagnostics: [ExpressionDiagnostic]
   /// The variables, in the order of their first appearance.
   public let variables: [CheckedVariable]
-  /// Whether it has a value for every object: no CAST that may fail without an `else`, and no FUNCTION.
+  /// Whether the expression has a value for every object: it uses no CAST that may fail without an `else`, and no
+  /// FUNCTION.
   public let isTotal: Bool
-  /// Whether a store can evaluate it: no transient attribute and no FUNCTION.
+  /// Whether a store can evaluate the expression: it uses no transient attribute and no FUNCTION.
   public let isStorable: Bool
-  /// The CASTs that may fail and do not say what the value then is.
+  /// The CASTs that may fail and have no third argument for that case.
   package let partialConversions: [SourceSpan?]
 
-  /// Whether it cannot be evaluated.
+  /// Whether the expression cannot be evaluated.
   public var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 }
 
-/// A variable of an expression, with what its uses say of it.
+/// A variable of an expression, with the type that its uses give it.
 public struct CheckedVariable: Hashable, Sendable {
   /// The name, without `$`.
   public let name: String
-  /// The type, `.unknown` where no use gives one.
+  /// The type; `.unknown` if no use gives one.
   public let type: ExpressionType
-  /// Whether nil makes sense for it: it is only ever tested for equality with values that may be nil.
+  /// Whether the variable may be nil: it is only tested for equality with values that may be nil.
   public let isOptional: Bool
 
   /// A variable as given.

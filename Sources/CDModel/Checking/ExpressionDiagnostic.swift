@@ -1,26 +1,26 @@
-/// A mistake in an expression, found by comparing it with a model.
+/// A mistake in an expression, found by checking it against a model.
 public struct ExpressionDiagnostic: Hashable, Sendable {
-  /// What follows from a diagnostic.
+  /// How serious a diagnostic is.
   public enum Severity: Hashable, Sendable {
-    /// The expression has no answer: an unknown key, a number ordered against a string. A fetch throws.
+    /// The expression cannot be evaluated: it uses an unknown key, or orders a number against a string. A fetch throws.
     case error
-    /// The expression has an answer that nobody can want: a string that is equal to no number. A fetch gives
-    /// it, as Core Data does; a schema that says so is wrong.
+    /// The expression can be evaluated, but is surely not intended: a string that is compared with a number is never
+    /// equal. A fetch returns that result, as Core Data does; in a schema it is an error.
     case mistake
-    /// Right, with a cost to know about: a transient attribute, which no store can search.
+    /// The expression is right, but has a cost: a transient attribute, for example, cannot be searched by a store.
     case warning
   }
 
-  /// What follows from it.
+  /// How serious the diagnostic is.
   public let severity: Severity
 
-  /// Where, in the text of the expression; nil for an expression that was built.
+  /// The position in the text of the expression; nil for an expression that was built in code.
   public let span: SourceSpan?
 
-  /// What is wrong, for people: keys and types, never data.
+  /// The message for people. It names keys and types, and never contains data.
   public let message: String
 
-  /// A name that was probably meant.
+  /// The name that was probably meant.
   public let suggestion: String?
 
   /// A diagnostic as given.

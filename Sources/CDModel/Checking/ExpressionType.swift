@@ -1,17 +1,17 @@
 /// The type of a value expression.
 public indirect enum ExpressionType: Hashable, Sendable {
-  /// What an attribute can be: a string, a number of some width, an enumeration, a composite.
+  /// A type that an attribute can have: a string, a number type, an enumeration or a composite, for example.
   case attribute(AttributeType)
-  /// A managed object of an entity, or of one that inherits from it.
+  /// A managed object of an entity or of one of its subentities.
   case object(entity: String)
-  /// An array, a set, or what a to-many relationship leads to.
+  /// An array, a set, or the objects of a to-many relationship.
   case collection(of: ExpressionType)
   /// Values by key.
   case dictionary
-  /// `nil`, and nothing else.
+  /// The type of `nil`.
   case null
-  /// Not known: an expression with a mistake, a variable that nothing gives a type to, an empty collection's
-  /// elements. It goes with every other type, so that one mistake is reported once.
+  /// An unknown type: that of an expression with a mistake, of a variable without a type, or of the elements of an
+  /// empty collection. It fits every other type, so that one mistake is reported once.
   case unknown
 
   static let string = ExpressionType.attribute(.string)
@@ -25,7 +25,7 @@ public indirect enum ExpressionType: Hashable, Sendable {
     if case .collection = self { true } else { false }
   }
 
-  /// The type of a collection's elements; nil for what is none.
+  /// The type of a collection's elements; nil for other types.
   public var element: ExpressionType? {
     if case .collection(let element) = self { element } else { nil }
   }

@@ -1,6 +1,6 @@
-/// A cheap look at regular expressions: what is certainly no pattern, long before one is compiled.
+/// A quick check of regular expressions. It finds only evident syntax errors and compiles nothing.
 enum PatternSyntax {
-  /// What is wrong with a pattern, or nil where nothing is evidently.
+  /// Describes the first evident error of a pattern. Returns nil if there is none.
   static func problem(in pattern: String) -> String? {
     var scanner = PatternScanner(scalars: Array(pattern.unicodeScalars))
     return scanner.scan()
@@ -11,7 +11,7 @@ private struct PatternScanner {
   private let scalars: [Unicode.Scalar]
   private var position = 0
   private var openGroups = 0
-  /// Whether a quantifier has nothing to its left that it could repeat.
+  /// Whether the next quantifier would have nothing to its left to repeat.
   private var isAtStart = true
 
   init(scalars: [Unicode.Scalar]) {
@@ -47,7 +47,7 @@ private struct PatternScanner {
     return openGroups > 0 ? "'(' is not closed" : nil
   }
 
-  /// `\Q…\E` is literal; any other escape is one character here.
+  /// Skips an escape: `\Q…\E` whole, any other as one character.
   private mutating func skipEscape() {
     let kind = scalars[position]
     position += 1
@@ -61,7 +61,7 @@ private struct PatternScanner {
     }
   }
 
-  /// What follows `(?`, up to where the group's content begins; a comment group whole.
+  /// Skips the characters from `(?` to the content of the group. A comment group is skipped whole.
   private mutating func skipGroupKind() {
     guard position < scalars.count, scalars[position] == "?" else { return }
     position += 1
@@ -69,13 +69,14 @@ private struct PatternScanner {
     if scalars[position] == "#" {
       while position < scalars.count, scalars[position] != ")" { position += 1 }
     } else if scalars[position...].prefix(while: { $0.properties.isAlphabetic || $0 == "-" }).contains("x") {
-      // Comments may hold any bracket from here on: nothing is evident any more.
+      // The group switches on the `x` option, so comments may now contain any bracket. The scan ends here without an
+      // error.
       position = scalars.count
       openGroups = 0
     }
   }
 
-  /// A set with the sets in it. False where it does not end.
+  /// Skips a character set and the sets inside it. Returns false if the set does not end.
   private mutating func skipSet() -> Bool {
     var depth = 1
     var isFirst = true
@@ -88,7 +89,7 @@ private struct PatternScanner {
         guard position < scalars.count else { return false }
         skipEscape()
       case "[": depth += 1
-      // ICU takes a bracket that comes first as a character of the set.
+      // ICU reads a `]` that comes first as a character of the set.
       case "]" where !isFirst:
         depth -= 1
         if depth == 0 { return true }

@@ -1,11 +1,11 @@
-/// How types go together.
+/// The rules for combining types.
 package enum TypeRules {
-  /// What values can be compared with each other.
+  /// A category of types whose values can be compared with each other.
   enum Category: Hashable {
     case number, string, date, data, uuid, url
     case composite(String)
     case codable, object, collection, dictionary
-    /// Nil or not known: comparable with everything.
+    /// The type of nil or an unknown type: comparable with every type.
     case any
   }
 
@@ -25,19 +25,19 @@ package enum TypeRules {
       case .url: .url
       case .composite(let name): .composite(name)
       case .codable: .codable
-      // An enumeration that the version does not have, which is reported where it is named.
+      // The version has no such enumeration. The model check reports it.
       case .enumeration: .any
       }
     }
   }
 
-  /// The type that values of an attribute's type are compared as: for an enumeration its raw type.
+  /// The type that values are compared as: for an enumeration its raw type, otherwise the type itself.
   package static func rawType(_ type: AttributeType, in graph: EntityGraph) -> AttributeType {
     if case .enumeration(let name) = type { return graph.enumeration(name)?.rawType ?? type }
     return type
   }
 
-  /// Whether `<` has an answer for values of a category.
+  /// Whether values of a category can be ordered with `<`.
   static func isOrdered(_ category: Category) -> Bool {
     switch category {
     case .number, .string, .date, .any: true
@@ -47,7 +47,7 @@ package enum TypeRules {
 
   // MARK: Numbers
 
-  /// How wide a number type is; nil for what is no number.
+  /// The rank of a number type, where wider types have higher ranks; nil for other types.
   private static func rank(_ type: AttributeType) -> Int? {
     switch type {
     case .bool: 0
@@ -74,8 +74,8 @@ package enum TypeRules {
     return Int32(exactly: literal) != nil ? .int32 : .int64
   }
 
-  /// The type of a calculation with two numbers. A literal takes the other's kind where it can: `2.5` times
-  /// a decimal is a decimal.
+  /// The type of a calculation with two numbers. If only one of them is a literal, it takes the other's type where it
+  /// can: `2.5` times a decimal is a decimal.
   static func calculation(
     _ left: AttributeType, isLiteral leftIsLiteral: Bool, _ right: AttributeType,
     isLiteral rightIsLiteral: Bool
@@ -88,7 +88,7 @@ package enum TypeRules {
       }
     }
     let wider = leftRank >= rightRank ? left : right
-    // A Float has not the digits of a wide integer or a decimal.
+    // A Float cannot hold all digits of a wide integer or a decimal.
     if wider == .float, max(min(leftRank, rightRank), 1) > 1, min(leftRank, rightRank) < 5 { return .double }
     if wider == .double || wider == .float { return wider }
     return wider == .bool ? .int64 : wider
@@ -96,7 +96,7 @@ package enum TypeRules {
 
   // MARK: Two types
 
-  /// The type that takes the values of both; nil where none does.
+  /// The narrowest type that holds the values of both types; nil if there is none.
   static func commonType(_ left: ExpressionType, _ right: ExpressionType, in graph: EntityGraph)
     -> ExpressionType?
   {
@@ -118,7 +118,7 @@ package enum TypeRules {
     }
   }
 
-  /// Whether every value of a type is one of another, as it is or as a number of more digits.
+  /// Whether every value of a type is also a value of the wanted type, possibly converted to a wider number.
   package static func fits(_ type: ExpressionType, _ wanted: ExpressionType, in graph: EntityGraph) -> Bool {
     if type == wanted || type == .unknown || wanted == .unknown || type == .null { return true }
     switch (type, wanted) {
@@ -138,10 +138,10 @@ package enum TypeRules {
   }
 }
 
-// What CAST can do. A conversion to String has the canonical text of numbers and Booleans, ISO 8601 dates,
-// base64 and the usual text of the rest; one from String reads the same.
+// The conversions of CAST. Numbers and Booleans become their canonical text, dates become ISO 8601, and data becomes
+// base64; other values become their usual text. A conversion from String reads the same texts.
 extension TypeRules {
-  /// Whether CAST has a value for every value of a type.
+  /// Whether CAST can convert every value of a type.
   package static func converts(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph)
     -> Bool
   {
@@ -162,7 +162,7 @@ extension TypeRules {
     }
   }
 
-  /// Whether CAST has a value for some values of a type.
+  /// Whether CAST can convert some values of a type.
   package static func mayConvert(_ type: ExpressionType, to wanted: ExpressionType, in graph: EntityGraph)
     -> Bool
   {

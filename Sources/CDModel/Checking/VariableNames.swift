@@ -14,21 +14,21 @@ enum VariableNames {
 }
 
 extension FetchPredicate {
-  /// The names of the variables that need values, in the order of their first appearance, without those that
-  /// SUBQUERY and assignments bring along.
+  /// The names of the variables that need values, in the order of their first appearance. Variables that SUBQUERY or an
+  /// assignment binds are not among them.
   public var variableNames: [String] { VariableNames.free(in: self) }
 }
 
 extension ValueExpression {
-  /// The names of the variables that need values, as ``FetchPredicate/variableNames``.
+  /// The names of the variables that need values. See ``FetchPredicate/variableNames``.
   public var variableNames: [String] { VariableNames.free(in: self) }
 }
 
-/// A walk in the order of the text.
+/// Collects variables in the order of the text.
 private struct VariableWalk {
   var names: [String] = []
   private var seen: Set<String> = []
-  /// Names that the expression itself gives values to, with how many times over.
+  /// The names that the expression itself binds, each with the number of nested bindings.
   private var bound: [String: Int] = [:]
 
   mutating func visit(_ predicate: FetchPredicate) {

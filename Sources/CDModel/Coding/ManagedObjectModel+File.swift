@@ -5,9 +5,9 @@
 #endif
 
 extension ManagedObjectModel {
-  /// Reads a model that `cdgen compile` has written.
+  /// Reads a model file that `cdgen compile` wrote.
   ///
-  /// - Throws: ``ModelDecodingError`` for a file that holds no model, and Foundation's error for one that cannot be
+  /// - Throws: ``ModelDecodingError`` if the file does not contain a model, and Foundation's error if it cannot be
   ///   read.
   public init(contentsOf url: URL) throws {
     try self.init(canonicalJSON: String(decoding: Data(contentsOf: url), as: UTF8.self))

@@ -5,15 +5,15 @@
 #endif
 
 extension ManagedObjectModel {
-  /// The version of the compiled form that this release writes and reads.
+  /// The format version of compiled models that this release writes and reads.
   public static let jsonFormatVersion = ModelDecodingError.formatVersion
 
-  /// The model as canonical JSON: what `cdgen compile` writes. <doc:CanonicalJSON> describes it.
+  /// The model as canonical JSON, which `cdgen compile` writes. <doc:CanonicalJSON> describes it.
   ///
-  /// The model read back from the text is equal and has the same text.
+  /// Reading the text gives an equal model, and that model gives the same text.
   public var canonicalJSON: String { jsonValue.canonicalText }
 
-  /// The JSON of ``canonicalJSON``.
+  /// The model as a JSON value. ``canonicalJSON`` is its text.
   public var jsonValue: JSONValue {
     let encoder = ModelEncoder(purpose: .canonical)
     var writer = JSONObjectWriter()
@@ -34,14 +34,14 @@ extension ManagedObjectModel {
     return writer.value
   }
 
-  /// Reads what ``canonicalJSON`` wrote. White space and another order of an object's members do not matter.
+  /// Reads a model from the text of ``canonicalJSON``. White space and the order of an object's members do not matter.
   ///
-  /// The model is taken as it stands: whether its names and rules make sense is the checker's question.
+  /// The names and rules of the model are not checked.
   public init(canonicalJSON text: String) throws(ModelDecodingError) {
     try self.init(jsonValue: JSONValue(decoding: text))
   }
 
-  /// Reads what ``jsonValue`` wrote.
+  /// Reads a model from its ``jsonValue``.
   public init(jsonValue: JSONValue) throws(ModelDecodingError) {
     var reader = try JSONElement(jsonValue).object()
     try reader.checkFormatVersion()
@@ -65,7 +65,8 @@ extension ManagedObjectModel {
 }
 
 extension JSONObjectReader {
-  /// Looks at the format version before all else: in a later one, any other member may mean something else.
+  /// Checks the format version before any other member is read, because a later format may use the same members
+  /// differently.
   mutating func checkFormatVersion() throws(ModelDecodingError) {
     let element = try required("formatVersion")
     let found = try element.int()

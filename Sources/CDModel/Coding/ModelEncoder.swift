@@ -1,16 +1,15 @@
-/// Makes JSON of a model's values.
+/// Encodes the parts of a model as JSON.
 struct ModelEncoder {
   enum Purpose {
-    /// Everything, in declared order.
+    /// For compiled models: everything, in declared order.
     case canonical
-    /// What the definition hash covers: without what is only for people, and with lists sorted whose order
-    /// has no meaning.
+    /// For the definition hash: without texts for people, and with lists sorted if their order has no meaning.
     case definition
   }
 
   let purpose: Purpose
 
-  /// The elements of a list that has no meaning in its order, sorted for a hash.
+  /// Encodes a list whose order has no meaning. The list is sorted for a hash.
   private func list<Element>(
     _ elements: [Element], by name: (Element) -> String, _ encode: (Element) -> JSONValue
   ) -> [JSONValue] {
@@ -20,7 +19,7 @@ struct ModelEncoder {
     }
   }
 
-  /// Text for people, which no hash covers.
+  /// Returns text for people, or nil if the JSON is for a hash.
   private func comment(_ text: String?) -> String? {
     purpose == .canonical ? text : nil
   }
@@ -70,7 +69,8 @@ struct ModelEncoder {
 }
 
 extension [(String, JSONValue)] {
-  /// Sorted by name, and where names are equal by text, so that the order of declaration is never seen.
+  /// The values sorted by name, and by their text if names are equal, so that the result does not depend on the order
+  /// of declarations.
   func sortedByName() -> [JSONValue] {
     sorted { left, right in
       if left.0.precedes(right.0) { return true }

@@ -1,8 +1,8 @@
 extension ModelVersion {
-  /// The version alone as canonical JSON. A store keeps the version that it was written with so.
+  /// The version as canonical JSON. A store contains this text of the version that wrote it.
   public var canonicalJSON: String { jsonValue.canonicalText }
 
-  /// The JSON of ``canonicalJSON``.
+  /// The version as a JSON value. ``canonicalJSON`` is its text.
   public var jsonValue: JSONValue {
     var writer = JSONObjectWriter()
     writer.add("formatVersion", ManagedObjectModel.jsonFormatVersion)
@@ -10,12 +10,13 @@ extension ModelVersion {
     return writer.value
   }
 
-  /// Reads what ``canonicalJSON`` wrote. White space and another order of an object's members do not matter.
+  /// Reads a version from the text of ``canonicalJSON``. White space and the order of an object's members do not
+  /// matter.
   public init(canonicalJSON text: String) throws(ModelDecodingError) {
     try self.init(jsonValue: JSONValue(decoding: text))
   }
 
-  /// Reads what ``jsonValue`` wrote.
+  /// Reads a version from its ``jsonValue``.
   public init(jsonValue: JSONValue) throws(ModelDecodingError) {
     var reader = try JSONElement(jsonValue).object()
     try reader.checkFormatVersion()

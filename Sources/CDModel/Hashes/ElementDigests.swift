@@ -1,30 +1,29 @@
-/// The digest of each element of a version, so that a version that is not what it was can be told apart from
-/// it element by element.
+/// The digest of each element of a version. They show which elements of a changed version have changed.
 ///
-/// Together they cover what ``ModelHashes/definition`` covers: two versions of equal definition hashes have
-/// equal digests, and those of unequal ones differ in one element at least.
+/// Together the digests cover the same content as ``ModelHashes/definition``: two versions with equal definition hashes
+/// have equal digests, and two with different hashes differ in at least one element.
 public struct ElementDigests: Hashable, Sendable {
   /// An element and its digest.
   public struct Entry: Hashable, Sendable {
     /// The element.
     public let element: VersionElement
-    /// The digest of what the element itself declares.
+    /// The digest of the element's own declaration.
     public let digest: Digest
   }
 
-  /// The elements: what the version itself has, types, configurations, and entity by entity its parts. Each
-  /// kind is in the order of names, so that the order of declarations is not seen.
+  /// The digests in this order: the version's bases, its types, its configurations, then each entity with its parts.
+  /// Elements of each sort are ordered by name, so that the order of declarations has no effect.
   public let entries: [Entry]
 
-  /// Computes the digests of a version, in time proportional to its size. Of elements with one name, which is
-  /// a mistake, the first counts.
+  /// Computes the digests of a version, in time proportional to its size. If several elements have the same name, which
+  /// is a mistake, the first one counts.
   public init(_ version: ModelVersion) {
     var collector = ElementCollector()
     collector.add(version)
     entries = collector.entries
   }
 
-  /// The digest of an element; nil for one that the version does not have.
+  /// The digest of an element; nil if the version does not have the element.
   public subscript(element: VersionElement) -> Digest? {
     entries.first { $0.element == element }?.digest
   }

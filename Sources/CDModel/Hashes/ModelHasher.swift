@@ -1,7 +1,7 @@
-/// Makes the texts that are hashed: canonical JSON of an object that says what kind of hash it is for.
+/// Computes hashes of canonical JSON. Each text is an object that names the sort of hash.
 enum ModelHasher {
-  /// The version of the rules for what is hashed. Raising it changes every hash, so that every store has to
-  /// be looked at: the stored vectors in the tests guard against doing so by accident.
+  /// The version of the hashing rules. A new number changes every hash, so every existing store would no longer match
+  /// its model. Hashes stored in the tests prevent an accidental change.
   private static let formatVersion = 1
 
   static func digest(_ kind: String, _ members: (String, JSONValue)...) -> Digest {
@@ -12,14 +12,14 @@ enum ModelHasher {
     return SHA256.digest(of: writer.value.canonicalBytes)
   }
 
-  /// A digest for each name; the first of those with one name.
+  /// The digest of each element by its name. If several elements have the same name, the first one counts.
   static func byName<Element>(
     _ elements: [Element], _ name: (Element) -> String, _ digest: (Element) -> Digest
   ) -> [String: Digest] {
     Dictionary(elements.map { (name($0), digest($0)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The data hash of a set of entities. A name that the version does not have counts as such.
+  /// The data hash of a set of entities. An unknown name is hashed with null in place of a digest.
   static func data(of names: [String], in entities: [String: EntityHashes]) -> Digest {
     let sorted = Set(names).sorted { $0.precedes($1) }
     return digest(
@@ -33,7 +33,7 @@ enum ModelHasher {
       ))
   }
 
-  /// The layout hash of a version: an entity without indexes and unique constraints is no part of it.
+  /// The layout hash of a version. It leaves out entities without indexes and unique constraints.
   static func layout(of version: ModelVersion) -> Digest {
     let entities = version.entities.lazy
       .filter { !$0.indexes.isEmpty || !$0.uniquenessConstraints.isEmpty }
@@ -70,7 +70,7 @@ enum ModelHasher {
 }
 
 extension ModelHasher {
-  /// What of an entity affects stored data.
+  /// The hash of everything in an entity that affects stored data.
   static func data(
     of entity: EntityDescription, parent: EntityHashes?, graph: EntityGraph, types: TypeHashes
   ) -> Digest {
@@ -90,8 +90,8 @@ extension ModelHasher {
     return digest("data", ("entity", writer.value))
   }
 
-  /// What of a relationship affects stored data. Its bounds and most delete rules are rules for objects. But
-  /// `noAction` on either side means that a store does not enforce the reference, which is part of its tables.
+  /// The parts of a relationship that affect stored data. Bounds and most delete rules are checked on objects only. But
+  /// with `noAction` on either side, the store does not enforce the reference, which changes its tables.
   private static func data(
     of relationship: RelationshipDescription, in entity: String, graph: EntityGraph
   ) -> JSONValue {
@@ -110,9 +110,9 @@ extension ModelHasher {
   }
 }
 
-/// The digests of a version's enumerations and composites, each made once however many attributes use it.
+/// The digests of a version's enumerations and composites. Each is computed once, however many attributes use the type.
 ///
-/// They cover what the types hold and not their names, which only Swift sees.
+/// They cover the contents of the types, but not their names, which matter in Swift only.
 struct TypeHashes {
   private let enums: [String: Digest]
   private var composites: [String: Digest] = [:]
@@ -124,8 +124,8 @@ struct TypeHashes {
         "data", ("enum", encoder.type(enumeration.rawType)),
         ("cases", .array(enumeration.cases.map(encoder.enumCase))))
     }
-    // The fields of a composite are hashed while no composite is known: one inside another, which is a
-    // mistake, counts by its name, and a cycle of them does no harm.
+    // No composite digest exists yet while the fields are hashed. So a composite inside another one, which is a
+    // mistake, is hashed by its name, and a cycle of composites does no harm.
     let fieldsOnly = self
     composites = ModelHasher.byName(version.composites, \.name) { composite in
       let fields = composite.fields.filter(\.isStored).map { ($0.name, fieldsOnly.data(of: $0)) }
@@ -133,8 +133,8 @@ struct TypeHashes {
     }
   }
 
-  /// What of an attribute affects stored data. A derivation does: rows written with another expression hold
-  /// values that are wrong for this version until they are computed again.
+  /// The parts of an attribute that affect stored data. A derivation is one of them: rows written with another
+  /// expression contain wrong values until they are computed again.
   func data(of attribute: AttributeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", attribute.name)

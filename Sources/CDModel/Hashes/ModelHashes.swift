@@ -1,22 +1,24 @@
-/// The hashes by which versions are told apart. <doc:CanonicalJSON> says what each of them covers.
+/// The hashes that distinguish versions. <doc:CanonicalJSON> describes what each of them covers.
 ///
 /// No hash depends on the order of declarations, except where that order has a meaning: an enumeration's
 /// cases, the elements of an index, the properties of a unique constraint, the keys of a sort order.
 public struct ModelHashes: Hashable, Sendable {
-  /// What affects stored data, of all entities. A store of this data hash can be opened without migration.
+  /// Covers everything that affects stored data, for all entities. A store with this data hash can be opened without a
+  /// migration.
   public let data: Digest
-  /// Indexes and unique constraints. A store that differs in this alone has its indexes made anew.
+  /// Covers indexes and unique constraints. If a store differs only in this hash, its indexes are rebuilt.
   public let layout: Digest
-  /// Everything that has an effect: what a lock guards. Not comments, the label or the version's number.
+  /// Covers everything that has an effect, and is recorded in the lock. It does not cover comments, the label and the
+  /// version's number.
   public let definition: Digest
   /// The hashes of each entity, by name.
   public let entities: [String: EntityHashes]
-  /// The definition of each enumeration, by name, to say which one has changed.
+  /// The definition hash of each enumeration, by name. It shows which one has changed.
   public let enums: [String: Digest]
-  /// The definition of each composite, by name, to say which one has changed.
+  /// The definition hash of each composite, by name. It shows which one has changed.
   public let composites: [String: Digest]
-  /// The data hash of each configuration's entities, by the configuration's name. It is the version's own
-  /// data hash where a configuration lists all entities.
+  /// The data hash of each configuration's entities, by the configuration's name. If a configuration lists all
+  /// entities, this is the version's data hash.
   public let configurations: [String: Digest]
 
   /// Computes the hashes of a version, in time proportional to its size.
@@ -24,7 +26,7 @@ public struct ModelHashes: Hashable, Sendable {
     self.init(EntityGraph(version))
   }
 
-  /// Computes the hashes of a version whose names have been resolved already.
+  /// Computes the hashes of a version whose names are already resolved.
   public init(_ graph: EntityGraph) {
     let version = graph.version
     let entities = ModelHasher.entities(of: graph)
@@ -46,7 +48,7 @@ public struct ModelHashes: Hashable, Sendable {
 }
 
 extension ModelHashes {
-  /// The data hash of some of the version's entities, as of a configuration that lists them.
+  /// The data hash of some of the version's entities, such as those of a configuration.
   public func data(of entities: [String]) -> Digest {
     ModelHasher.data(of: entities, in: self.entities)
   }
@@ -54,21 +56,21 @@ extension ModelHashes {
 
 /// The hashes of one entity.
 public struct EntityHashes: Hashable, Sendable {
-  /// What affects the stored data of the entity's objects: what it inherits and the enumerations and
-  /// composites that it uses are part of it.
+  /// Covers everything that affects the stored data of the entity's objects. Inherited properties, and the enumerations
+  /// and composites that the entity uses, are included.
   public let data: Digest
-  /// The entity's indexes and unique constraints, with those it inherits.
+  /// Covers the entity's indexes and unique constraints, including inherited ones.
   public let layout: Digest
-  /// All that the entity itself declares, so that a change is found in one place; neither what it inherits
-  /// nor the enumerations and composites that it names.
+  /// Covers the entity's own declarations only, so that a change shows at one entity. Inherited properties, and the
+  /// contents of enumerations and composites, are not included.
   public let definition: Digest
 }
 
 extension ModelVersion {
-  /// The hashes of the version. They are computed at each call: keep them.
+  /// The hashes of the version. They are computed on every call, so keep the result.
   public var hashes: ModelHashes { ModelHashes(self) }
 
-  /// ``ModelHashes/definition`` alone, for a fraction of what all hashes cost.
+  /// Only ``ModelHashes/definition``. This is much cheaper than computing all hashes.
   public var definitionHash: Digest {
     var whole = JSONObjectWriter()
     ModelEncoder(purpose: .definition).version(self, into: &whole)

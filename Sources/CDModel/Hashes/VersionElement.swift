@@ -1,4 +1,5 @@
-/// A part of a version by its names: what a lock lists, and what a change between two versions is about.
+/// A part of a version, identified by names. A lock lists these parts, and a change between two versions refers to one
+/// of them.
 public enum VersionElement: Hashable, Sendable {
   /// The versions that the version is based on.
   case bases
@@ -12,13 +13,13 @@ public enum VersionElement: Hashable, Sendable {
   case configuration(String)
   /// An entity, without its properties, fetches, indexes and unique constraints.
   case entity(String)
-  /// An attribute of the entity that declares it.
+  /// An attribute that the entity itself declares.
   case attribute(entity: String, name: String)
-  /// A relationship of the entity that declares it.
+  /// A relationship that the entity itself declares.
   case relationship(entity: String, name: String)
-  /// A fetched property of the entity that declares it.
+  /// A fetched property that the entity itself declares.
   case fetchedProperty(entity: String, name: String)
-  /// A fetch that the schema names under an entity.
+  /// A named fetch that the entity declares.
   case fetchTemplate(entity: String, name: String)
   /// All indexes of an entity.
   case indexes(entity: String)
@@ -27,7 +28,7 @@ public enum VersionElement: Hashable, Sendable {
 }
 
 extension VersionElement: CustomStringConvertible {
-  /// The element in words, as messages name it: `'name' of 'ToDo'`.
+  /// The element as messages name it: `'name' of 'ToDo'`.
   public var description: String {
     switch self {
     case .bases: "'basedOn'"

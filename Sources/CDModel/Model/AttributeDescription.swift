@@ -1,55 +1,55 @@
-/// An attribute as it was declared.
+/// An attribute as declared in the schema.
 public struct AttributeDescription: Hashable, Sendable {
-  /// The attribute's name in the model, and its column's.
+  /// The name of the attribute in the model. Its column has the same name.
   public var name: String
   /// The type of the values.
   public var type: AttributeType
   /// Whether nil is a valid value.
   public var isOptional: Bool
 
-  /// What a new object has. Nil is no default: such a mandatory attribute is a parameter of the
-  /// initialiser, such an optional one starts as nil.
+  /// The value that a new object gets. If it is nil, a mandatory attribute is a parameter of the initialiser, and an
+  /// optional one starts as nil.
   public var defaultValue: DefaultValue?
 
-  /// A transient attribute lives in the object and is never stored.
+  /// Whether the attribute is transient: the object holds the value, and it is never stored.
   public var isTransient: Bool
 
   /// The expression from which a derived attribute is computed whenever its object is saved.
   public var derivation: ValueExpression?
 
-  /// Large values are kept in files beside the store.
+  /// Whether large values are kept in files beside the store.
   public var storesExternally: Bool
 
-  /// The least number or date that is allowed; nil for no bound.
+  /// The smallest allowed number or date; nil for no limit.
   public var minimum: AttributeValue?
-  /// The greatest number or date that is allowed; nil for no bound.
+  /// The greatest allowed number or date; nil for no limit.
   public var maximum: AttributeValue?
 
-  /// The fewest characters of a string, or bytes of a data value; nil for no bound.
+  /// The minimum number of characters of a string, or of bytes of a data value; nil for no limit.
   ///
-  /// Characters are those of Swift's `String.count`, what readers take for one: an `é` is one, however it is
-  /// encoded, and so is a family of emoji.
+  /// Characters are counted as Swift's `String.count` does, as readers see them: an `é` is one character, however it is
+  /// encoded, and so is a family emoji.
   public var minimumLength: Int?
-  /// The most characters of a string, or bytes of a data value, counted as for ``minimumLength``; nil for no
-  /// bound.
+  /// The maximum number of characters of a string, or of bytes of a data value, counted as for ``minimumLength``; nil
+  /// for no limit.
   public var maximumLength: Int?
 
-  /// A regular expression, in ICU's syntax, that the whole of a string must match. A match that takes more than ten
-  /// million steps is given up, and the value is refused.
+  /// A regular expression in ICU syntax that the whole string must match. A match that takes more than ten million
+  /// steps is abandoned, and the value is refused.
   public var pattern: String?
 
-  /// The name in Swift, where it is not the attribute's.
+  /// The name in Swift, if it differs from the attribute's name.
   public var propertyName: String?
-  /// The name in the version that this one is based on; `Entity.name` if it was another entity's.
+  /// The attribute's name in the version that this one is based on; `Entity.name` if another entity had it.
   public var renamedFrom: String?
-  /// Text that changes the entity's data hash, so that stores are migrated, and has no other effect.
+  /// A text whose only effect is to change the entity's data hash, so that stores are migrated.
   public var hashModifier: String?
-  /// Free keys and values, which cdgen keeps and does not read.
+  /// Free keys and values. cdgen keeps them, but does not use them.
   public var info: [String: String]
-  /// What the attribute is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// An attribute as given; what is left out is the schema language's rule.
+  /// Creates an attribute. The default values are those of the schema language.
   public init(
     name: String, type: AttributeType, isOptional: Bool = false, defaultValue: DefaultValue? = nil,
     isTransient: Bool = false, derivation: ValueExpression? = nil, storesExternally: Bool = false,
@@ -77,19 +77,19 @@ public struct AttributeDescription: Hashable, Sendable {
     self.doc = doc
   }
 
-  /// The name of the Swift property, not yet escaped where it is a keyword.
+  /// The name of the Swift property. A keyword is not escaped yet.
   public var swiftName: String { propertyName ?? name }
 
-  /// Whether a store keeps the value: neither transient nor computed from others when read.
+  /// Whether a store keeps the value. It does for every attribute that is not transient, including derived ones.
   public var isStored: Bool { !isTransient }
 }
 
-/// What a new object has for an attribute.
+/// The initial value of an attribute of a new object.
 public enum DefaultValue: Hashable, Sendable {
-  /// The same value for every object. For an enumeration it is the case's raw value.
+  /// The same value for every object. For an enumeration, this is the case's raw value.
   case value(AttributeValue)
   /// `now()`: the time of the object's insertion.
   case now
-  /// `uuid()`: a new UUID an object.
+  /// `uuid()`: a new UUID for each object.
   case uuid
 }

@@ -1,14 +1,14 @@
-/// An entity as it was declared: its own properties, without those it inherits.
+/// An entity as declared in the schema, with its own properties but without inherited ones.
 ///
-/// ``EntityGraph`` answers what an entity has altogether.
+/// ``EntityGraph`` gives all properties of an entity, including inherited ones.
 public struct EntityDescription: Hashable, Sendable {
-  /// The name in the model, and of the table where the entity is a root.
+  /// The name in the model. The table of a root entity has the same name.
   public var name: String
 
-  /// The name of the Swift class, where it is not the entity's.
+  /// The name of the Swift class, if it differs from the entity's name.
   public var className: String?
 
-  /// An abstract entity has no objects of its own.
+  /// Whether the entity is abstract: it has no objects of its own.
   public var isAbstract: Bool
 
   /// The entity whose properties this one inherits.
@@ -17,29 +17,29 @@ public struct EntityDescription: Hashable, Sendable {
   /// The entity's name in the version that this one is based on.
   public var renamedFrom: String?
 
-  /// The attributes that the entity itself declares, in that order.
+  /// The attributes that the entity itself declares, in order of declaration.
   public var attributes: [AttributeDescription]
-  /// The relationships that the entity itself declares, in that order.
+  /// The relationships that the entity itself declares, in order of declaration.
   public var relationships: [RelationshipDescription]
-  /// The fetched properties that the entity itself declares, in that order.
+  /// The fetched properties that the entity itself declares, in order of declaration.
   public var fetchedProperties: [FetchedPropertyDescription]
-  /// The fetches that the schema names under this entity.
+  /// The named fetches that the entity declares.
   public var fetchTemplates: [FetchTemplate]
-  /// The indexes over properties of the entity, its own or inherited.
+  /// The indexes over the entity's own or inherited properties.
   public var indexes: [IndexDescription]
 
-  /// Lists of property names whose values together are unique among the entity's objects and those of its
-  /// subentities. A list in which a value is nil constrains nothing.
+  /// Lists of property names. The values of each list together are unique among the objects of the entity and its
+  /// subentities. If one of the values is nil, the list does not constrain the object.
   public var uniquenessConstraints: [[String]]
 
-  /// Text that changes the entity's data hash, so that stores are migrated, and has no other effect.
+  /// A text whose only effect is to change the entity's data hash, so that stores are migrated.
   public var hashModifier: String?
-  /// Free keys and values, which cdgen keeps and does not read.
+  /// Free keys and values. cdgen keeps them, but does not use them.
   public var info: [String: String]
-  /// What the entity is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// An entity as given; what is left out is the schema language's rule.
+  /// Creates an entity. The default values are those of the schema language.
   public init(
     name: String, className: String? = nil, isAbstract: Bool = false, parent: String? = nil,
     renamedFrom: String? = nil, attributes: [AttributeDescription] = [],
@@ -70,26 +70,26 @@ public struct EntityDescription: Hashable, Sendable {
 
 /// An index over properties of an entity.
 public struct IndexDescription: Hashable, Sendable {
-  /// What is indexed, the first element first.
+  /// The indexed key paths, in order.
   public var elements: [SortKey]
 
-  /// An index over the elements, in their order.
+  /// Creates an index over the elements, in their order.
   public init(elements: [SortKey]) {
     self.elements = elements
   }
 }
 
-/// A key path and a direction: an element of an index or of a sort order.
+/// A key path with a direction: an element of an index or of a sort order.
 public struct SortKey: Hashable, Sendable {
-  /// The key path as it is written, `dueDate` or `author.name`.
+  /// The key path in its written form, such as `dueDate` or `author.name`.
   public var keyPath: String
   /// Whether smaller values come first.
   public var isAscending: Bool
-  /// How strings are compared: by their code units where nothing is said, without case with
-  /// ``ComparisonOptions/caseInsensitive``. Only a fetch's order can have options; an index has none.
+  /// How strings are compared: by their code units without options, and ignoring case with
+  /// ``ComparisonOptions/caseInsensitive``. Only a fetch's sort order can have options, not an index.
   public var options: ComparisonOptions
 
-  /// A key path, in ascending order unless told otherwise.
+  /// Creates a sort key, in ascending order by default.
   public init(_ keyPath: String, ascending: Bool = true, options: ComparisonOptions = []) {
     self.keyPath = keyPath
     self.isAscending = ascending
@@ -97,20 +97,20 @@ public struct SortKey: Hashable, Sendable {
   }
 }
 
-/// A fetch that the schema names; its variables become the parameters of a generated function.
+/// A named fetch of the schema. Its variables become parameters of a generated function.
 public struct FetchTemplate: Hashable, Sendable {
-  /// The name, from which the generated function has its own.
+  /// The name. The name of the generated function is derived from it.
   public var name: String
-  /// Which objects are fetched; nil for all.
+  /// The condition that the objects must meet; nil to fetch all.
   public var predicate: FetchPredicate?
-  /// The order of the result, the first key first; empty for no fixed order.
+  /// The order of the result, most significant key first; empty for no fixed order.
   public var sort: [SortKey]
-  /// The most objects to fetch; nil for all.
+  /// The maximum number of objects to fetch; nil for no limit.
   public var limit: Int?
-  /// What the fetch is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// A fetch as given: of all objects, in no fixed order, where nothing else is said.
+  /// Creates a fetch. By default it fetches all objects in no fixed order.
   public init(
     name: String, predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
     doc: String? = nil
@@ -123,26 +123,27 @@ public struct FetchTemplate: Hashable, Sendable {
   }
 }
 
-/// A property whose value is a fetch, made when it is asked for. `$FETCH_SOURCE` is the object that has it.
+/// A property whose value is the result of a fetch, made when the property is read. In its predicate, `$FETCH_SOURCE`
+/// is the object that has the property.
 public struct FetchedPropertyDescription: Hashable, Sendable {
   /// The property's name in the model.
   public var name: String
   /// The entity whose objects are fetched.
   public var entity: String
-  /// Which objects are fetched; nil for all.
+  /// The condition that the objects must meet; nil to fetch all.
   public var predicate: FetchPredicate?
-  /// The order of the value, the first key first; empty for no fixed order.
+  /// The order of the result, most significant key first; empty for no fixed order.
   public var sort: [SortKey]
-  /// The most objects to fetch; nil for all.
+  /// The maximum number of objects to fetch; nil for no limit.
   public var limit: Int?
-  /// The name in Swift, where it is not the property's.
+  /// The name in Swift, if it differs from the property's name.
   public var swiftName: String?
-  /// Free keys and values, which cdgen keeps and does not read.
+  /// Free keys and values. cdgen keeps them, but does not use them.
   public var info: [String: String]
-  /// What the property is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// A fetched property as given: of all objects, in no fixed order, where nothing else is said.
+  /// Creates a fetched property. By default it fetches all objects in no fixed order.
   public init(
     name: String, entity: String, predicate: FetchPredicate? = nil, sort: [SortKey] = [],
     limit: Int? = nil, swiftName: String? = nil, info: [String: String] = [:], doc: String? = nil

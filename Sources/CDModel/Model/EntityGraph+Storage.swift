@@ -1,39 +1,40 @@
-/// A property of an entity by its number: what generated code and the runtime mean by a slot.
+/// A numbered property of an entity. Generated code and the runtime identify properties by these slot numbers.
 public struct PropertySlot: Hashable, Sendable {
-  /// The slot's number, from 0.
+  /// The slot's number, counted from 0.
   public let number: Int
-  /// The entity of the lineage that declares the property.
+  /// The entity that declares the property: the entity itself or an ancestor.
   public let entity: String
-  /// An attribute or a relationship. A fetched property has no slot.
+  /// The attribute or relationship. A fetched property has no slot.
   public let property: PropertyDescription
 }
 
-/// A column by its number: what a row holds of an entity, beside the row's own key and version.
+/// A numbered column of an entity's rows, in addition to the row's own key and version.
 public struct StoredColumn: Hashable, Sendable {
-  /// What a column holds.
+  /// The sort of value that a column holds.
   public enum Kind: Hashable, Sendable {
-    /// The value of an attribute that is no composite.
+    /// The value of an attribute whose type is not a composite.
     case attribute
     /// A field of a composite attribute.
     case field
-    /// The key of the object that a to-one relationship leads to.
+    /// The key of the destination object of a to-one relationship.
     case reference
   }
 
-  /// The column's number, from 0.
+  /// The column's number, counted from 0.
   public let ordinal: Int
-  /// The number of the slot whose value, or a part of it, the column holds.
+  /// The number of the slot whose value, or part of it, the column holds.
   public let slot: Int
-  /// The entity of the lineage that declares the property.
+  /// The entity that declares the property: the entity itself or an ancestor.
   public let entity: String
   /// The property.
   public let property: PropertyDescription
-  /// The composite's field; nil where the kind is another.
+  /// The field of the composite; nil for columns of other kinds.
   public let field: AttributeDescription?
-  /// How it is kept.
+  /// The sort of value that the column holds.
   public let kind: Kind
 
-  /// The property's name, or `property.field`: the name in a table, unless a sibling entity has the same.
+  /// The property's name, or `property.field`. The column in the table has this name, unless a sibling entity has a
+  /// column of the same name.
   public var name: String {
     field.map { "\(property.name).\($0.name)" } ?? property.name
   }
@@ -46,10 +47,12 @@ public struct StoredColumn: Hashable, Sendable {
   }
 }
 
-// The numbering of slots and columns, on which generated code and the runtime have to agree.
+// The numbering of slots and columns. Generated code and the runtime must agree on it.
 extension EntityGraph {
-  /// The slots of an entity: for each entity of its lineage, root first, the attributes in the order of
-  /// declaration, transient and derived ones included, then the relationships. Empty for an unknown name.
+  /// The slots of an entity; empty for an unknown name.
+  ///
+  /// For each entity from the root down to this one, the attributes come first, in order of declaration and including
+  /// transient and derived ones. The relationships follow.
   public func slots(of name: String) -> [PropertySlot] {
     var slots: [PropertySlot] = []
     for entity in lineage(of: name) {
@@ -65,9 +68,11 @@ extension EntityGraph {
     return slots
   }
 
-  /// The columns of an entity: for each entity of its lineage, root first, the stored attributes in the
-  /// order of declaration, a composite taking one column a field, then the to-one relationships whose
-  /// reference stands in this entity's table. Empty for an unknown name.
+  /// The columns of an entity; empty for an unknown name.
+  ///
+  /// For each entity from the root down to this one, the stored attributes come first, in order of declaration. A
+  /// composite takes one column for each field. The to-one relationships whose reference is stored in this entity's
+  /// table follow.
   public func columns(of name: String) -> [StoredColumn] {
     var columns: [StoredColumn] = []
     func add(_ slot: PropertySlot, _ field: AttributeDescription?, _ kind: StoredColumn.Kind) {
@@ -92,15 +97,15 @@ extension EntityGraph {
     return columns
   }
 
-  /// Whether the key of a relationship's object stands in the table of the entity that declares it.
+  /// Whether the declaring entity's table stores the key of a relationship's destination object.
   ///
-  /// It does for a to-one relationship, except for one side of a one-to-one pair: there the mandatory side
-  /// holds it, and where both or neither are mandatory, the one whose `Entity.relationship` sorts first by
-  /// its code units. A relationship that is its own inverse holds its own.
+  /// It does for a to-one relationship. In a one-to-one pair, only one side stores it: the mandatory side, or, if both
+  /// sides are mandatory or both optional, the side whose `Entity.relationship` sorts first by its code units. A
+  /// relationship that is its own inverse stores its own key.
   ///
   /// - Parameters:
   ///   - relationship: A relationship.
-  ///   - name: The entity that declares it, or one that inherits it.
+  ///   - name: The entity that declares the relationship, or one of its subentities.
   public func holdsReference(_ relationship: RelationshipDescription, _ name: String) -> Bool {
     guard !relationship.isToMany else { return false }
     guard let inverse = inverse(of: relationship, in: name), !inverse.isToMany else { return true }

@@ -1,25 +1,25 @@
-/// A version of a model with its names resolved: who inherits from whom, and what an entity has altogether.
+/// A version of a model with resolved names: the inheritance of entities, and all properties of each.
 ///
-/// The tables are built once, in time proportional to the version; a look-up by name then takes constant
-/// time, and one that follows inheritance takes a step for each ancestor.
+/// The graph builds its tables once, in time proportional to the version's size. A lookup by name then takes constant
+/// time, and one along the inheritance takes one step for each ancestor.
 ///
-/// A graph can be made of any version, mistakes included, so that a checker can use it too. What it does
-/// with mistakes is fixed:
-/// - Of two declarations with one name, the first counts. A second entity of a name is not in the graph.
-/// - An entity whose parent is unknown is a root.
-/// - A cycle of parents is cut where it closes, seen from that of its entities that was declared first:
-///   with `A: B`, `B: C` and `C: A`, in this order, C becomes the root.
-/// - Where an entity declares a property that it also inherits, ``property(_:of:)`` gives the entity's own;
-///   ``attributes(of:)`` and its like give both.
+/// A graph can be built from any version, so that a checker can use it for versions with mistakes too. It handles
+/// mistakes as follows:
+/// - If two declarations have the same name, the first counts. The second entity of a name is not in the graph.
+/// - An entity with an unknown parent is a root.
+/// - A cycle of parents is cut at the end of the walk from the entity that was declared first: with `A: B`, `B: C` and
+///   `C: A`, in this order, C becomes the root.
+/// - If an entity declares a property that it also inherits, ``property(_:of:)`` returns the entity's own;
+///   ``attributes(of:)`` and similar methods return both.
 public struct EntityGraph: Sendable {
-  /// The version whose graph this is, as it was declared.
+  /// The version of the graph, as declared.
   public let version: ModelVersion
 
-  /// Places in `version.entities`, by name.
+  /// The indices in `version.entities`, by entity name.
   private let places: [String: Int]
-  /// The place of each entity's parent; nil for a root. Free of cycles.
+  /// The index of each entity's parent; nil for a root. There are no cycles.
   private let parents: [Int?]
-  /// The places of each entity's direct subentities, in declared order.
+  /// The indices of each entity's direct subentities, in order of declaration.
   private let children: [[Int]]
   /// Each entity's own properties, by name.
   private let properties: [[String: PropertyPlace]]
@@ -30,7 +30,7 @@ public struct EntityGraph: Sendable {
   public init(_ version: ModelVersion) {
     let entities = version.entities
     let places = Self.places(of: entities.lazy.map(\.name))
-    // A later entity of a name already taken gets no parent and no children.
+    // A second entity of the same name gets no parent and no children.
     let declared = entities.indices.map { place in
       places[entities[place].name] == place ? entities[place].parent.flatMap { places[$0] } : nil
     }
@@ -50,7 +50,7 @@ public struct EntityGraph: Sendable {
 
   // MARK: Entities
 
-  /// The entity with a name, or nil where the version has none.
+  /// The entity with a name; nil if the version has none.
   public func entity(_ name: String) -> EntityDescription? {
     places[name].map { version.entities[$0] }
   }
@@ -60,34 +60,34 @@ public struct EntityGraph: Sendable {
     places[name].flatMap { parents[$0] }.map { version.entities[$0] }
   }
 
-  /// The entities of the graph, each after its parent.
+  /// The entities of the graph. Each comes after its parent.
   public var entitiesParentsFirst: [EntityDescription] {
     version.entities.indices
       .filter { parents[$0] == nil && places[version.entities[$0].name] == $0 }
       .flatMap { [version.entities[$0]] + descendants(of: version.entities[$0].name) }
   }
 
-  /// An entity's ancestors, the root first, and the entity itself, last. Empty for an unknown name.
+  /// An entity with its ancestors: the root comes first, the entity itself last. Empty for an unknown name.
   public func lineage(of name: String) -> [EntityDescription] {
     lineagePlaces(of: name).map { version.entities[$0] }
   }
 
-  /// The ancestor of an entity that has no parent: the entity itself if it has none. Nil for an unknown name.
+  /// The root of an entity's hierarchy, which is the entity itself if it has no parent. Nil for an unknown name.
   public func root(of name: String) -> EntityDescription? {
     guard var place = places[name] else { return nil }
     while let parent = parents[place] { place = parent }
     return version.entities[place]
   }
 
-  /// How many ancestors an entity may have. SQL compiles a condition for each entity of a hierarchy, and Swift a class
-  /// within a class: neither bears many more.
+  /// The maximum number of ancestors of an entity. SQL compiles a condition for each entity of a hierarchy, and Swift
+  /// compiles a chain of subclasses. Neither can handle many more.
   package static let mostAncestors = 1000
 
-  /// How many ancestors each entity of the version has, by its place there.
+  /// The number of ancestors of each entity of the version, by the entity's index.
   package var depths: [Int] {
     var depths = [Int?](repeating: nil, count: parents.count)
     for start in parents.indices {
-      // A list in place of recursion, up to an ancestor whose depth is known.
+      // An explicit list replaces recursion. It ends at an ancestor whose depth is known.
       var path: [Int] = []
       var next: Int? = start
       while let place = next, depths[place] == nil {
@@ -103,18 +103,18 @@ public struct EntityGraph: Sendable {
     return depths.map { $0 ?? 0 }
   }
 
-  /// The entities whose parent an entity is, in declared order.
+  /// The direct subentities of an entity, in order of declaration.
   public func subentities(of name: String) -> [EntityDescription] {
     guard let place = places[name] else { return [] }
     return children[place].map { version.entities[$0] }
   }
 
-  /// All entities below an entity, without itself: each one before its own subentities, siblings in declared
-  /// order.
+  /// All entities below an entity, without the entity itself. Each comes before its own subentities, and siblings are
+  /// in order of declaration.
   public func descendants(of name: String) -> [EntityDescription] {
     guard let place = places[name] else { return [] }
     var result: [EntityDescription] = []
-    // A list of its own in place of recursion: depth is the schema author's choice.
+    // An explicit list replaces recursion, because a schema can have any depth.
     var pending = Array(children[place].reversed())
     while let next = pending.popLast() {
       result.append(version.entities[next])
@@ -123,7 +123,7 @@ public struct EntityGraph: Sendable {
     return result
   }
 
-  /// Whether an entity is another one or inherits from it. False where either name is unknown.
+  /// Whether an entity is the same as another one or inherits from it. False if either name is unknown.
   public func isKind(_ name: String, of ancestor: String) -> Bool {
     guard var place = places[name], let goal = places[ancestor] else { return false }
     while place != goal {
@@ -135,22 +135,22 @@ public struct EntityGraph: Sendable {
 
   // MARK: Properties
 
-  /// The attributes of an entity: those it inherits first, from the root down, then its own.
+  /// All attributes of an entity: inherited ones first, starting at the root, then its own.
   public func attributes(of name: String) -> [AttributeDescription] {
     collect(\.attributes, of: name)
   }
 
-  /// The relationships of an entity: those it inherits first, from the root down, then its own.
+  /// All relationships of an entity: inherited ones first, starting at the root, then its own.
   public func relationships(of name: String) -> [RelationshipDescription] {
     collect(\.relationships, of: name)
   }
 
-  /// The fetched properties of an entity: those it inherits first, from the root down, then its own.
+  /// All fetched properties of an entity: inherited ones first, starting at the root, then its own.
   public func fetchedProperties(of name: String) -> [FetchedPropertyDescription] {
     collect(\.fetchedProperties, of: name)
   }
 
-  /// The property of an entity, own or inherited, that has a name.
+  /// The entity's own or inherited property with a name; nil if there is none.
   public func property(_ key: String, of name: String) -> PropertyDescription? {
     guard let (owner, property) = find(key, in: name) else { return nil }
     let entity = version.entities[owner]
@@ -161,19 +161,19 @@ public struct EntityGraph: Sendable {
     }
   }
 
-  /// The entity that declares a property of an entity: itself or an ancestor. Nil where there is no such
-  /// property.
+  /// The entity that declares a property: the entity itself or an ancestor. Nil if there is no such property.
   public func declaringEntity(of key: String, in name: String) -> EntityDescription? {
     find(key, in: name).map { version.entities[$0.owner] }
   }
 
-  /// The relationship that leads back from a relationship of an entity.
+  /// The inverse of an entity's relationship.
   ///
   /// - Parameters:
   ///   - relationship: A relationship that the entity declares or inherits.
   ///   - name: The entity.
-  /// - Returns: Nil where the relationship is one-sided, and also where the model is wrong: the destination
-  ///   or its relationship is unknown, names another inverse, or leads to an entity that is no relative.
+  /// - Returns: Nil if the relationship has no inverse, or if the model is wrong: the destination or the inverse is
+  ///   unknown, the inverse names another relationship, or it leads to an entity outside this entity's line of
+  ///   inheritance.
   public func inverse(of relationship: RelationshipDescription, in name: String) -> RelationshipDescription? {
     guard let key = relationship.inverse,
       case .relationship(let inverse)? = property(key, of: relationship.destination),
@@ -185,19 +185,19 @@ public struct EntityGraph: Sendable {
 
   // MARK: Types
 
-  /// The enumeration with a name, or nil where the version has none.
+  /// The enumeration with a name; nil if the version has none.
   public func enumeration(_ name: String) -> EnumDescription? {
     enumPlaces[name].map { version.enums[$0] }
   }
 
-  /// The composite with a name, or nil where the version has none.
+  /// The composite with a name; nil if the version has none.
   public func composite(_ name: String) -> CompositeDescription? {
     compositePlaces[name].map { version.composites[$0] }
   }
 }
 
 extension EntityGraph {
-  /// Where a property stands in its entity.
+  /// The sort of a property and its index in the entity's list.
   private enum PropertyPlace {
     case attribute(Int)
     case relationship(Int)
@@ -229,7 +229,7 @@ extension EntityGraph {
 
   private func collect<T>(_ own: KeyPath<EntityDescription, [T]>, of name: String) -> [T] {
     guard let place = places[name] else { return [] }
-    // The usual entity has no parent: its list is the answer, and is not copied.
+    // Most entities have no parent. Their own list is returned without a copy.
     if parents[place] == nil { return version.entities[place][keyPath: own] }
     return lineagePlaces(of: name).flatMap { version.entities[$0][keyPath: own] }
   }
@@ -247,10 +247,10 @@ extension EntityGraph {
     Dictionary(zip(names, 0...), uniquingKeysWith: { first, _ in first })
   }
 
-  /// Cuts each cycle at the step that leads back to an entity already passed on the same walk.
+  /// Cuts each cycle where it leads back to an entity of the same walk.
   private static func withoutCycles(_ declared: [Int?]) -> [Int?] {
     var parents = declared
-    // The walk that first came by an entity; each walk stops at what an earlier one has seen.
+    // The walk that first visited each entity. A walk ends at an entity that an earlier walk has visited.
     var walks = [Int?](repeating: nil, count: declared.count)
     for start in declared.indices {
       var place = start

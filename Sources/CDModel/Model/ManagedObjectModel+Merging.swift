@@ -4,19 +4,19 @@
   import Foundation
 #endif
 
-/// Why models cannot be merged.
+/// The reasons why models cannot be merged.
 public enum ModelMergeError: Error, Hashable, Sendable {
-  /// There is nothing to merge.
+  /// The list of models is empty.
   case noModels
   /// A model's current version is not among its versions.
   case noCurrentVersion(model: String)
-  /// Two of the models have one identity: they are versions of the same model, and one of them is enough.
+  /// Two models have the same identity, so they are versions of the same model. Merge only one of them.
   case sameIdentity(models: [String])
-  /// Two of the models have an entity of one name, or of names that differ only in case.
+  /// Two models have an entity of the same name, or with names that differ only in case.
   case entityInTwo(entity: String, models: [String])
-  /// Two of the models have different enumerations or composites of one name.
+  /// Two models have different enumerations or composites with the same name.
   case typeInTwo(type: String, models: [String])
-  /// A configuration has the name of one of the models, which stands for all entities of that model.
+  /// A configuration has the name of one of the models. That name stands for all entities of the model.
   case configurationNamedAsModel(String)
 }
 
@@ -43,17 +43,18 @@ extension ModelMergeError: CustomStringConvertible {
 }
 
 extension ManagedObjectModel {
-  /// Merges models, so that one coordinator serves the objects of all.
+  /// Merges models, so that one coordinator can manage the objects of all of them.
   ///
-  /// The merged model has one version, made of the current versions of its ``parts``, and beside their own
-  /// configurations one for each part, with the part's name. A store with the entities of one part alone keeps that
-  /// part's identity, so that it can be opened with the part as well, and moves along the part's versions. Any other
-  /// store has the merged model's identity, which follows from those of the parts; in it each part moves along its own
-  /// versions.
+  /// The merged model has one version, made of the current versions of its ``parts``. It has their configurations and,
+  /// in addition, one configuration for each part, with the part's name and all its entities.
   ///
-  /// Enumerations and composites that several models declare alike are one.
+  /// A store that contains only the entities of one part keeps that part's identity. It can also be opened with the
+  /// part alone, and it migrates along the part's versions. Any other store has the identity of the merged model, which
+  /// is derived from those of the parts. In such a store, each part migrates along its own versions.
   ///
-  /// - Parameter models: Models of different identities, in any order. One alone is given back as it is.
+  /// Enumerations and composites that several models declare in the same way are merged into one.
+  ///
+  /// - Parameter models: Models of different identities, in any order. A single model is returned unchanged.
   /// - Throws: ``ModelMergeError``.
   public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
     guard let first = models.first else { throw .noModels }
@@ -69,22 +70,23 @@ extension ManagedObjectModel {
     parts = models
   }
 
-  /// The same for the same models in any order.
+  /// The identity of a merged model. The order of the models has no effect.
   private static func identity(of models: [ManagedObjectModel]) -> UUID {
     let text = models.map(\.id.uuidString).sorted().joined(separator: "\n")
     var bytes = Array(SHA256.digest(of: Array(text.utf8)).bytes.prefix(16))
-    // A UUID made of a hash says so: version 8, and the variant of all.
+    // Marks the UUID as made from a hash: version 8, with the standard variant.
     bytes[6] = bytes[6] & 0x0F | 0x80
     bytes[8] = bytes[8] & 0x3F | 0x80
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }
 
-/// The version of a merged model as it grows.
+/// Builds the version of a merged model, one model at a time.
 private struct ModelMerge {
   private(set) var version = ModelVersion(number: 1)
   private var names: [UUID: String] = [:]
-  /// Entities by name in lower case, for two tables may not differ in case alone; and types by name.
+  /// The models by entity name in lower case, because names of tables must differ in more than case. `types` has the
+  /// models by type name.
   private var entities: [String: String] = [:]
   private var types: [String: String] = [:]
 
@@ -109,7 +111,7 @@ private struct ModelMerge {
     try addConfigurations(of: part, model)
   }
 
-  /// Whether a type has not been met.
+  /// Whether no other model has a type of this name. Throws an error if one has a different type of this name.
   private mutating func isNew(
     _ type: String, of model: ManagedObjectModel, isSame: Bool
   ) throws(ModelMergeError) -> Bool {
@@ -130,7 +132,7 @@ private struct ModelMerge {
         version.configurations.append(configuration)
         continue
       }
-      // What several models call alike is one configuration with the entities of all.
+      // Configurations of several models with the same name become one, which has the entities of all.
       if names.values.contains(configuration.name) { throw .configurationNamedAsModel(configuration.name) }
       version.configurations[place].entities += configuration.entities
     }

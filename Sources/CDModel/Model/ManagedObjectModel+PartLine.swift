@@ -5,15 +5,15 @@
 #endif
 
 extension ManagedObjectModel {
-  /// The versions of one part of a merged model, each beside one version of every other part: what a store of several
-  /// parts goes through while that part moves along its line.
+  /// The versions of one part of a merged model, each combined with one version of every other part. A store of several
+  /// parts goes through these versions while that part migrates.
   ///
-  /// The numbers, bases and mappings are the part's. What was renamed in other parts is no matter of this line. A
-  /// version that does not go together with the others, because both have an entity of one name, is left out.
+  /// Numbers, bases and mappings are those of the part. Renamings in the other parts are ignored. A version that cannot
+  /// be merged with the others, for example because both have an entity of the same name, is left out.
   ///
   /// - Parameters:
   ///   - part: The identity of the part.
-  ///   - numbers: The versions of the others, by their identities.
+  ///   - numbers: The versions of the other parts, by identity.
   package func line(ofPart part: UUID, beside numbers: [UUID: Int]) -> ManagedObjectModel? {
     guard let moving = parts.first(where: { $0.id == part }) else { return nil }
     let versions = moving.versions.compactMap { version -> ModelVersion? in
@@ -40,7 +40,7 @@ extension ManagedObjectModel {
     do {
       return try ManagedObjectModel(merging: states).currentVersion
     } catch .typeInTwo {
-      // The parts change a type that they share, one after the other.
+      // The parts share a type and change it one after the other, so it differs between them for a while.
       let apart = states.map { state in
         guard state.id != part, var version = state.currentVersion else { return state }
         version.prefixTypes(with: state.name + ".")
@@ -52,7 +52,7 @@ extension ManagedObjectModel {
     }
   }
 
-  /// The model with one version alone.
+  /// The model with only one version.
   private func of(_ version: ModelVersion) -> ManagedObjectModel {
     ManagedObjectModel(name: name, id: id, versions: [version], currentVersionNumber: version.number)
   }
@@ -76,7 +76,7 @@ extension ModelVersion {
     }
   }
 
-  /// Gives all enumerations and composites other names, which no data hash covers.
+  /// Renames all enumerations and composites. Data hashes do not cover these names.
   fileprivate mutating func prefixTypes(with prefix: String) {
     func renamed(_ type: AttributeType) -> AttributeType {
       switch type {

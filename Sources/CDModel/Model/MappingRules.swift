@@ -1,21 +1,21 @@
-/// What is said of a step between two versions beyond what can be inferred: the contents of a mapping file, or
-/// the same built in code.
+/// The rules of a migration step between two versions, in addition to what can be inferred: the contents of a mapping
+/// file, or rules built in code.
 ///
-/// Nothing is checked here. `MigrationStep`, in CDMapping, combines the rules with what it infers, and reports rules
-/// that are wrong.
+/// Creating rules checks nothing. `MigrationStep`, in CDMapping, combines the rules with what it infers, and reports
+/// wrong rules.
 public struct MappingRules: Hashable, Sendable {
-  /// The number of the version that the step starts from.
+  /// The number of the source version.
   public var source: Int
-  /// The number of the version that the step leads to.
+  /// The number of the destination version.
   public var destination: Int
-  /// Rules for entities of the destination. Several may be for one entity, or take from one.
+  /// Rules for entities of the destination. Several rules may have the same destination or source entity.
   public var entities: [EntityRule]
-  /// Entities of the source whose objects may be lost; `Configuration.Entity` for those of one configuration.
+  /// Entities of the source whose objects may be lost; `Configuration.Entity` for those of one configuration only.
   public var drops: [String]
-  /// What becomes of objects that a new unique constraint does not allow beside each other.
+  /// How to resolve duplicates that a new unique constraint does not allow.
   public var duplicates: [DuplicateRule]
 
-  /// Rules as given; none where nothing but the versions is.
+  /// Creates rules. By default they contain only the two versions.
   public init(
     source: Int, destination: Int, entities: [EntityRule] = [], drops: [String] = [],
     duplicates: [DuplicateRule] = []
@@ -28,33 +28,33 @@ public struct MappingRules: Hashable, Sendable {
   }
 }
 
-/// Where the objects of an entity come from, and their values where they are not simply those of before.
+/// The source of an entity's objects, and the values that are not simply copied.
 ///
-/// A rule for an entity's attribute or relationship, and a drop, hold for its subentities too, where these have
-/// no rule of their own. That is all that a rule for an abstract entity is for.
+/// A rule for an attribute or relationship, and a drop, also apply to subentities that have no rule of their own. This
+/// is the only purpose of a rule for an abstract entity.
 public struct EntityRule: Hashable, Sendable {
   /// The entity of the destination.
   public var destination: String
-  /// The entity of the source; nil for the one that the destination is by name or `renamedFrom`.
+  /// The entity of the source; nil for the entity with the destination's name or its `renamedFrom`.
   public var source: String?
-  /// The name of the entity mapping; nil for one made of the entities' names.
+  /// The name of the entity mapping; nil for a name derived from the entities' names.
   public var name: String?
-  /// Whether the app's own code makes the objects, or completes what the rules make.
+  /// Whether the app's own code creates the objects, or completes those that the rules create.
   public var isCustom: Bool
-  /// Which objects of the source entity are taken; nil for all.
+  /// The condition that objects of the source entity must meet to be migrated; nil for all objects.
   public var filter: FetchPredicate?
-  /// What becomes of the objects that belong to objects which the filter leaves behind.
+  /// What happens to objects whose owner the filter excludes.
   public var owned: OwnedObjects
-  /// Values of attributes, evaluated with the source object. A field of a composite is `attribute.field`.
+  /// The values of attributes, evaluated with the source object. A field of a composite is `attribute.field`.
   public var attributes: [PropertyMapping]
-  /// Values of relationships: the objects that came from those that the expression leads to.
+  /// The values of relationships. The expression gives source objects; the value is the objects migrated from them.
   public var relationships: [PropertyMapping]
-  /// Properties of the source whose loss is meant.
+  /// Properties of the source that may be lost.
   public var drops: [String]
-  /// What a person has yet to say. The step is not proven as long as there is something.
+  /// The parts that a person must still decide. The step is not proven while there are any.
   public var undecided: [UndecidedPart]
 
-  /// A rule as given; where nothing is, that of what can be inferred.
+  /// Creates a rule. By default it adds nothing to what can be inferred.
   public init(
     destination: String, source: String? = nil, name: String? = nil, isCustom: Bool = false,
     filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
@@ -73,74 +73,74 @@ public struct EntityRule: Hashable, Sendable {
   }
 }
 
-/// A property of the destination and the expression that gives its value, evaluated with the source object.
+/// A property of the destination and the expression for its value. The expression is evaluated with the source object.
 public struct PropertyMapping: Hashable, Sendable {
-  /// The property's name; `attribute.field` for a field of a composite.
+  /// The property's name, or `attribute.field` for a field of a composite.
   public var name: String
-  /// The value, in terms of the source version. Names of enumeration cases have become raw values.
+  /// The value as an expression over the source version. Names of enumeration cases are already replaced by raw values.
   public var value: ValueExpression
 
-  /// A value for a property.
+  /// Creates a mapping for a property.
   public init(name: String, value: ValueExpression) {
     self.name = name
     self.value = value
   }
 }
 
-/// What becomes of an object whose owner a filter leaves behind.
+/// What happens to an object whose owner a filter excludes.
 ///
-/// An object owns the objects of its relationships whose delete rule, in the source version, is `cascade`. Other objects
-/// only lose their references to what is left behind. Where such a reference is mandatory, the migration ends with an
+/// An object owns the objects of its relationships whose delete rule, in the source version, is `cascade`. Other
+/// objects only lose their references to excluded objects. If such a reference is mandatory, the migration ends with an
 /// error that names both objects.
 public enum OwnedObjects: String, Hashable, Sendable, CaseIterable {
-  /// It is left behind too, with what it owns in its turn, as if the owner had been deleted.
+  /// The object is excluded too, with the objects that it owns, as if the owner had been deleted.
   case drop
-  /// It goes on without its owner.
+  /// The object is migrated without its owner.
   case keep
   /// The migration ends with an error that names the owner.
   case refuse
 }
 
-/// A part of an entity's rule that a person has yet to decide.
+/// A part of an entity's rule that a person must still decide.
 ///
-/// An import writes one for an expression of Xcode's mapping model that it could not take over. Inference might put
-/// something else in its place. So the step is not proven before a person has written the right rule and has deleted this.
+/// An import adds one for an expression of Xcode's mapping model that it cannot translate. Inference might use another
+/// value instead, so the step is not proven until a person has written the right rule and deleted this entry.
 public struct UndecidedPart: Hashable, Sendable {
-  /// The name for the choice of objects, which ``EntityRule/filter`` makes.
+  /// The name of the part that ``EntityRule/filter`` decides.
   public static let filter = "where"
 
-  /// A property of the destination, a field of a composite as `attribute.field`, or ``filter``.
+  /// A property of the destination, `attribute.field` for a field of a composite, or ``filter``.
   public var name: String
-  /// What is known of it, for whoever decides.
+  /// What is known about the part, for the person who decides.
   public var note: String
 
-  /// A part that is to be decided, and what is known of it.
+  /// Creates an undecided part with a note.
   public init(_ name: String, note: String) {
     self.name = name
     self.note = note
   }
 }
 
-/// Which of several objects stays, where a unique constraint that is new allows one.
+/// Which of several objects is kept if a new unique constraint allows only one.
 ///
-/// The others are deleted; what refers to them refers to the one that stays.
+/// The others are deleted. References to them are changed to the object that is kept.
 public struct DuplicateRule: Hashable, Sendable {
-  /// The objects of an entity in the order of their identifiers.
+  /// Which object is kept, in the order of the objects' identifiers.
   public enum Survivor: String, Hashable, Sendable, CaseIterable {
-    /// The first of them stays.
+    /// The first object is kept.
     case keepFirst
-    /// The last of them stays.
+    /// The last object is kept.
     case keepLast
   }
 
   /// The entity of the destination that declares the constraint.
   public var entity: String
-  /// The properties that are unique together, in any order.
+  /// The properties of the constraint, in any order.
   public var properties: [String]
-  /// Which object stays.
+  /// Which object is kept.
   public var survivor: Survivor
 
-  /// A rule for the constraint over some properties.
+  /// Creates a rule for the constraint over the properties.
   public init(entity: String, properties: [String], survivor: Survivor) {
     self.entity = entity
     self.properties = properties

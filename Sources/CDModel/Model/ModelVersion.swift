@@ -1,29 +1,29 @@
-/// One version of a model, whole: never a difference from another.
+/// One version of a model. It is complete, and not a difference from another version.
 public struct ModelVersion: Hashable, Sendable {
-  /// The version's number, from its file's name: at least 1.
+  /// The version's number, taken from its file's name: at least 1.
   public var number: Int
 
-  /// A name for people, such as the one that the version had in another tool.
+  /// A name for people, such as the version's name in another tool.
   public var label: String?
 
-  /// The versions that this one follows. Empty for a first version; several where branches met.
+  /// The versions that this one follows: empty for a first version, several if branches were merged.
   public var basedOn: [Int]
 
-  /// The enumerations that attributes can have as type.
+  /// The enumerations that attributes can have as their type.
   public var enums: [EnumDescription]
-  /// The composites that attributes can have as type.
+  /// The composites that attributes can have as their type.
   public var composites: [CompositeDescription]
 
-  /// The entities in the order of their declaration. No hash depends on that order.
+  /// The entities in order of declaration. No hash depends on that order.
   public var entities: [EntityDescription]
 
-  /// Named sets of entities, so that a model can be spread over several stores.
+  /// Named sets of entities, which can be kept in different stores.
   public var configurations: [ConfigurationDescription]
 
-  /// Free keys and values, which cdgen keeps and does not read. No hash covers them, as none covers ``label``.
+  /// Free keys and values. cdgen keeps them, but does not use them. No hash covers them or ``label``.
   public var info: [String: String]
 
-  /// A version as given; an empty one where nothing but the number is.
+  /// Creates a version, by default an empty one.
   public init(
     number: Int, label: String? = nil, basedOn: [Int] = [], enums: [EnumDescription] = [],
     composites: [CompositeDescription] = [], entities: [EntityDescription] = [],
@@ -42,28 +42,28 @@ public struct ModelVersion: Hashable, Sendable {
 
 /// A named set of entities.
 public struct ConfigurationDescription: Hashable, Sendable {
-  /// The name by which a store asks for the configuration.
+  /// The name by which a store selects the configuration.
   public var name: String
   /// The names of its entities.
   public var entities: [String]
 
-  /// A configuration of these entities.
+  /// Creates a configuration.
   public init(name: String, entities: [String]) {
     self.name = name
     self.entities = entities
   }
 }
 
-/// A composite: a struct of attributes that an entity holds as one property, a column a field.
+/// A composite: a struct of attributes that an entity holds as one property. Each field is a column.
 public struct CompositeDescription: Hashable, Sendable {
-  /// The name in the model and in Swift.
+  /// The composite's name in the model and in Swift.
   public var name: String
-  /// The fields. A field has a type that is no composite, may be optional and may have a default.
+  /// The fields. The type of a field is not a composite. A field may be optional and may have a default.
   public var fields: [AttributeDescription]
-  /// What the composite is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// A composite as given.
+  /// Creates a composite.
   public init(name: String, fields: [AttributeDescription], doc: String? = nil) {
     self.name = name
     self.fields = fields

@@ -1,10 +1,10 @@
-/// A property of an entity, of whichever kind.
+/// A property of an entity: an attribute, a relationship or a fetched property.
 public enum PropertyDescription: Hashable, Sendable {
-  /// A value of the object.
+  /// A value that the object holds.
   case attribute(AttributeDescription)
-  /// One related object or several.
+  /// A relationship to one object or to several.
   case relationship(RelationshipDescription)
-  /// The result of a fetch that the property makes.
+  /// A property whose value is the result of a fetch.
   case fetched(FetchedPropertyDescription)
 
   /// The property's name in the model.
@@ -16,7 +16,7 @@ public enum PropertyDescription: Hashable, Sendable {
     }
   }
 
-  /// The name of the Swift property, not yet escaped where it is a keyword.
+  /// The name of the Swift property. A keyword is not escaped yet.
   public var swiftName: String {
     switch self {
     case .attribute(let attribute): attribute.swiftName

@@ -1,36 +1,36 @@
-/// A relationship as it was declared.
+/// A relationship as declared in the schema.
 public struct RelationshipDescription: Hashable, Sendable {
   /// The relationship's name in the model.
   public var name: String
   /// The entity of the related objects.
   public var destination: String
-  /// Whether the value is a collection of objects and not one.
+  /// Whether the value is a collection of objects instead of one object.
   public var isToMany: Bool
-  /// Whether nil, or no object at all, is a valid value.
+  /// Whether the relationship may have no object.
   public var isOptional: Bool
-  /// The relationship of the destination that leads back; nil for one that is one-sided on purpose.
+  /// The relationship of the destination that leads back; nil if the relationship deliberately has no inverse.
   public var inverse: String?
   /// What happens to the related objects when an object that has this relationship is deleted.
   public var deleteRule: DeleteRule
   /// Whether a to-many relationship keeps the order of its objects.
   public var isOrdered: Bool
-  /// The fewest objects of a to-many relationship; nil for no bound.
+  /// The minimum number of objects of a to-many relationship; nil for no limit.
   public var minimumCount: Int?
-  /// The most objects of a to-many relationship; nil for no bound.
+  /// The maximum number of objects of a to-many relationship; nil for no limit.
   public var maximumCount: Int?
 
-  /// The name in Swift, where it is not the relationship's.
+  /// The name in Swift, if it differs from the relationship's name.
   public var propertyName: String?
-  /// The name in the version that this one is based on; `Entity.name` if it was another entity's.
+  /// The relationship's name in the version that this one is based on; `Entity.name` if another entity had it.
   public var renamedFrom: String?
-  /// Text that changes the entity's data hash, so that stores are migrated, and has no other effect.
+  /// A text whose only effect is to change the entity's data hash, so that stores are migrated.
   public var hashModifier: String?
-  /// Free keys and values, which cdgen keeps and does not read.
+  /// Free keys and values. cdgen keeps them, but does not use them.
   public var info: [String: String]
-  /// What the relationship is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// A relationship as given; what is left out is the schema language's rule.
+  /// Creates a relationship. The default values are those of the schema language.
   public init(
     name: String, destination: String, isToMany: Bool = false, isOptional: Bool = true,
     inverse: String? = nil, deleteRule: DeleteRule = .nullify, isOrdered: Bool = false,
@@ -54,18 +54,18 @@ public struct RelationshipDescription: Hashable, Sendable {
     self.doc = doc
   }
 
-  /// The name of the Swift property, not yet escaped where it is a keyword.
+  /// The name of the Swift property. A keyword is not escaped yet.
   public var swiftName: String { propertyName ?? name }
 }
 
-/// What happens to related objects when an object is deleted.
+/// What happens to the related objects when an object is deleted.
 public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
-  /// They lose their reference to it.
+  /// The related objects lose their reference to the deleted object.
   case nullify
-  /// They are deleted as well.
+  /// The related objects are deleted too.
   case cascade
-  /// The save fails while there are any.
+  /// The save fails while there are related objects.
   case deny
-  /// Nothing: they may be left with a reference to an object that is gone.
+  /// Nothing happens: related objects may keep a reference to a deleted object.
   case noAction
 }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The name that was probably meant by one that is not known: the nearest of those that are, if it is near.
+/// Returns the known name that was probably meant by an unknown one: the nearest known name, if it is near enough.
 ///
-/// Near is a third of the name's characters added, dropped, changed or swapped with a neighbour. Case counts
-/// half of a change, since it is what people get wrong most.
+/// A name is near if at most a third of its characters are added, removed, changed or swapped with a neighbour. A
+/// difference in case counts as half a change, because it is the most common mistake.
 ///
-/// Within ``SuggestionBudget/run(_:)`` there is no answer when the budget is spent.
+/// Inside ``SuggestionBudget/run(_:)``, the result is nil once the budget is used up.
 public func closestName(to name: String, in names: some Sequence<String>) -> String? {
   let wanted = Array(name)
   guard !wanted.isEmpty, wanted.count <= 100 else { return nil }
@@ -18,7 +18,7 @@ public func closestName(to name: String, in names: some Sequence<String>) -> Str
   for candidate in names where candidate != name {
     looks += 1
     guard let found = search.halves(to: candidate, below: best?.distance ?? Int.max) else { continue }
-    // Of a short name nearly everything is near: something of it must be left.
+    // Almost everything is near a short name, so some of its characters must be left unchanged.
     if found.distance >= 2 * min(wanted.count, found.count) { continue }
     best = (candidate, found.distance)
   }
@@ -26,8 +26,9 @@ public func closestName(to name: String, in names: some Sequence<String>) -> Str
   return best?.name
 }
 
-/// How much looking for suggestions may cost in one load of a model. Each suggestion compares a name with all others: in
-/// a model with thousands of mistakes nobody reads the last ones, and all of them would take minutes.
+/// Limits the work spent on suggestions in one load of a model. Each suggestion compares a name with all other names.
+/// In a model with thousands of mistakes, nobody reads the last suggestions, and computing all of them would take
+/// minutes.
 package final class SuggestionBudget: Sendable {
   @TaskLocal package static var current: SuggestionBudget?
 
@@ -35,7 +36,7 @@ package final class SuggestionBudget: Sendable {
 
   private init(looks: Int) { left = Atomic(looks) }
 
-  /// Runs a body in which no more than two million names are compared.
+  /// Runs a body and limits it to two million comparisons of names.
   package static func run<R>(_ body: () throws -> R) rethrows -> R {
     if current != nil { return try body() }
     return try $current.withValue(SuggestionBudget(looks: 2_000_000)) { try body() }
@@ -45,17 +46,17 @@ package final class SuggestionBudget: Sendable {
   fileprivate func spend(_ looks: Int) { left.subtract(looks, ordering: .relaxed) }
 }
 
-/// The distances of texts from one text, in half changes, a swap of neighbours being one change.
+/// Computes distances from one text to others, in half changes. A swap of neighbours is one change.
 ///
-/// Most texts are far away, and are known to be by their lengths or their characters alone.
+/// Most texts are far away. Comparing their lengths or their characters is enough to exclude them.
 private struct NearestText {
   private let wanted: [Character]
   private let limit: Int
-  /// The text's bytes where it is ASCII: those are compared in place of characters.
+  /// The text's bytes if it is ASCII. They are then compared instead of characters.
   private let bytes: [UInt8]?
-  /// How often each byte is in the text, small letters for capitals.
+  /// How often each byte occurs in the text. Capital letters count as small ones.
   private var counts: [Int]
-  /// Rows of the table, kept for the next text.
+  /// The rows of the distance table, reused for the next text.
   private var first: [Int] = []
   private var second: [Int] = []
   private var third: [Int] = []
@@ -68,7 +69,8 @@ private struct NearestText {
     for byte in bytes ?? [] { counts[Int(Self.folded(byte))] += 1 }
   }
 
-  /// The distance of a text, and the number of its characters; nil where it is beyond the limit, or not below a number.
+  /// Returns the distance of a text and the number of its characters. Returns nil if the distance exceeds the limit or
+  /// is not below `below`.
   mutating func halves(to text: String, below: Int) -> (distance: Int, count: Int)? {
     let most = min(limit, below - 1)
     if let bytes, let other = Self.ascii(text) {
@@ -84,7 +86,8 @@ private struct NearestText {
     return (distance, other.count)
   }
 
-  /// The bytes of a text of single characters; nil for others. Only a line's end is one character of two bytes.
+  /// The bytes of a text in which every byte is one character; nil for other texts. A carriage return is excluded,
+  /// because a line end of two bytes is one character.
   private static func ascii(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
     return bytes.allSatisfy { $0 < 0x80 && $0 != 0x0D } ? bytes : nil
@@ -92,7 +95,7 @@ private struct NearestText {
 
   private static func folded(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
-  /// False where so many bytes are in one of the texts only that the distance is above a number.
+  /// False if so many bytes are in only one of the texts that the distance must exceed `most`.
   private mutating func mayBeNear(_ other: [UInt8], _ most: Int) -> Bool {
     var added = 0
     for byte in other {
@@ -105,7 +108,7 @@ private struct NearestText {
     return 2 * max(added, dropped) <= most
   }
 
-  /// - Returns: Nil where the distance is above a number.
+  /// - Returns: The distance; nil if it exceeds `most`.
   private mutating func distance<Element: Equatable>(
     _ left: [Element], _ right: [Element], _ most: Int, _ isSameLetter: (Element, Element) -> Bool
   ) -> Int? {
@@ -114,7 +117,7 @@ private struct NearestText {
       return distance <= most ? distance : nil
     }
     var (beforeLast, last, next) = (first, second, third)
-    // Nobody else may have them while they are written.
+    // Emptying the properties keeps each array uniquely referenced, so that writing to it does not copy it.
     (first, second, third) = ([], [], [])
     defer { (first, second, third) = (beforeLast, last, next) }
     if last.count <= right.count {
@@ -135,7 +138,8 @@ private struct NearestText {
         next[column] = distance
         least = min(least, distance)
       }
-      // A swap adds two to the row before, whose least is two below this one's at the most.
+      // A swap in the next row adds 2 to a value of the row before this one. The smallest value there is at least
+      // this row's smallest value minus 2.
       if least > most { return nil }
       (beforeLast, last, next) = (last, next, beforeLast)
     }

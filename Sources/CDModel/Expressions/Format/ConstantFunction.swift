@@ -1,7 +1,7 @@
-/// The written form of constant collections and objects: calls of names that no function has.
+/// The written form of constant collections and objects: calls of names that are not functions.
 ///
-/// `SET(1, 2)`, `DICTIONARY("key", 1, …)`, `COMPOSITE("field", 1, …)` and `OBJECT("Entity", "uri")`, of
-/// constants only. An array is written `{1, 2}`.
+/// `SET(1, 2)`, `DICTIONARY("key", 1, …)`, `COMPOSITE("field", 1, …)` and `OBJECT("Entity", "uri")` accept constants
+/// only. An array is written `{1, 2}`.
 enum ConstantFunction {
   static func constant(_ name: String, _ arguments: [ValueExpression]) -> ExpressionConstant? {
     guard ["SET", "DICTIONARY", "COMPOSITE", "OBJECT"].contains(name) else { return nil }

@@ -4,9 +4,10 @@
   public import Foundation
 #endif
 
-/// What may be an argument of a format string: `%@` takes any, `%K` a string, `%d` a number and so on.
+/// A value that can be an argument of a format string: `%@` accepts any argument, `%K` a string, `%d` a number, and so
+/// on.
 ///
-/// An argument's text is never read as a part of the format.
+/// The text of an argument is never parsed as part of the format.
 public protocol FormatArgument: Sendable {
   /// The constant that stands for the argument.
   var expressionConstant: ExpressionConstant { get }
@@ -54,7 +55,7 @@ extension URL: FormatArgument {
 }
 
 extension FormatArgument where Self: BinaryInteger {
-  /// The integer; as a decimal where it is beyond `Int64`.
+  /// The integer, or a decimal if it does not fit in `Int64`.
   public var expressionConstant: ExpressionConstant {
     if let number = Int64(exactly: self) { return .value(.int(number)) }
     return .value(.decimal(Decimal(string: String(self)) ?? .nan))
@@ -72,7 +73,7 @@ extension UInt32: FormatArgument {}
 extension UInt64: FormatArgument {}
 
 extension FormatArgument where Self: RawRepresentable, RawValue: FormatArgument {
-  /// An enumeration stands for its raw value.
+  /// The constant of the raw value.
   public var expressionConstant: ExpressionConstant { rawValue.expressionConstant }
 }
 

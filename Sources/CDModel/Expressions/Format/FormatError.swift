@@ -1,20 +1,20 @@
-/// Why a format string is no predicate or expression.
+/// A syntax error in a format string.
 public struct FormatError: Error, Hashable, Sendable {
-  /// The offset of the first token that no valid format could continue with, in UTF-8 bytes: the text's
-  /// length where it ends too early, the opening quote of a string that never ends, the specifier that has
-  /// no argument or none that fits.
+  /// The offset of the first wrong token, in UTF-8 bytes. If the text ends too early, this is the text's length. If a
+  /// string does not end, it is the string's opening quote. If an argument is missing or does not fit, it is the
+  /// specifier.
   public let utf8Offset: Int
 
   /// The same offset in UTF-16 units.
   public let utf16Offset: Int
 
-  /// What could have stood there, `an operator after 'age'`; nil where the mistake is another.
+  /// The expected syntax, such as `an operator after 'age'`; nil for errors of another sort.
   public let expected: String?
 
-  /// What stands there, `end of text` or `')'`; nil where the mistake is another.
+  /// The token that was found, such as `end of text` or `')'`; nil for errors of another sort.
   public let found: String?
 
-  /// The mistake in words: `expected an operator after 'age', found end of text`.
+  /// The error as a sentence: `expected an operator after 'age', found end of text`.
   public let message: String
 
   init(utf8Offset: Int, utf16Offset: Int, expected: String, found: String) {
@@ -35,6 +35,6 @@ public struct FormatError: Error, Hashable, Sendable {
 }
 
 extension FormatError: CustomStringConvertible {
-  /// The message and its place: `character 3: expected …`, counted in UTF-16 units from 0.
+  /// The message with its position, counted in UTF-16 units from 0: `character 3: expected …`.
   public var description: String { "character \(utf16Offset): \(message)" }
 }

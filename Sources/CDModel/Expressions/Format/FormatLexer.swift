@@ -11,7 +11,7 @@ struct FormatLexer {
   var position = 0
   private let arguments: [(any FormatArgument)?]
   private var nextArgument = 0
-  /// Where the last number ended: a letter or digit right there is an error.
+  /// The position after the last number. A letter or digit that follows it directly is an error.
   private var numberEnd = -1
 
   init(_ source: String, arguments: [(any FormatArgument)?]) {
@@ -20,7 +20,7 @@ struct FormatLexer {
     self.arguments = arguments
   }
 
-  /// The byte at some distance from the position; 0 behind the end, which no token begins with.
+  /// The byte at a distance from the position. 0 after the end of the text; no token begins with 0.
   private func byte(_ distance: Int = 0) -> UInt8 {
     let index = position + distance
     return index < bytes.count ? bytes[index] : 0
@@ -65,7 +65,7 @@ struct FormatLexer {
     let start = position
     skipIdentifier()
     if let keyword = FormatKeyword.keyword(bytes[start..<position]) { return .keyword(keyword) }
-    // The two operators that have hyphens.
+    // Two operators contain hyphens.
     if position - start == 3, byte() == UInt8(ascii: "-") {
       for keyword in [FormatKeyword.utiConformsTo, .utiEquals] {
         let spelling = keyword.rawValue.utf8
@@ -95,7 +95,7 @@ struct FormatLexer {
     return make(text(start, position))
   }
 
-  /// The rest of `name:with:`, where a colon follows a name directly; nil where none does.
+  /// Reads the rest of a selector such as `name:with:`. Returns nil if no colon directly follows the name.
   mutating func scanSelector(from start: Int) -> String? {
     guard byte() == UInt8(ascii: ":"), byte(1) != UInt8(ascii: "=") else { return nil }
     position += 1
@@ -119,7 +119,7 @@ struct FormatLexer {
     }
   }
 
-  /// The length of the identifier character at the position; 0 where there is none.
+  /// The length of the identifier character at the position in bytes; 0 if there is none.
   private func identifierLength(isFirst: Bool = true) -> Int {
     let first = byte()
     if first < 0x80 { return Self.isLetter(first) ? 1 : 0 }
@@ -139,7 +139,7 @@ struct FormatLexer {
       || ")]}.\"'".utf8.contains(before)
   }
 
-  /// Whether a name can be written as it is, unless it is a keyword.
+  /// Whether a name can be written without escaping, unless it is a keyword.
   static func isIdentifier(_ name: String) -> Bool {
     var lexer = FormatLexer(name, arguments: [])
     guard lexer.identifierLength() > 0 else { return false }
@@ -201,15 +201,15 @@ struct FormatLexer {
     return .symbol(symbol)
   }
 
-  /// One character that begins no token.
+  /// Skips one character that begins no token.
   private mutating func invalid() -> FormatToken.Kind {
     position += 1
     while position < bytes.count, bytes[position] & 0xC0 == 0x80 { position += 1 }
     return .invalid
   }
 
-  /// The options behind a comparison operator, `[cd]`, where the token at hand is a bracket. Nil where the
-  /// brackets hold anything but options; then nothing is consumed.
+  /// Reads the options after a comparison operator, such as `[cd]`, when the current token is a bracket. Returns nil
+  /// and consumes nothing if the brackets contain anything else.
   mutating func scanOptions() -> ComparisonOptions? {
     let start = position
     var options: ComparisonOptions = []
@@ -270,7 +270,7 @@ struct FormatLexer {
     }
     if isInteger { return .integer(try scanInteger(radix: 10, from: start)) }
     position = end
-    // A digit before and behind the point is what Double's initialiser wants.
+    // Double's initialiser requires a digit before and after the point.
     var digits = "0" + text(start, end)
     if bytes[end - 1] == UInt8(ascii: ".") { digits += "0" }
     digits.replace(".e", with: ".0e")
@@ -327,7 +327,7 @@ struct FormatLexer {
 }
 
 extension FormatLexer {
-  /// A quoted string, from its opening quote on.
+  /// Reads a quoted string, starting at its opening quote.
   private mutating func scanString() throws(FormatError) -> String {
     let start = position
     let quote = byte()
@@ -358,7 +358,8 @@ extension FormatLexer {
     throw error(at: start, "the string that begins here has no closing quote")
   }
 
-  /// An escape, from its backslash on. A backslash before any other character is that character.
+  /// Reads an escape, starting at its backslash. A backslash before a character without special meaning gives that
+  /// character.
   private mutating func scanEscape(into result: inout [UInt8]) throws(FormatError) {
     let start = position
     let character = byte(1)
@@ -390,7 +391,8 @@ extension FormatLexer {
     }
   }
 
-  /// The scalar of a UTF-16 unit, with that of the escape behind it where the two are a pair.
+  /// The scalar of a UTF-16 unit. If the unit is the first of a surrogate pair, the escape of the second one is read
+  /// too.
   private mutating func scalar(_ unit: UInt32, escapeAt start: Int) throws(FormatError) -> UInt32 {
     guard (0xD800...0xDFFF).contains(unit) else { return unit }
     if unit < 0xDC00, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
@@ -402,7 +404,7 @@ extension FormatLexer {
     throw error(at: start, "\(text(start, start + 6)) is half of a surrogate pair")
   }
 
-  /// Some digits; nil, with nothing consumed, where there are too few.
+  /// Reads digits of a character code. Returns nil and consumes nothing if there are too few.
   private mutating func scanCode(radix: UInt64, digits: ClosedRange<Int>) -> UInt32? {
     var code: UInt64 = 0
     var count = 0
@@ -421,7 +423,7 @@ extension FormatLexer {
 }
 
 extension FormatLexer {
-  /// A specifier, from its `%` on, with the next argument.
+  /// Reads a specifier, starting at its `%`, and takes the next argument.
   private mutating func scanSpecifier() throws(FormatError) -> FormatToken.Kind {
     let start = position
     position += 1
@@ -504,7 +506,7 @@ extension FormatLexer {
   }
 }
 
-/// What a specifier does with its argument.
+/// The conversion that a specifier applies to its argument.
 private enum FormatConversion {
   case object, keyPath, integer, double, string, character
 

@@ -1,33 +1,33 @@
 /// Reads the grammar of predicates and value expressions.
 ///
-/// The parser is one loop over two states, "an operand is wanted" and "an operand is complete", with stacks
-/// of pending operators and open brackets on the heap. Nothing recurses, so no nesting of a text can
-/// overflow a thread's stack; and since one operand may turn out as a value or as a predicate, the
-/// parenthesis that opens either needs no second try: the time is proportional to the text's length.
-/// What limits nesting is the depth of the tree that results (``ValueExpression/maximumDepth``).
+/// The parser is one loop with two states, "expects an operand" and "operand is complete". Its stacks of pending
+/// operators and open brackets are on the heap. It does not recurse, so deeply nested text cannot overflow a thread's
+/// stack. An operand may turn out to be a value or a predicate, so an opening parenthesis never has to be parsed twice:
+/// the time is proportional to the text's length. Nesting is limited by the depth of the resulting tree
+/// (``ValueExpression/maximumDepth``).
 struct FormatParser {
   var lexer: FormatLexer
-  /// The token at hand.
+  /// The current token.
   var token = FormatToken(kind: .end, start: 0, end: 0)
-  /// The one before, for messages: what an operand is wanted behind.
+  /// The token before the current one, for error messages.
   var previous: FormatToken?
   var frames: [Frame] = []
   var operations: [Operation] = []
-  /// The operand that is complete, in that state.
+  /// The complete operand, while the parser is in that state.
   var operand = Operand()
 
   init(_ source: String, arguments: [(any FormatArgument)?]) {
     lexer = FormatLexer(source, arguments: arguments)
   }
 
-  /// The predicate that the whole text is.
+  /// Parses the whole text as a predicate.
   mutating func parsePredicate() throws(FormatError) -> FetchPredicate {
     try run(content: .predicate)
     guard let predicate = operand.predicate else { throw expectedOperator() }
     return predicate
   }
 
-  /// The value expression that the whole text is.
+  /// Parses the whole text as a value expression.
   mutating func parseValue() throws(FormatError) -> ValueExpression {
     try run(content: .value)
     return try takeValue()
@@ -49,10 +49,10 @@ struct FormatParser {
 
   // MARK: The stacks
 
-  /// What an open construct may hold.
+  /// The operands that an open construct accepts.
   enum Content { case predicate, value, either }
 
-  /// An open construct, the whole text being the outermost.
+  /// An open construct. The outermost is the whole text.
   struct Frame {
     enum Kind {
       case top, parenthesis, aggregate, index, call
@@ -65,34 +65,34 @@ struct FormatParser {
     }
     var kind: Kind
     var content: Content
-    /// The count of pending operators outside the construct.
+    /// The number of pending operators outside the construct.
     var operationBase: Int
     var start: Int
     var name = ""
     var values: [ValueExpression] = []
     var condition: FetchPredicate?
-    /// What an index is applied to.
+    /// The operand that an index is applied to.
     var base = Operand()
   }
 
-  /// A complete operand. A key path and a chain of operators stay open for what may follow, so that long
-  /// ones are built in one piece.
+  /// A complete operand. The steps of a key path and the terms of an operator chain are collected here, so that a long
+  /// path or chain is built once.
   struct Operand {
     var value: ValueExpression?
     var predicate: FetchPredicate?
-    /// The steps from `value`.
+    /// The steps that follow `value`.
     var steps: [PathStep] = []
-    /// The operators behind `value`, which then has no steps.
+    /// The operators after `value`. If there are any, `steps` is empty.
     var terms: [OperationTerm] = []
     var start = 0
     var end = 0
-    /// A number literal: a dot behind it is no key path's.
+    /// Whether the operand is a number literal. A key path cannot continue after it.
     var isNumber = false
-    /// Nothing but `$name`, which an assignment may follow.
+    /// Whether the operand is only `$name`. An assignment operator may follow it.
     var isVariable = false
   }
 
-  /// A pending operator with what stands to its left.
+  /// A pending operator with its left side.
   struct Operation {
     enum Kind {
       case not, and, or
@@ -110,7 +110,7 @@ struct FormatParser {
     var terms: [OperationTerm] = []
     var predicates: [FetchPredicate] = []
 
-    /// How tight the operator binds.
+    /// The precedence of the operator. Operators with a higher level are applied first.
     var level: Int {
       switch kind {
       case .or: -6
@@ -128,12 +128,13 @@ struct FormatParser {
 
   var frame: Frame { frames[frames.count - 1] }
 
-  /// The pending operator next to the operand, in the same construct.
+  /// The level of the last pending operator in the same construct; nil if there is none.
   var pendingLevel: Int? {
     operations.count > frame.operationBase ? operations[operations.count - 1].level : nil
   }
 
-  /// Whether a predicate may begin here: behind nothing, AND, OR or NOT of a construct that may hold one.
+  /// Whether a predicate may begin here: the construct accepts one, and the pending operator, if any, is AND, OR or
+  /// NOT.
   var mayBeginPredicate: Bool {
     if case .value = frame.content { return false }
     return (pendingLevel ?? -6) <= -4
@@ -141,7 +142,7 @@ struct FormatParser {
 
   // MARK: Reduction
 
-  /// Applies the pending operators that bind at least as tight as a level.
+  /// Applies the pending operators whose level is at least the given one.
   private mutating func reduce(to level: Int) throws(FormatError) {
     while let pending = pendingLevel, pending >= level {
       if pending <= -3, operand.predicate == nil { throw expectedOperator() }
@@ -224,7 +225,7 @@ struct FormatParser {
     return predicate
   }
 
-  /// The operand as a value, with its steps and operators. Its place stays in `operand`.
+  /// Returns the operand as a value, with its steps and operators. `operand` keeps the position.
   private mutating func takeValue() throws(FormatError) -> ValueExpression {
     guard let value = operand.value else { throw expectedOperator() }
     let span = SourceSpan(operand.start, operand.end)
@@ -239,8 +240,8 @@ struct FormatParser {
 }
 
 extension FormatParser {
-  /// Reads what may stand behind a complete operand, up to an operator that wants another operand, or to the
-  /// end of the text: then true.
+  /// Reads the tokens after a complete operand. Returns false if another operand must follow, and true at the end of
+  /// the text.
   private mutating func parseOperators() throws(FormatError) -> Bool {
     while true {
       switch token.kind {
@@ -288,7 +289,7 @@ extension FormatParser {
     try reduce(to: level + 1)
     var operation = Operation(kind: .chain(expressionOperator), start: operand.start)
     if pendingLevel == level {
-      // Of the same precedence: one chain.
+      // The pending operator has the same precedence, so both belong to one chain.
       try reduce(to: level)
       operation.start = operand.start
     }
@@ -360,7 +361,7 @@ extension FormatParser {
 
   // MARK: Key paths
 
-  /// A dot and a step, or what `%K` has.
+  /// Reads a dot with the next step, or with the steps of a `%K` argument.
   private mutating func parseStep() throws(FormatError) {
     if !operand.terms.isEmpty {
       operand = Operand(value: try takeValue(), start: operand.start, end: operand.end)
@@ -384,7 +385,8 @@ extension FormatParser {
     try advance()
   }
 
-  /// A bracket behind a value. True where an expression is wanted in it; `[FIRST]` and the like are complete.
+  /// Reads an opening bracket after a value. Returns true if an expression must follow, and false if the index word is
+  /// already read: `[FIRST]` and the like are then complete.
   private mutating func openIndex() throws(FormatError) -> Bool {
     if !operand.terms.isEmpty {
       operand = Operand(value: try takeValue(), start: operand.start, end: operand.end)
@@ -402,7 +404,7 @@ extension FormatParser {
         try advance()
         return false
       }
-      // A key of that name, with more of the index behind it.
+      // The word is a key, and the index continues after it.
       pushIndex(start)
       operand = Operand(value: .object, steps: [.key(name)], start: word.start, end: word.end)
       return false
@@ -421,16 +423,16 @@ extension FormatParser {
 }
 
 extension ValueExpression {
-  /// The steps that a key path's text is behind a dot.
+  /// Splits a key path's text into steps, as if it followed a dot.
   static func steps(_ text: String) -> [PathStep] {
-    // A leading dot keeps the first key from being taken for a base.
+    // The leading dot prevents the first key from being read as a base, such as `SELF`.
     if case .path(_, let steps) = keyPath("." + text, span: nil).kind { return Array(steps.dropFirst()) }
     return []
   }
 }
 
 extension FormatParser {
-  /// Reads prefix operators and opening brackets up to a complete operand.
+  /// Reads prefix operators and opening brackets until an operand is complete.
   private mutating func parseOperand() throws(FormatError) {
     while true {
       let start = token.start
@@ -455,7 +457,7 @@ extension FormatParser {
         try advance()
         switch token.kind {
         case .integer(let magnitude):
-          // -2^63 has no positive counterpart.
+          // The magnitude of -2^63 does not fit in a positive `Int64`.
           return try finish(.value(.int(Int64(truncatingIfNeeded: 0 &- magnitude))), start, isNumber: true)
         case .double(let number):
           return try finish(.value(.double(-number)), start, isNumber: true)
@@ -494,7 +496,7 @@ extension FormatParser {
     try advance()
   }
 
-  /// An operand without operators. False where it opened a call, whose first argument is wanted next.
+  /// Reads an operand without operators. Returns false if it opened a call, whose first argument must follow.
   private mutating func parseAtom() throws(FormatError) -> Bool {
     let start = token.start
     switch token.kind {
@@ -551,7 +553,7 @@ extension FormatParser {
     return false
   }
 
-  /// A key, or a function's name with the parenthesis behind it.
+  /// Reads a key, or a function's name with its opening parenthesis.
   private mutating func parseName(_ name: String) throws(FormatError) -> Bool {
     let start = token.start
     let end = token.end
@@ -571,7 +573,7 @@ extension FormatParser {
 
   // MARK: Completion
 
-  /// Makes a token's constant the operand and goes on behind the token.
+  /// Makes the current token's constant the operand, and advances to the next token.
   mutating func finish(_ constant: ExpressionConstant, _ start: Int, isNumber: Bool = false)
     throws(FormatError)
   {
@@ -602,7 +604,7 @@ extension FormatParser {
 }
 
 extension FormatParser {
-  /// A comma behind a complete operand. True where another operand is wanted.
+  /// Reads a comma after a complete operand. Returns true if another operand must follow.
   private mutating func parseComma() throws(FormatError) -> Bool {
     let kind = frame.kind
     switch kind {
@@ -667,7 +669,7 @@ extension FormatParser {
     frames[frames.count - 1].values.append(value)
   }
 
-  /// A closing bracket behind a complete operand.
+  /// Reads a closing bracket after a complete operand.
   private mutating func close() throws(FormatError) {
     switch (frame.kind, token.kind) {
     case (.parenthesis, .symbol(.closeParenthesis)):
@@ -714,7 +716,7 @@ extension FormatParser {
     }
   }
 
-  /// Makes the call of the topmost frame the operand, at its closing parenthesis.
+  /// Completes the call of the topmost frame at its closing parenthesis and makes it the operand.
   private mutating func closeCall() throws(FormatError) {
     let frame = frames.removeLast()
     let kind: ValueExpression.Kind
@@ -742,7 +744,7 @@ extension FormatParser {
 }
 
 extension FormatParser {
-  /// Something else than the token at hand was wanted.
+  /// The error for a token that differs from the expected syntax.
   private func expected(_ wanted: String) -> FormatError {
     FormatError(
       utf8Offset: token.start,
@@ -750,7 +752,7 @@ extension FormatParser {
       found: found)
   }
 
-  /// An operand was wanted.
+  /// The error for a missing operand.
   private func expectedOperand() -> FormatError {
     let wanted = mayBeginPredicate ? "a comparison" : "a value"
     var hint = ""
@@ -761,13 +763,13 @@ extension FormatParser {
     return expected("\(wanted) after '\(excerpt(previous.start, previous.end))'\(hint)")
   }
 
-  /// A bracket behind a comparison operator holds something else than options.
+  /// The error for brackets after a comparison operator that contain anything except options.
   private func expectedOptions() -> FormatError {
     let word = previous.map { lexer.text($0.start, $0.end) } ?? ""
     return expected("a value, or options such as [cd], after '\(word)'")
   }
 
-  /// An operator or a closing bracket was wanted, after the operand at hand.
+  /// The error for a missing operator or closing bracket after the current operand.
   private func expectedOperator() -> FormatError {
     let text = excerpt(operand.start, operand.end)
     let isMissingComparison: Bool
@@ -801,7 +803,7 @@ extension FormatParser {
     return "'\(excerpt(token.start, token.end))'"
   }
 
-  /// A part of the text, on one line and shortened.
+  /// A part of the text for a message, on one line and shortened.
   private func excerpt(_ start: Int, _ end: Int) -> String {
     let text = lexer.text(start, min(end, start + 200))
     let scalars = text.unicodeScalars.map { $0.value < 0x20 ? " " : Character($0) }

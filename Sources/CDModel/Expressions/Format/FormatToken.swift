@@ -1,10 +1,11 @@
-/// A token of a format string and where it stands, in UTF-8 bytes.
+/// A token of a format string and its position in UTF-8 bytes.
 struct FormatToken {
   enum Kind {
     case end
     case identifier(String)
     case keyword(FormatKeyword)
-    /// The magnitude of an integer, up to 2^63, so that a minus before it can be taken in.
+    /// The magnitude of an integer. It may be up to 2^63, because a minus sign before it may still follow from the
+    /// parser.
     case integer(UInt64)
     case double(Double)
     case string(String)
@@ -16,12 +17,12 @@ struct FormatToken {
     case escapedSelf
     /// `@name`
     case collectionOperator(String)
-    /// `%@` and the conversions of printf, with the constant that the argument became.
+    /// `%@` or a conversion of printf, with the constant of its argument.
     case argument(ExpressionConstant)
-    /// `%K` with its argument.
+    /// `%K`, with its argument.
     case keyPath(String)
     case symbol(FormatSymbol)
-    /// What begins no token.
+    /// A character that begins no token.
     case invalid
   }
 
@@ -38,7 +39,7 @@ enum FormatSymbol: Equatable {
   case value(ExpressionOperator)
 }
 
-/// The words that have a meaning of their own, in any case.
+/// The words with a special meaning, in upper or lower case.
 enum FormatKeyword: String, CaseIterable {
   case and, or, not, all, any, some, none
   case `in`, like, matches, contains, beginsWith, endsWith, between
@@ -48,7 +49,8 @@ enum FormatKeyword: String, CaseIterable {
   case utiEquals = "UTI-EQUALS"
   case ternary, function, union, intersect, minus, tokenMatches
 
-  /// Words that Apple does not list as reserved: keys wherever they cannot be what they mean.
+  /// Whether the word is not on Apple's list of reserved words. Such a word is a key wherever its special meaning does
+  /// not apply.
   var isContextual: Bool {
     switch self {
     case .ternary, .function, .union, .intersect, .minus, .tokenMatches: true
@@ -81,17 +83,18 @@ enum FormatKeyword: String, CaseIterable {
     }
   }
 
-  /// The keyword that some bytes spell, in upper or lower case.
+  /// The keyword that the bytes spell, in upper or lower case; nil for other text.
   static func keyword(_ bytes: ArraySlice<UInt8>) -> FormatKeyword? {
     guard bytes.count < byLength.count else { return nil }
     for (spelling, keyword) in byLength[bytes.count] {
-      // All keywords are letters, of which the sixth bit is the case.
+      // All these keywords consist of letters. In ASCII, bit 0x20 is the only difference between the two cases of a
+      // letter.
       if zip(spelling, bytes).allSatisfy({ $0 == $1 | 0x20 }) { return keyword }
     }
     return nil
   }
 
-  /// The keyword that a name would be taken for.
+  /// The keyword that has this spelling; nil for other text.
   static func keyword(_ name: String) -> FormatKeyword? {
     keyword(Array(name.utf8)[...])
   }

@@ -75,7 +75,7 @@ extension CanonicalWriter {
     return quoted + "\""
   }
 
-  /// Whether a value is written as a number without a minus.
+  /// Whether a value is written as a number without a minus sign.
   static func isPositiveNumber(_ value: AttributeValue) -> Bool {
     switch value {
     case .int(let number): number >= 0

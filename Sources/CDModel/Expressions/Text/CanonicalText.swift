@@ -1,6 +1,6 @@
 extension FetchPredicate: CustomStringConvertible {
-  /// The predicate as text: `==` and `AND` for their aliases, upper-case words, double quotes, nested
-  /// compounds and nested operators in parentheses. It reads back to an equal predicate.
+  /// The predicate as canonical text: `==` and `AND` in place of their aliases, words in upper case, double quotes, and
+  /// parentheses around nested compounds and operators. Reading the text gives an equal predicate.
   public var canonicalText: String {
     var writer = CanonicalWriter()
     writer.write(self)
@@ -12,8 +12,8 @@ extension FetchPredicate: CustomStringConvertible {
 }
 
 extension ValueExpression: CustomStringConvertible {
-  /// The expression as text, by the rules of ``FetchPredicate/canonicalText``. It reads back to an equal
-  /// expression.
+  /// The expression as canonical text, by the rules of ``FetchPredicate/canonicalText``. Reading the text gives an
+  /// equal expression.
   public var canonicalText: String {
     var writer = CanonicalWriter()
     writer.write(self)
@@ -25,7 +25,7 @@ extension ValueExpression: CustomStringConvertible {
 }
 
 extension ExpressionConstant: CustomStringConvertible {
-  /// The constant as it is written in canonical text.
+  /// The constant in canonical text.
   public var description: String {
     var writer = CanonicalWriter()
     writer.write(self)
@@ -168,7 +168,7 @@ struct CanonicalWriter {
     text += ")"
   }
 
-  /// A value beside an operator.
+  /// Writes an operand of an operator, in parentheses if it contains an operator itself.
   private mutating func writeOperand(_ value: ValueExpression) {
     switch value.kind {
     case .operation, .coalesced, .assignment: writeInParentheses(value)
@@ -178,7 +178,7 @@ struct CanonicalWriter {
 
   private mutating func writeNegated(_ operand: ValueExpression) {
     text += "-"
-    // A minus right before a number is the number's own.
+    // Without parentheses, the reader would take the minus sign as part of the number.
     if case .constant(.value(let value)) = operand.kind, Self.isPositiveNumber(value) {
       writeInParentheses(operand)
     } else {
@@ -186,7 +186,7 @@ struct CanonicalWriter {
     }
   }
 
-  /// `(a + b) - c`: what is applied first stands in parentheses.
+  /// Writes `(a + b) - c`: each operation that is applied earlier is in parentheses.
   private mutating func writeOperation(_ first: ValueExpression, _ terms: [OperationTerm]) {
     text += String(repeating: "(", count: terms.count - 1)
     writeOperand(first)

@@ -4,13 +4,15 @@
   import Foundation
 #endif
 
-/// The written form of constants that the grammar has no literal for: a CAST of a literal.
+/// The written form of constants that have no literal in the grammar: a CAST of a literal.
 ///
-/// `CAST(758930400.5, "Date")` is seconds since the reference date, as in Apple's predicate formats and in
-/// the SQLite layout; `CAST("AQI=", "Data")` is base64; `CAST("…", "UUID")`, `CAST("1.50", "Decimal")`,
-/// `CAST("https://…", "URL")` and, for what has no digits, `CAST("inf", "Double")` are plain texts.
+/// - `CAST(758930400.5, "Date")` contains seconds since the reference date, as Apple's predicate formats and the SQLite
+///   layout do.
+/// - `CAST("AQI=", "Data")` contains base64.
+/// - `CAST("…", "UUID")`, `CAST("1.50", "Decimal")`, `CAST("https://…", "URL")` and, for numbers without digits,
+///   `CAST("inf", "Double")` contain plain text.
 enum CastConstant {
-  /// The constant that a CAST of a literal stands for, or nil where it is to be evaluated.
+  /// Returns the constant that a CAST of a literal stands for, or nil if the CAST must be evaluated.
   static func fold(_ value: AttributeValue, _ type: CastType) -> AttributeValue? {
     guard case .attribute(let type) = type else { return nil }
     switch (value, type) {
@@ -25,7 +27,7 @@ enum CastConstant {
     }
   }
 
-  /// The literal and the type's name that fold to a constant; nil for one that has a literal of its own.
+  /// Returns the literal and the type name whose CAST gives the constant; nil for a constant that has its own literal.
   static func literal(of value: AttributeValue) -> (AttributeValue, type: String)? {
     switch value {
     case .date(let date): (.double(date.timeIntervalSinceReferenceDate), "Date")
@@ -43,8 +45,8 @@ enum CastConstant {
     "nan": .nan, "inf": .infinity, "-inf": -.infinity,
   ]
 
-  /// A decimal whose text is a number throughout: Foundation's own initialiser stops at the first other
-  /// character and is content.
+  /// Reads a decimal if the whole text is a number. Foundation's own initialiser ignores everything after the first
+  /// other character.
   private static func decimal(_ text: String) -> Decimal? {
     if text == "NaN" { return .nan }
     let isNumber = text.utf8.allSatisfy {

@@ -1,17 +1,17 @@
 /// The type that `CAST(value, 'type')` converts to.
 public enum CastType: Hashable, Sendable {
-  /// A type of the schema language, or Apple's class of the same meaning: `Date` is `NSDate`.
+  /// A type of the schema language, or Apple's class for it: `NSDate` means `Date`.
   case attribute(AttributeType)
-  /// `NSNumber`: a number that keeps its own kind, or the one that a string's text shows.
+  /// `NSNumber`: a number keeps its number type; a string becomes the number type that its text shows.
   case number
-  /// An enumeration of the model: the raw value of the case that has it, or whose name a string is. The checker
-  /// makes it of a name that it knows.
+  /// An enumeration of the model. The result is the raw value of a case, given as the raw value or as the case's name.
+  /// The checker replaces a known name of ``unknown(_:)`` with this case.
   case enumeration(EnumDescription)
-  /// A name that is no type's. It is read, and refused by the checker unless the model has an enumeration of that
-  /// name, and when evaluated.
+  /// A name that is not a type. It can be read, but not evaluated. The checker refuses it unless the model has an
+  /// enumeration of that name.
   case unknown(String)
 
-  /// The type of a name.
+  /// Finds the type of a name; ``unknown(_:)`` if there is none.
   public init(name: String) {
     if let named = AttributeType.named.first(where: { $0.name == name }) {
       self = .attribute(named.type)

@@ -1,17 +1,17 @@
-/// A comparison of two values: `left operator[options] right`, with ANY or ALL before it or without.
+/// A comparison of two values: `left operator[options] right`, optionally with ANY or ALL before it.
 public struct Comparison: Hashable, Sendable {
-  /// What is compared: a collection where there is an ANY or ALL.
+  /// The left side. With ANY or ALL, it is a collection.
   public var left: ValueExpression
-  /// How it is compared.
+  /// The operator.
   public var `operator`: ComparisonOperator
-  /// What it is compared with.
+  /// The right side.
   public var right: ValueExpression
-  /// How many of the left side's elements it must hold for.
+  /// How many elements of the left side must satisfy the comparison.
   public var modifier: ComparisonModifier
-  /// How strings are compared; without effect on other values.
+  /// How strings are compared. The options have no effect on other values.
   public var options: ComparisonOptions
 
-  /// A comparison; without options strings are compared by their code units.
+  /// Creates a comparison. Without options, strings are compared by their code units.
   public init(
     left: ValueExpression, operator: ComparisonOperator, right: ValueExpression,
     modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
@@ -26,47 +26,47 @@ public struct Comparison: Hashable, Sendable {
 
 /// The operator of a comparison. The raw value is its canonical text.
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
-  /// The same value, or nil on both sides; numbers of different types by what they count.
+  /// Equal values, or nil on both sides. Numbers of different types are compared by their numeric value.
   case equalTo = "=="
   /// The opposite of `==`: nil is unequal to every value.
   case notEqualTo = "!="
-  /// Before the right side. No order with nil is true, but `<=` and `>=` of two nils.
+  /// The left side is before the right side. An order with nil is false, except `<=` and `>=` between two nils.
   case lessThan = "<"
-  /// Before the right side, or equal to it.
+  /// The left side is before the right side or equal to it.
   case lessThanOrEqualTo = "<="
-  /// Behind the right side.
+  /// The left side is after the right side.
   case greaterThan = ">"
-  /// Behind the right side, or equal to it.
+  /// The left side is after the right side or equal to it.
   case greaterThanOrEqualTo = ">="
   /// lower <= left <= upper; the right side is an array of the two bounds.
   case between = "BETWEEN"
-  /// The right side, a collection, has the left one as an element; or, of two strings, as a part.
+  /// The left side is an element of the right side, a collection; or, if both are strings, a part of it.
   case `in` = "IN"
-  /// IN with its sides exchanged.
+  /// IN with the sides exchanged.
   case contains = "CONTAINS"
-  /// The string begins with the right one.
+  /// The left string begins with the right one.
   case beginsWith = "BEGINSWITH"
-  /// The string ends with the right one.
+  /// The left string ends with the right one.
   case endsWith = "ENDSWITH"
-  /// The whole string is the pattern's, in which `*` is any text and `?` one character.
+  /// The whole string matches a pattern in which `*` is any text and `?` is one character.
   case like = "LIKE"
   /// The whole string matches a regular expression.
   case matches = "MATCHES"
-  /// Conformance of uniform type identifiers: read, and refused when evaluated.
+  /// Conformance of uniform type identifiers. It can be read, but not evaluated.
   case utiConformsTo = "UTI-CONFORMS-TO"
-  /// Equality of uniform type identifiers: read, and refused when evaluated.
+  /// Equality of uniform type identifiers. It can be read, but not evaluated.
   case utiEquals = "UTI-EQUALS"
-  /// A match of words, as a search index has them: read, and refused when evaluated.
+  /// A match of words, as in a search index. It can be read, but not evaluated.
   case tokenMatches = "TOKENMATCHES"
 }
 
-/// How many of a collection's elements a comparison must hold for.
+/// How many elements of a collection must satisfy a comparison.
 public enum ComparisonModifier: Hashable, Sendable, CaseIterable {
-  /// The left side is compared as it is.
+  /// The left side itself is compared.
   case direct
-  /// One element of the left side at least. Never true of an empty collection.
+  /// At least one element of the left side. False for an empty collection.
   case any
-  /// Every element of the left side. True of an empty collection.
+  /// Every element of the left side. True for an empty collection.
   case all
 }
 
@@ -75,21 +75,21 @@ public struct ComparisonOptions: OptionSet, Hashable, Sendable {
   /// The options as bits.
   public let rawValue: UInt8
 
-  /// Options of bits.
+  /// Creates options from bits.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }
 
-  /// `[c]`: upper and lower case are the same.
+  /// `[c]`: ignores the difference between upper and lower case.
   public static let caseInsensitive = ComparisonOptions(rawValue: 1)
-  /// `[d]`: a letter with a diacritic and without are the same.
+  /// `[d]`: ignores diacritics.
   public static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
-  /// `[n]`: the strings are normalised already; compared by code units whatever `[c]` and `[d]` say.
+  /// `[n]`: the strings are already normalised. They are compared by code units, and `[c]` and `[d]` have no effect.
   public static let normalized = ComparisonOptions(rawValue: 4)
-  /// `[l]`: ordered by the rules of a language.
+  /// `[l]`: compares by the rules of a language.
   public static let localeSensitive = ComparisonOptions(rawValue: 8)
 
-  /// The options in brackets and in the order `cdnl`, `[cd]` for instance; empty where there are none.
+  /// The options in brackets in the order `cdnl`, such as `[cd]`; empty if there are no options.
   public var canonicalText: String { isEmpty ? "" : "[\(letters)]" }
 
   /// The letters of the options, in the order `cdnl`.
@@ -99,7 +99,7 @@ public struct ComparisonOptions: OptionSet, Hashable, Sendable {
     }
   }
 
-  /// The options of letters in any order and case. Letters that stand for none are passed over.
+  /// Creates options from letters in any order and case. Unknown letters are ignored.
   public init(letters: String) {
     self = letters.lowercased().reduce(into: []) { options, letter in
       if let pair = Self.byLetter.first(where: { $0.letter == letter }) { options.insert(pair.option) }

@@ -1,16 +1,16 @@
-/// A constant of an expression: a value that an attribute can have, a collection or a managed object.
+/// A constant of an expression: an attribute value, a collection or a managed object.
 ///
-/// Equality is that of the written constant, so that a predicate can be the key of a cache: strings are
-/// the same when their code units are, and `1`, `1.0` and `YES` are three constants though they compare as
-/// equal when they are evaluated.
+/// Two constants are equal if they are written alike, so that a predicate can be the key of a cache. Strings are equal
+/// if their code units are. `1`, `1.0` and `YES` are three different constants, although evaluation compares them as
+/// equal.
 public enum ExpressionConstant: Hashable, Sendable {
   /// A single value, or nil.
   case value(AttributeValue)
-  /// Elements in an order.
+  /// Elements in a fixed order.
   case array([ExpressionConstant])
-  /// Elements without an order, each once.
+  /// Elements without an order or duplicates.
   case set(Set<ExpressionConstant>)
-  /// Values by keys, which paths lead to.
+  /// Values by key. A key path can lead to them.
   case dictionary([String: ExpressionConstant])
   /// A managed object.
   case object(ObjectReference)
@@ -18,7 +18,7 @@ public enum ExpressionConstant: Hashable, Sendable {
   /// `nil`.
   public static let null = ExpressionConstant.value(.null)
 
-  /// The count of levels: 1 for all that is no collection.
+  /// The number of levels: 1 for a constant that is not a collection.
   public var depth: Int {
     switch self {
     case .value, .object: 1

@@ -3,17 +3,17 @@
 /// Names are read with or without a trailing colon: `sum(x)` and `sum:(x)`.
 public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   // Of a collection of numbers, or of several numbers.
-  /// What the name says, of numbers that are not nil; `stddev` is that of a whole population.
+  /// An aggregate of the numbers that are not nil. `stddev` is the standard deviation of the whole population.
   case sum, count, min, max, average, median, mode, stddev
 
   // Of two numbers.
   /// The sum.
   case addTo = "add:to:"
-  /// The first less the second.
+  /// The first number minus the second.
   case fromSubtract = "from:subtract:"
   /// The product.
   case multiplyBy = "multiply:by:"
-  /// The quotient; of integers it is one too.
+  /// The quotient. The quotient of two integers is an integer.
   case divideBy = "divide:by:"
   /// The remainder of a division.
   case modulusBy = "modulus:by:"
@@ -21,45 +21,45 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   case raiseToPower = "raise:toPower:"
 
   // Of a number.
-  /// What the name says: `log` is to the base 10, `ln` and `exp` to that of e.
+  /// The function of that name. `log` is the logarithm to the base 10; `ln` and `exp` use the base e.
   case sqrt, log, ln, exp, abs, floor, ceiling, trunc
 
   // Of the bits of integers.
-  /// The bits that both have.
+  /// The bits that both integers have.
   case bitwiseAndWith = "bitwiseAnd:with:"
-  /// The bits that either has.
+  /// The bits that at least one integer has.
   case bitwiseOrWith = "bitwiseOr:with:"
-  /// The bits that one of the two has.
+  /// The bits that exactly one integer has.
   case bitwiseXorWith = "bitwiseXor:with:"
-  /// The bits of the first, as many places to the left as the second says.
+  /// The bits of the first integer, shifted left by the second.
   case leftshiftBy = "leftshift:by:"
-  /// The bits of the first, as many places to the right as the second says; the sign stays.
+  /// The bits of the first integer, shifted right by the second. The sign is kept.
   case rightshiftBy = "rightshift:by:"
-  /// The bits that the number has not.
+  /// The integer with all bits inverted.
   case onesComplement = "onesComplement:"
 
   // Of a string.
-  /// The string in one case, by Unicode's rules and no language's.
+  /// The string in upper or lower case, by Unicode's rules for all languages.
   case uppercase, lowercase
   /// The length of the string.
   case length = "length:"
-  /// The value itself: a hint to a store not to use an index.
+  /// The argument itself. A hint to the store not to use an index.
   case noindex = "noindex:"
-  /// The string without case and diacritics, for searching.
+  /// The string without case and diacritics, for searches.
   case canonical = "canonical:"
 
-  /// A number from 0 to 1, another at each evaluation.
+  /// A random number from 0 to 1, new at each evaluation.
   case random
-  /// An integer from 0 to the argument, exclusive.
+  /// A random integer from 0 up to, but not including, the argument.
   case randomn = "randomn:"
-  /// The time of evaluation; one time for a whole fetch, save or migration step.
+  /// The time of evaluation. It is the same for a whole fetch, save or migration step.
   case now
   /// A new UUID.
   case uuid
-  /// An element of a collection by number, key or `FIRST` and the like.
+  /// An element of a collection by number, key, or a word such as `FIRST`.
   case objectFromWithIndex = "objectFrom:withIndex:"
 
-  /// The fewest and the most arguments; nil for no upper bound.
+  /// The minimum and maximum number of arguments; a maximum of nil means no limit.
   public var arity: (minimum: Int, maximum: Int?) {
     switch self {
     case .sum, .count, .min, .max, .average, .median, .mode, .stddev: (1, nil)
@@ -73,7 +73,7 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The function of a name, with or without a trailing colon; nil for no function's name.
+  /// Finds a function by name, with or without a trailing colon. Returns nil if there is none.
   public init?(name: String) {
     guard let function = Self.byName[name] else { return nil }
     self = function

@@ -4,31 +4,31 @@ public enum ExpressionOperator: String, Hashable, Sendable, CaseIterable {
   case power = "**"
   /// The product.
   case multiply = "*"
-  /// The quotient; of integers it is one too. A division by 0 has no value.
+  /// The quotient. The quotient of two integers is an integer. A division by 0 has no value.
   case divide = "/"
-  /// The sum of numbers; of two strings, one behind the other.
+  /// The sum of numbers, or two strings joined.
   case add = "+"
   /// The difference.
   case subtract = "-"
-  /// The bits of an integer, moved up.
+  /// The bits of the left integer, shifted left.
   case shiftLeft = "<<"
-  /// The bits of an integer, moved down.
+  /// The bits of the left integer, shifted right.
   case shiftRight = ">>"
   /// The bits that both integers have.
   case bitwiseAnd = "&"
-  /// The bits that one of the integers has.
+  /// The bits that exactly one of the integers has.
   case bitwiseXor = "^"
-  /// The bits that one or both of the integers have.
+  /// The bits that at least one of the integers has.
   case bitwiseOr = "|"
-  /// The elements that one or both of the collections have.
+  /// The elements that are in at least one of the collections.
   case union = "UNION"
-  /// The elements that both collections have.
+  /// The elements that are in both collections.
   case intersect = "INTERSECT"
-  /// The elements of the left collection that the right one has not.
+  /// The elements of the left collection that are not in the right one.
   case minus = "MINUS"
 
-  /// How tight the operator binds: those of a higher precedence are applied first, those of the same one
-  /// from left to right.
+  /// The precedence. Operators of a higher precedence are applied first, those of the same precedence from left to
+  /// right.
   public var precedence: Int {
     switch self {
     case .union, .intersect, .minus: 1
@@ -43,14 +43,14 @@ public enum ExpressionOperator: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// An operator and what stands to its right.
+/// An operator and its right operand.
 public struct OperationTerm: Hashable, Sendable {
-  /// What is done with what stands to the left.
+  /// The operator.
   public var `operator`: ExpressionOperator
-  /// What stands to the right.
+  /// The right operand.
   public var operand: ValueExpression
 
-  /// An operator with its right side.
+  /// Creates a term from an operator and its right operand.
   public init(_ expressionOperator: ExpressionOperator, _ operand: ValueExpression) {
     self.operator = expressionOperator
     self.operand = operand

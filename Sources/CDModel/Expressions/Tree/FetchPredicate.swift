@@ -1,44 +1,44 @@
-/// A condition that an object or a value meets or does not.
+/// A condition that is true or false for an object or a value.
 ///
-/// A predicate is read from a format string, built with `&&`, `||`, `!` and ``Comparison``s, or made by
-/// the typed query language; it is the same tree, and equal, however it came about. ``kind`` is what an
-/// evaluator or a translator switches over.
+/// A predicate is read from a format string, built with `&&`, `||`, `!` and ``Comparison``s, or made by the typed query
+/// language. All of these give the same tree, so the results are equal. Evaluators and translators switch over
+/// ``kind``.
 ///
-/// Trees have one form for one meaning where that costs nothing, so that equal text gives equal trees and
-/// ``canonicalText`` reads back to an equal one:
-/// - an AND or an OR is flat and has at least two parts; a parenthesised compound stays a part of its own,
-/// - NOT never stands directly under NOT: two of them cancel out,
-/// - NONE is NOT ANY, and SOME is ANY.
+/// Trees are normalised where that costs nothing. Equal text gives equal trees, and reading ``canonicalText`` gives an
+/// equal tree:
+/// - an AND or an OR is flat and has at least two parts; a compound in parentheses remains a part of its own,
+/// - NOT is never directly inside NOT: two of them cancel out,
+/// - NONE is stored as NOT ANY, and SOME as ANY.
 public struct FetchPredicate: Hashable, Sendable {
-  /// What a predicate is.
+  /// The forms of a predicate.
   public indirect enum Kind: Hashable, Sendable {
     /// `TRUEPREDICATE` or `FALSEPREDICATE`.
     case constant(Bool)
     /// A comparison of two values.
     case comparison(Comparison)
-    /// True when all of the parts are. There are at least two.
+    /// True if all parts are true. There are at least two.
     case and([FetchPredicate])
-    /// True when one of the parts is. There are at least two.
+    /// True if at least one part is true. There are at least two.
     case or([FetchPredicate])
-    /// True where the other is not.
+    /// True if the part is not true.
     case not(FetchPredicate)
   }
 
-  /// What the predicate says.
+  /// The form of the predicate.
   public let kind: Kind
 
-  /// Where the predicate stands in the text that it was read from; nil for one that was built.
+  /// The position in the text that the predicate was read from; nil for a predicate built in code.
   public let span: SourceSpan?
 
   private let height: Int32
 
-  /// The count of levels of the tree, that of its value expressions included: 1 for `TRUEPREDICATE`.
+  /// The number of levels of the tree, including its value expressions: 1 for `TRUEPREDICATE`.
   ///
-  /// The parser refuses a tree of more than ``maximumDepth`` levels. What walks a tree recursively and is
-  /// handed predicates that an app has built compares first, and throws.
+  /// The parser refuses a tree of more than ``maximumDepth`` levels. Predicates that an app has built can be deeper. So
+  /// code that walks a tree recursively checks the depth first and throws an error.
   public var depth: Int { Int(height) }
 
-  /// The most levels of a tree that the parser accepts, such that a walk fits a thread's small stack.
+  /// The maximum number of levels that the parser accepts. A recursive walk over it fits a thread's small stack.
   public static let maximumDepth = ValueExpression.maximumDepth
 
   init(kind: Kind, span: SourceSpan?) {
@@ -64,17 +64,17 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate {
-  /// The predicate that everything meets.
+  /// The predicate that is true for everything.
   public static let truePredicate = FetchPredicate(kind: .constant(true), span: nil)
-  /// The predicate that nothing meets.
+  /// The predicate that is false for everything.
   public static let falsePredicate = FetchPredicate(kind: .constant(false), span: nil)
 
-  /// A predicate that compares two values.
+  /// Creates a predicate from a comparison.
   public init(_ comparison: Comparison) {
     self.init(kind: .comparison(comparison), span: nil)
   }
 
-  /// A predicate that compares two values.
+  /// Creates a predicate that compares two values.
   public init(
     _ left: ValueExpression, _ comparisonOperator: ComparisonOperator, _ right: ValueExpression,
     modifier: ComparisonModifier = .direct, options: ComparisonOptions = []
@@ -84,17 +84,17 @@ extension FetchPredicate {
         left: left, operator: comparisonOperator, right: right, modifier: modifier, options: options))
   }
 
-  /// True when all of the predicates are; so it is true when there are none.
+  /// True if all predicates are true, and so also if there are none.
   public static func and(_ predicates: [FetchPredicate]) -> FetchPredicate {
     conjunction(predicates, span: nil)
   }
 
-  /// True when one of the predicates is; so it is false when there are none.
+  /// True if at least one predicate is true. False if there are none.
   public static func or(_ predicates: [FetchPredicate]) -> FetchPredicate {
     disjunction(predicates, span: nil)
   }
 
-  /// The opposite of a predicate. That of an opposite is what it was made from.
+  /// The opposite of a predicate. The opposite of a NOT is the predicate inside it.
   public static func not(_ predicate: FetchPredicate) -> FetchPredicate {
     negation(predicate, span: nil)
   }
@@ -120,7 +120,7 @@ extension FetchPredicate {
     return FetchPredicate(kind: .not(part), span: span)
   }
 
-  /// Both predicates. A chain of `&&` is one flat AND.
+  /// True if both predicates are true. A chain of `&&` is one flat AND.
   public static func && (lhs: FetchPredicate, rhs: FetchPredicate) -> FetchPredicate {
     if case .and(var parts) = lhs.kind {
       parts.append(rhs)
@@ -129,7 +129,7 @@ extension FetchPredicate {
     return .and([lhs, rhs])
   }
 
-  /// One of the predicates or both. A chain of `||` is one flat OR.
+  /// True if at least one of the predicates is true. A chain of `||` is one flat OR.
   public static func || (lhs: FetchPredicate, rhs: FetchPredicate) -> FetchPredicate {
     if case .or(var parts) = lhs.kind {
       parts.append(rhs)

@@ -1,7 +1,7 @@
-/// The key paths of an expression that start at its object.
+/// Collects the key paths of an expression that start at its object.
 package struct KeyPathWalk {
   package private(set) var paths: [[PathStep]] = []
-  /// Paths to collections whose elements a condition looks at: what it reads of them is not told.
+  /// Paths to the collections of SUBQUERY. The properties that its condition reads from the elements are not collected.
   package private(set) var searched: [[PathStep]] = []
 
   package init() {}
@@ -30,7 +30,7 @@ package struct KeyPathWalk {
       visit(yes)
       visit(no)
     case .subquery(let collection, _, _):
-      // The condition speaks of the collection's elements.
+      // The paths in the condition start at the collection's elements, not at the object.
       if case .path(let base, let steps) = collection.kind, case .object = base.kind {
         searched.append(steps)
       }

@@ -1,18 +1,19 @@
 /// A managed object as a constant of an expression.
 ///
-/// CDModel knows no objects. The runtime makes a reference of an object's identifier, which it keeps in
-/// ``identifier``; a reference that was read from text has its URI alone, and the runtime looks that up.
+/// CDModel does not know managed objects. The runtime creates a reference from an object's identifier, which
+/// ``identifier`` holds. A reference that was read from text has only its URI, and the runtime looks the object up by
+/// it.
 public struct ObjectReference: Hashable, Sendable {
-  /// The entity's name, by which the checker knows the reference's type.
+  /// The name of the object's entity. The checker derives the reference's type from it.
   public let entity: String
 
   /// The URI of the object's identifier. References of the same entity and URI are equal.
   public let uri: String
 
-  /// The runtime's own identifier, where there is one. It takes no part in equality.
+  /// The runtime's own identifier, if there is one. Equality ignores it.
   public let identifier: (any Sendable)?
 
-  /// A reference as given.
+  /// Creates a reference.
   public init(entity: String, uri: String, identifier: (any Sendable)? = nil) {
     self.entity = entity
     self.uri = uri

@@ -1,8 +1,8 @@
 extension FetchPredicate {
-  /// The predicate with constants in place of variables. Variables that are given no value stay, as do those
-  /// that SUBQUERY and assignments bring along.
+  /// Returns the predicate with constants in place of variables. Variables without a given value stay, and so do
+  /// variables that SUBQUERY or an assignment binds.
   ///
-  /// - Parameter values: The constants by the variables' names, without sigils.
+  /// - Parameter values: The constants by variable name, without sigils.
   public func substituting(_ values: [String: (any FormatArgument)?]) -> FetchPredicate {
     var substitution = Substitution(constants: values.mapValues { $0?.expressionConstant ?? .null })
     return substitution.apply(to: self) ?? self
@@ -10,8 +10,7 @@ extension FetchPredicate {
 }
 
 extension FetchPredicate {
-  /// The predicate of what a variable stands for: with `$name` wherever `SELF` was, so that it can be the
-  /// condition of a SUBQUERY.
+  /// Returns the predicate with `$name` in place of every `SELF`, so that it can be the condition of a SUBQUERY.
   public func replacingObject(withVariable name: String) -> FetchPredicate {
     var substitution = Substitution(constants: [:], object: .variable(name))
     return substitution.apply(to: self) ?? self
@@ -19,18 +18,18 @@ extension FetchPredicate {
 }
 
 extension ValueExpression {
-  /// The expression with constants in place of variables, as ``FetchPredicate/substituting(_:)``.
+  /// Returns the expression with constants in place of variables. See ``FetchPredicate/substituting(_:)``.
   public func substituting(_ values: [String: (any FormatArgument)?]) -> ValueExpression {
     var substitution = Substitution(constants: values.mapValues { $0?.expressionConstant ?? .null })
     return substitution.apply(to: self) ?? self
   }
 }
 
-/// A walk in the order of the text. Each step answers nil where nothing changed, so that what has no
-/// variables is not copied.
+/// Replaces variables in the order of the text. Each method returns nil if nothing changed, so that unchanged parts are
+/// not copied.
 private struct Substitution {
   var constants: [String: ExpressionConstant]
-  /// What stands in place of `SELF`; nil for `SELF` itself.
+  /// The expression that replaces `SELF`; nil to keep `SELF`.
   var object: ValueExpression?
 
   mutating func apply(to predicate: FetchPredicate) -> FetchPredicate? {
@@ -97,7 +96,7 @@ private struct Substitution {
     }
   }
 
-  /// Expressions whose parts are values in the order of the text.
+  /// Replaces variables in expressions whose parts are values.
   private mutating func applyToParts(of value: ValueExpression) -> ValueExpression? {
     func make(_ kind: ValueExpression.Kind) -> ValueExpression {
       ValueExpression(kind: kind, span: value.span)

@@ -22,24 +22,25 @@ extension ValueExpression {
     ValueExpression(kind: .constant(.value(value)), span: nil)
   }
 
-  /// `$name`, the name given without its sigil.
+  /// `$name`. The name is given without its sigil.
   public static func variable(_ name: String) -> ValueExpression {
     ValueExpression(kind: .variable(name), span: nil)
   }
 
-  /// A key path as text, `author.name` or `reviews.@avg.stars`: what `%K` takes. `SELF` and `$name` have
-  /// their meaning as the first step, as `@name` and `SELF` have anywhere; every other text between dots
-  /// is a key, whatever characters it has.
+  /// A key path from its text, such as `author.name` or `reviews.@avg.stars`. This is the form that `%K` accepts.
+  ///
+  /// `SELF` and `$name` have their special meaning as the first step; `@name` and `SELF` have it at any step. Every
+  /// other text between dots is a key, whatever characters it contains.
   public static func keyPath(_ text: String) -> ValueExpression {
     keyPath(text, span: nil)
   }
 
-  /// A key path of an object's keys.
+  /// A key path made of property names.
   public static func keyPath(_ keys: [String]) -> ValueExpression {
     keys.isEmpty ? object : .path(object, keys.map(PathStep.key))
   }
 
-  /// A value and the steps from there.
+  /// A value followed by steps.
   public static func path(_ base: ValueExpression, _ steps: [PathStep]) -> ValueExpression {
     path(base, steps, span: nil)
   }
@@ -49,24 +50,24 @@ extension ValueExpression {
     aggregate(elements, span: nil)
   }
 
-  /// A number with the other sign.
+  /// A number with its sign reversed.
   public static func negated(_ operand: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .negated(operand), span: nil)
   }
 
-  /// An integer with all bits turned over.
+  /// An integer with all bits inverted.
   public static func bitwiseComplement(_ operand: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .bitwiseComplement(operand), span: nil)
   }
 
-  /// An operator between two values.
+  /// An operation with two operands.
   public static func operation(
     _ left: ValueExpression, _ expressionOperator: ExpressionOperator, _ right: ValueExpression
   ) -> ValueExpression {
     operation(left, [OperationTerm(expressionOperator, right)], span: nil)
   }
 
-  /// The first value that is not nil. Of no values it is nil, of one that value.
+  /// The first value that is not nil. An empty list gives nil, and a single value gives that value.
   public static func coalesced(_ values: [ValueExpression]) -> ValueExpression {
     switch values.count {
     case 0: null
@@ -75,48 +76,49 @@ extension ValueExpression {
     }
   }
 
-  /// A function of arguments. Their count is the checker's to judge.
+  /// A call of a function. The checker verifies the number of arguments.
   public static func function(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) -> ValueExpression {
     ValueExpression(kind: .function(function, arguments), span: nil)
   }
 
-  /// A method by its selector, called with a target and arguments.
+  /// A call of a method by its selector, with a target and arguments.
   public static func invocation(
     _ target: ValueExpression, selector: String, _ arguments: [ValueExpression]
   ) -> ValueExpression {
     ValueExpression(kind: .invocation(target, selector: selector, arguments), span: nil)
   }
 
-  /// A conversion. Without `otherwise` it fails where the value has no counterpart in the type. Nil stays nil.
+  /// A conversion to a type. Nil stays nil. If the value cannot be converted, the result is `otherwise`; without it,
+  /// evaluation fails.
   public static func cast(
     _ value: ValueExpression, _ type: CastType, otherwise: ValueExpression? = nil
   ) -> ValueExpression {
     cast(value, type, otherwise: otherwise, span: nil)
   }
 
-  /// One of two values, as a condition decides.
+  /// One of two values, chosen by a condition.
   public static func ternary(
     _ condition: FetchPredicate, _ yes: ValueExpression, _ no: ValueExpression
   ) -> ValueExpression {
     ValueExpression(kind: .ternary(condition, yes, no), span: nil)
   }
 
-  /// The elements of a collection that meet a condition, in which a variable stands for each of them.
+  /// The elements of a collection that meet a condition. In the condition, the variable stands for the element.
   public static func subquery(
     _ collection: ValueExpression, variable: String, _ condition: FetchPredicate
   ) -> ValueExpression {
     ValueExpression(kind: .subquery(collection, variable: variable, condition), span: nil)
   }
 
-  /// `$variable := value`: read and printed, and refused when it is evaluated.
+  /// `$variable := value`. It can be read and printed, but not evaluated.
   public static func assignment(variable: String, _ value: ValueExpression) -> ValueExpression {
     ValueExpression(kind: .assignment(variable: variable, value), span: nil)
   }
 }
 
-// What the factories and the parser share: the one form of each tree, with a span.
+// Shared by the factories and the parser. Each function builds the normalised form of a tree, with a span.
 extension ValueExpression {
   static func keyPath(_ text: String, span: SourceSpan?) -> ValueExpression {
     var base = object

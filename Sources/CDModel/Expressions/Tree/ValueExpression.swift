@@ -1,43 +1,43 @@
-/// An expression that gives a value: a side of a comparison, a derived attribute, a migration's rule.
+/// An expression that gives a value, such as a side of a comparison, a derivation or a rule of a migration.
 ///
-/// As with ``FetchPredicate``, there is one tree for one meaning where that costs nothing:
-/// - `SELF.name` is `name`, and a key path behind another is one key path,
-/// - operators of one precedence that follow each other are one ``Kind/operation(_:_:)``, so that long sums
-///   do not nest: `(a + b) - c` is `a + b - c`,
-/// - `{…}` of constants alone is an array constant, as an array that was an argument is,
-/// - a number, base64, UUID, decimal or URL text in CAST is the constant of that type.
+/// As with ``FetchPredicate``, trees are normalised where that costs nothing:
+/// - `SELF.name` is `name`, and a key path after another one is a single key path,
+/// - consecutive operators of one precedence form one ``Kind/operation(_:_:)``, so that long sums do not nest:
+///   `(a + b) - c` is `a + b - c`,
+/// - `{…}` with only constants is an array constant, equal to an array that was passed as an argument,
+/// - CAST of a number or of a base64, UUID, decimal or URL text is a constant of that type.
 public struct ValueExpression: Hashable, Sendable {
-  /// What a value expression is.
+  /// The forms of a value expression.
   public indirect enum Kind: Hashable, Sendable {
     /// A constant.
     case constant(ExpressionConstant)
-    /// `SELF`: what the predicate is evaluated with, inside SUBQUERY too.
+    /// `SELF`: the object that the predicate is evaluated with, inside SUBQUERY too.
     case object
-    /// `ANYKEY`: read, and refused by the checker and when evaluated.
+    /// `ANYKEY`. It can be read, but the checker and the evaluator refuse it.
     case anyKey
-    /// `$name`, the name without its sigil.
+    /// `$name`. The name is stored without its sigil.
     case variable(String)
-    /// A value and at least one step from there. The base of a plain key path is ``object``.
+    /// A value followed by at least one step. The base of a plain key path is ``object``.
     case path(ValueExpression, [PathStep])
-    /// `{a, b}`: an array of values that are not all constants.
+    /// `{a, b}`: an array whose elements are not all constants.
     case aggregate([ValueExpression])
     /// `-x`.
     case negated(ValueExpression)
     /// `~x`.
     case bitwiseComplement(ValueExpression)
-    /// A value and at least one operator with what stands to its right, all of one precedence, to be
+    /// A value followed by at least one operator with its right operand. All operators have the same precedence and are
     /// applied from left to right.
     case operation(ValueExpression, [OperationTerm])
-    /// `a ?? b ?? c`: the first that is not nil, of at least two.
+    /// `a ?? b ?? c`: the first value that is not nil. There are at least two values.
     case coalesced([ValueExpression])
-    /// A function of arguments.
+    /// A call of a function.
     case function(ExpressionFunction, [ValueExpression])
-    /// A call of what is no function: read, and refused by the checker and when evaluated.
+    /// A call of an unknown function. It can be read, but the checker and the evaluator refuse it.
     case unknownFunction(String, [ValueExpression])
     /// `FUNCTION(target, 'selector', …)`.
     case invocation(ValueExpression, selector: String, [ValueExpression])
-    /// `CAST(value, 'type')`, or `CAST(value, 'type', else)`, which has the third value where the
-    /// conversion fails. Nil stays nil.
+    /// `CAST(value, 'type')`, or `CAST(value, 'type', else)`, which gives the third value if the conversion fails. Nil
+    /// stays nil.
     case cast(ValueExpression, CastType, otherwise: ValueExpression?)
     /// `TERNARY(condition, then, else)`.
     case ternary(FetchPredicate, ValueExpression, ValueExpression)
@@ -47,21 +47,21 @@ public struct ValueExpression: Hashable, Sendable {
     case assignment(variable: String, ValueExpression)
   }
 
-  /// What the expression is.
+  /// The form of the expression.
   public let kind: Kind
 
-  /// Where the expression stands in the text that it was read from; nil for one that was built.
+  /// The position in the text that the expression was read from; nil for an expression built in code.
   public let span: SourceSpan?
 
   private let height: Int32
 
-  /// The count of levels of the tree: 1 for a constant. See ``FetchPredicate/depth``.
+  /// The number of levels of the tree: 1 for a constant. See ``FetchPredicate/depth``.
   public var depth: Int { Int(height) }
 
-  /// The most levels of a tree that the parser accepts.
+  /// The maximum number of levels that the parser accepts.
   ///
-  /// A recursive walk then fits the 512 KiB stack of a secondary thread, even in a debug build, if it takes no
-  /// more than 4 KiB a level.
+  /// A recursive walk over such a tree fits the 512 KiB stack of a secondary thread, even in a debug build, if it uses
+  /// at most 4 KiB a level.
   public static let maximumDepth = 100
 
   init(kind: Kind, span: SourceSpan?) {
