@@ -1,15 +1,15 @@
 public import CDModel
 
 extension ModelChange {
-  /// The side of a step on which an element stands.
+  /// The version of a migration step that has an element.
   public enum Side: Hashable, Sendable {
-    /// The version that objects come from.
+    /// The source version.
     case source
-    /// The version that they are to be of.
+    /// The destination version.
     case destination
   }
 
-  /// The element that the change is about: in the source where it is gone from the destination.
+  /// The element that the change is about. It is an element of the source if the destination no longer has it.
   public var element: (side: Side, element: VersionElement) {
     switch kind {
     case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name),
@@ -47,7 +47,7 @@ extension ModelChange {
   }
 
   private static func attribute(_ name: PropertyName) -> VersionElement {
-    // A field is declared in its composite, which the attribute's line names.
+    // The composite declares its fields, but a change of a field is attributed to the attribute.
     .attribute(entity: name.entity, name: name.name.split(separator: ".").first.map(String.init) ?? "")
   }
 

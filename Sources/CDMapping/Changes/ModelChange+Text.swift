@@ -1,13 +1,13 @@
 import CDModel
 
 extension ModelChange: CustomStringConvertible {
-  /// The change in words, and what it means where that is not plain: `attribute 'note' of 'Contact' is gone
-  /// from version 4: its values are lost`. Remedies are not part of it.
+  /// The change in words, with its consequence if that is not obvious:
+  /// `attribute 'note' of 'Contact' is gone from version 4: its values are lost`. Remedies are not included.
   public var description: String {
     summary + (consequence.map { ": " + $0 } ?? "")
   }
 
-  /// What differs, in words.
+  /// The difference in words.
   public var summary: String {
     entitySummary ?? attributeSummary ?? relationshipSummary ?? typeSummary ?? ""
   }
@@ -118,7 +118,7 @@ extension ModelChange: CustomStringConvertible {
 }
 
 extension ModelChange {
-  /// What follows for objects of the older version, where something does.
+  /// The consequence for objects of the source version, in words; nil if there is none.
   public var consequence: String? {
     switch verdict {
     case .automatic: warning

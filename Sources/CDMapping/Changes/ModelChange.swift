@@ -1,47 +1,47 @@
 public import CDModel
 
-/// What differs between two versions, what that means for stored data, and whether there is a rule for it.
+/// A difference between two versions, what it means for stored data, and how it is resolved.
 public struct ModelChange: Hashable, Sendable {
-  /// What a change means for objects that are stored.
+  /// What a change means for stored objects.
   public enum Verdict: Hashable, Sendable {
-    /// Nothing is needed and nothing lost.
+    /// No data is lost, and no rule is needed.
     case automatic
-    /// Objects go on, and something of them is lost. That must be meant: a `drop` says so.
+    /// Some data is lost. A `drop` must confirm the loss.
     case losesData
-    /// Some objects would be without a valid value. A rule, or the app's own code, must give one.
+    /// Some objects would lack a valid value. A rule or the app's own code must supply it.
     case needsRule
   }
 
-  /// What there is for a change.
+  /// How a change is resolved. Later cases are less resolved than earlier ones.
   public enum Resolution: Hashable, Sendable, Comparable {
-    /// Nothing is needed.
+    /// The change needs no rule.
     case automatic
-    /// A rule gives the values.
+    /// A rule supplies the values.
     case mapped
-    /// The app's own code does.
+    /// The app's own code supplies the values.
     case custom
-    /// The loss is meant.
+    /// A drop confirms the loss.
     case confirmed
-    /// Nothing: the step is not proven.
+    /// The change is not resolved, so the step is not proven.
     case open
   }
 
-  /// What differs.
+  /// The difference.
   public let kind: Kind
-  /// What it means for objects.
+  /// What the change means for stored objects.
   public let verdict: Verdict
-  /// What there is for it.
+  /// How the change is resolved.
   public let resolution: Resolution
-  /// The number of the version that objects come from.
+  /// The number of the source version.
   public let source: Int
-  /// The number of the version that they are to be objects of.
+  /// The number of the destination version.
   public let destination: Int
-  /// The names of the entity mappings that it concerns; those without an answer, where it is open.
+  /// The names of the affected entity mappings. If the change is open, only the mappings that do not resolve it.
   public let mappings: [String]
-  /// Elements of the destination that what is gone may have become; of the source, that what is new may have
-  /// been.
+  /// Elements that may be the same under another name: elements of the destination for a removed element, and elements
+  /// of the source for a new one.
   public let candidates: [String]
-  /// What can be done about it, the best first. Empty unless it is open.
+  /// Possible remedies, the best one first. Empty unless the change is open.
   public let remedies: [Remedy]
 
   init(
@@ -59,137 +59,137 @@ public struct ModelChange: Hashable, Sendable {
   }
 }
 
-/// A property of an entity that declares it; a field of a composite attribute is `attribute.field`.
+/// A property, named by the entity that declares it. A field of a composite attribute is `attribute.field`.
 public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
   /// The entity that declares the property.
   public var entity: String
   /// The property's name, or `attribute.field`.
   public var name: String
 
-  /// A property of an entity.
+  /// Creates the name of an entity's property.
   public init(_ entity: String, _ name: String) {
     self.entity = entity
     self.name = name
   }
 
-  /// As messages have it: `'name' of 'ToDo'`.
+  /// The name as messages show it: `'name' of 'ToDo'`.
   public var description: String { "'\(name)' of '\(entity)'" }
 }
 
 extension ModelChange {
-  /// What can differ. Names are those of the destination; what is gone has those of the source.
+  /// The possible differences. Names are those of the destination; removed elements have their names in the source.
   public enum Kind: Hashable, Sendable {
-    /// The destination has an entity that the source has not.
+    /// The destination has an entity that the source does not have.
     case entityAdded(String)
-    /// The source has an entity that the destination has not.
+    /// The source has an entity that the destination does not have.
     case entityRemoved(String)
     /// An entity has another name.
     case entityRenamed(from: String, to: String)
-    /// An entity inherits from another one than before, or has begun or ceased to inherit.
+    /// An entity has another parent than before, a new parent, or no parent any more.
     case parentChanged(entity: String, from: String?, to: String?)
-    /// It had objects of its own, and can have none.
+    /// The entity had objects of its own, and is now abstract.
     case entityBecameAbstract(String)
-    /// It can have objects of its own now.
+    /// The entity was abstract, and can now have objects of its own.
     case entityBecameConcrete(String)
-    /// The source entity is still there by name, and its objects go nowhere: rules for the entity take others.
+    /// The entity still exists by name, but no mapping takes its objects: the rules for the entity use other sources.
     case entityUnmapped(String)
-    /// A filter leaves objects of a source entity behind that no other mapping takes.
+    /// A filter excludes objects of a source entity, and every other mapping of that entity has a filter too.
     case objectsFiltered(String)
-    /// Objects of a source entity go with those that own them and that a filter leaves behind.
+    /// Objects of a source entity are left out because a filter excludes their owners.
     case ownedObjectsLeft(String, owners: [PropertyName])
-    /// Only a `hashModifier` is another.
+    /// Only a `hashModifier` has changed.
     case modifierChanged(VersionElement)
-    /// A configuration no longer has an entity, so that stores of it have no place for its objects.
+    /// A configuration no longer contains an entity. Its stores can then not keep the entity's objects.
     case entityLeftConfiguration(entity: String, configuration: String)
 
-    /// A rule leaves open what becomes of a property, or which objects of an entity are taken.
+    /// A rule does not decide yet what happens to a property, or which objects of an entity are migrated.
     case undecided(VersionElement, note: String)
 
-    /// The objects have a stored value more.
+    /// The objects have an additional stored value.
     case attributeAdded(PropertyName)
-    /// The objects have a stored value less.
+    /// The objects no longer have a stored value.
     case attributeRemoved(PropertyName)
     /// An attribute, or a field of a composite, has another name.
     case attributeRenamed(from: PropertyName, to: PropertyName)
-    /// A `renamedFrom` speaks of another entity, and no object of that one becomes one of the property's.
+    /// A `renamedFrom` names another entity, but no object of that entity becomes an object of the property's entity.
     case renameUnresolved(VersionElement, from: String)
-    /// Another entity declares it.
+    /// Another entity declares the attribute.
     case attributeMoved(from: PropertyName, to: PropertyName)
-    /// The values are of another type. Of two enumerations it is the raw types that are named.
+    /// The type of the values has changed. For two enumerations, the raw types are named.
     case attributeTypeChanged(
       PropertyName, from: AttributeType, to: AttributeType, conversion: TypeConversion)
-    /// The type or the codec of a codable, of which only the app knows what it means.
+    /// The type or codec of a codable attribute has changed. Only the app understands its JSON.
     case codableChanged(PropertyName, from: AttributeType, to: AttributeType)
-    /// nil is a value now.
+    /// Nil is now allowed.
     case attributeBecameOptional(PropertyName)
-    /// nil is no value any more.
+    /// Nil is no longer allowed.
     case attributeBecameMandatory(PropertyName)
     /// The values are no longer stored.
     case attributeBecameTransient(PropertyName)
     /// The values were not stored before.
     case attributeBecameStored(PropertyName)
-    /// The values are calculated now.
+    /// The values are now computed.
     case attributeBecameDerived(PropertyName)
-    /// The values were calculated before.
+    /// The values are no longer computed.
     case attributeBecamePlain(PropertyName)
-    /// The values are calculated in another way.
+    /// The values are computed by another expression.
     case derivationChanged(PropertyName)
-    /// New objects have another value.
+    /// The attribute has another default value.
     case defaultChanged(PropertyName)
-    /// Values move into files of their own, or back.
+    /// Values are now stored in separate files, or no longer.
     case storageChanged(PropertyName)
-    /// Bounds, lengths, a pattern or counts allow less than before, or a new to-many relationship wants an object at
-    /// least: objects may be invalid that were not.
+    /// Bounds, lengths, a pattern or counts allow less than before, or a new to-many relationship needs at least one
+    /// object. Valid objects may become invalid.
     case rulesTightened(VersionElement)
 
-    /// Cases that were not there before.
+    /// The enumeration has new cases.
     case casesAdded(enumeration: String, [String])
-    /// Cases with the raw values of before and other names.
+    /// Cases have new names and the same raw values as before.
     case casesRenamed(enumeration: String, from: [String], to: [String])
-    /// Cases are gone whose raw values objects may have.
+    /// The enumeration no longer has some cases, but objects may have their raw values.
     case casesRemoved(PropertyName, enumeration: String, [String])
-    /// Cases have other raw values than before.
+    /// Cases have different raw values than before.
     case caseValuesChanged(PropertyName, enumeration: String, [String])
-    /// Raw values become those of an enumeration, which need not have a case for each.
+    /// Raw values become values of an enumeration, which may not have a case for each of them.
     case becameEnumeration(PropertyName, enumeration: String)
 
-    /// The objects have a relationship more.
+    /// The objects have a new relationship.
     case relationshipAdded(PropertyName)
-    /// The objects have a relationship less.
+    /// The objects no longer have a relationship.
     case relationshipRemoved(PropertyName)
     /// A relationship has another name.
     case relationshipRenamed(from: PropertyName, to: PropertyName)
-    /// Another entity declares it.
+    /// Another entity declares the relationship.
     case relationshipMoved(from: PropertyName, to: PropertyName)
-    /// It leads to another entity, or not all that it led to goes on. `lost` are the source entities whose
-    /// objects it can no longer lead to.
+    /// The relationship has another destination entity, or some of its destination objects are not migrated. `lost` are
+    /// the source entities whose objects it can no longer contain.
     case relationshipDestinationChanged(PropertyName, from: String, to: String, lost: [String])
-    /// It led to one object and leads to several.
+    /// The relationship contained at most one object, and can now contain several.
     case relationshipBecameToMany(PropertyName)
-    /// It led to several objects and leads to one.
+    /// The relationship could contain several objects, and can now contain only one.
     case relationshipBecameToOne(PropertyName)
-    /// It keeps an order now.
+    /// The relationship is now ordered.
     case relationshipBecameOrdered(PropertyName)
-    /// It no longer keeps an order.
+    /// The relationship is no longer ordered.
     case relationshipBecameUnordered(PropertyName)
-    /// It need not lead to an object any more.
+    /// The relationship may now be without an object.
     case relationshipBecameOptional(PropertyName)
-    /// It must lead to an object now.
+    /// The relationship must now have an object.
     case relationshipBecameMandatory(PropertyName)
-    /// It is the inverse of another than before. `isConflict` where both sides have objects of their own.
+    /// The relationship has another inverse. `isConflict` is true if both sides have objects of their own.
     case inverseChanged(PropertyName, from: String?, to: String?, isConflict: Bool)
-    /// A deletion does something else to its objects.
+    /// The delete rule has changed.
     case deleteRuleChanged(PropertyName)
 
-    /// Values must be unique that objects of the source may share.
+    /// Values must now be unique, but several objects of the source may have the same values.
     case uniqueConstraintAdded(entity: String, properties: [String])
-    /// Values need not be unique any more.
+    /// Values no longer have to be unique.
     case uniqueConstraintRemoved(entity: String, properties: [String])
-    /// A store has other indexes to keep.
+    /// The indexes of a store have changed.
     case indexesChanged(entity: String)
   }
 
-  /// Whether only the case of a name's letters is another: a store then has to take a third name on the way.
+  /// Whether two names differ only in the case of letters. A store must then use a temporary name for the rename.
   public var isCaseOnlyRename: Bool {
     switch kind {
     case .entityRenamed(let from, let to): from != to && from.lowercased() == to.lowercased()
@@ -199,6 +199,6 @@ extension ModelChange {
     }
   }
 
-  /// Whether the step is not proven for want of a rule for it.
+  /// Whether the change has no resolution, so that the step is not proven.
   public var isOpen: Bool { resolution == .open }
 }

@@ -1,35 +1,35 @@
 import CDModel
 
-/// Something that can be done about a change that nothing is there for.
+/// A possible remedy for an unresolved change.
 public enum Remedy: Hashable, Sendable {
-  /// Code of the app's own makes the objects of an entity.
+  /// The app's own code creates the objects of an entity.
   case custom(entity: String)
-  /// A rule gives the values of an attribute. The example is an expression, where one can be named.
+  /// A rule supplies the values of an attribute. The example is an expression; nil if none can be suggested.
   case attributeRule(entity: String, attribute: String, example: String?)
-  /// A rule gives the objects of a relationship.
+  /// A rule supplies the objects of a relationship.
   case relationshipRule(entity: String, relationship: String, example: String?)
-  /// Another entity takes the objects.
+  /// Another entity uses the objects as its source.
   case from(String)
-  /// Objects are left behind with their owners.
+  /// Objects are left out together with their owners.
   case dropOwned(owner: String)
-  /// A rule says which of two equal objects stays.
+  /// A rule decides which of several duplicates is kept.
   case duplicateRule(entity: String, properties: [String])
-  /// The loss of a property's values is meant.
+  /// A drop confirms the loss of a property's values.
   case drop(entity: String, property: String)
-  /// The loss of an entity's objects is meant.
+  /// A drop confirms the loss of an entity's objects.
   case dropEntity(String)
-  /// A person decides: writes a rule, or finds that the inferred one is right.
+  /// A person decides: they write a rule, or confirm that the inferred one is right.
   case decided(entity: String, name: String)
   /// The attribute gets a default.
   case giveDefault
   /// The property becomes optional.
   case makeOptional
-  /// The element was renamed, which is then to be said where its new name stands.
+  /// The element was renamed. Its new declaration must then say so with `renamedFrom`.
   case renamed(from: String, to: [String])
 
   /// The remedy in words.
   ///
-  /// - Parameter mapping: The mapping's name: `3-4.mapping.yaml` where it is a file.
+  /// - Parameter mapping: The name of the mapping, such as `3-4.mapping.yaml` for a file.
   public func text(mapping: String) -> String {
     switch self {
     case .custom(let entity): "write 'policy: custom' for '\(entity)' in \(mapping)"
@@ -64,7 +64,7 @@ public enum Remedy: Hashable, Sendable {
 extension [Remedy] {
   /// The remedies as one sentence, without a full stop.
   public func text(mapping: String) -> String {
-    // The file is named once.
+    // The file is named only once.
     var hasNamedFile = false
     let parts = map { remedy -> String in
       let text = remedy.text(mapping: mapping)

@@ -1,11 +1,11 @@
 import CDModel
 
-/// Changes, each once however many entities it concerns.
+/// Collects changes. A change that affects several entities is recorded once.
 struct ChangeCollector {
   private struct Entry {
     var verdict: ModelChange.Verdict
     var resolution: ModelChange.Resolution
-    /// The mappings with the resolution that counts.
+    /// The mappings that have the recorded resolution.
     var mappings: [String]
     var destinations: [String]
     var candidates: [String]
@@ -14,7 +14,7 @@ struct ChangeCollector {
   private var order: [ModelChange.Kind] = []
   private var entries: [ModelChange.Kind: Entry] = [:]
 
-  /// Notes a change. Of several entities that it concerns the one with the least there for it counts.
+  /// Records a change. If it affects several entities, the least resolved one decides.
   mutating func add(
     _ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict = .automatic,
     _ resolution: ModelChange.Resolution = .automatic, _ mapping: EntityMapping? = nil,
@@ -42,7 +42,7 @@ struct ChangeCollector {
     entries[kind] = entry
   }
 
-  /// The candidate whose name is close, if there is one; else the first few.
+  /// The candidate with a similar name, if there is one. Otherwise the first three.
   private static func likeliest(_ candidates: [String], for kind: ModelChange.Kind) -> [String] {
     let name: String? =
       switch kind {

@@ -1,7 +1,7 @@
 import CDModel
 
-/// The source version as the rules of a step see it: with the destination's enumerations beside its own, so
-/// that a rule can name the cases that a value is to have.
+/// The source version for checking the rules of a step. It also contains the destination's enumerations, so that a rule
+/// can name the cases of a new value.
 struct CheckingGraph {
   let graph: EntityGraph
   private let source: EntityGraph
@@ -19,7 +19,7 @@ struct CheckingGraph {
     self.destination = destination
   }
 
-  /// A type of the destination as it is called in ``graph``.
+  /// Returns a type of the destination with its name in ``graph``.
   func type(_ type: AttributeType) -> AttributeType {
     guard case .enumeration(let name) = type, let each = destination.enumeration(name),
       !Self.isSame(each, source.enumeration(name))
@@ -31,6 +31,6 @@ struct CheckingGraph {
     left.rawType == right?.rawType && left.cases == right?.cases
   }
 
-  /// No name of a model has blanks.
+  /// The name contains spaces, so it cannot be the name of another enumeration.
   private static func alias(_ name: String, _ version: Int) -> String { "\(name) of version \(version)" }
 }

@@ -7,7 +7,7 @@ import CDModel
 #endif
 
 extension StepBuilder {
-  /// Gives each stored value of a mapping's destination an expression, by its rule or by inference.
+  /// Finds an expression for each stored value of a mapping's destination, from a rule or by inference.
   func mapAttributes(of place: Int) {
     for leaf in destination.leaves(of: mappings[place].destinationName) {
       let origin = originLeaf(of: leaf, in: mappings[place])
@@ -24,7 +24,7 @@ extension StepBuilder {
     }
   }
 
-  /// The stored value of the source that one of the destination was.
+  /// The stored value of the source that a stored value of the destination was before; nil if there is none.
   private func originLeaf(of leaf: StoredLeaf, in work: WorkMapping) -> StoredLeaf? {
     guard let name = work.properties[leaf.attribute.name],
       case .attribute(let attribute)? = source.property(name, of: work.sourceName), attribute.isStored,
@@ -42,7 +42,7 @@ extension StepBuilder {
 
   // MARK: Resolutions
 
-  /// What there is for a change of a stored value.
+  /// How a change of a stored value is resolved.
   @inline(never)
   func resolution(
     _ verdict: ModelChange.Verdict, of place: Int, hasRule: Bool, dropping path: String? = nil
@@ -54,8 +54,8 @@ extension StepBuilder {
     return .open
   }
 
-  /// Whether the loss of a source property's values is meant: a drop names it, or the composite it is a field
-  /// of.
+  /// Whether a drop confirms the loss of a source property's values. The drop may name the property or the composite
+  /// that contains it.
   func isDropped(_ path: String, of place: Int) -> Bool {
     let whole = path.split(separator: ".").first.map(String.init)
     for rule in mappings[place].ruleChain {
@@ -85,14 +85,14 @@ extension StepBuilder {
     } else {
       note(addition(of: leaf, place), additionVerdict(of: leaf), of: place, hasRule: true)
     }
-    // What a wrong rule reads is not reported as lost beside it.
+    // If the rule is wrong, the values that it reads are not also reported as lost.
     keep(rule.value, of: place)
     guard let value = checkedValue(of: rule, for: leaf, in: place) else { return }
     keep(value, of: place)
     mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
   }
 
-  /// Notes what of the source an expression makes something of.
+  /// Returns the paths of the stored values in the source that an expression reads.
   func readPaths(_ value: ValueExpression, in entity: String) -> Set<String> {
     var walk = KeyPathWalk()
     walk.visit(value)
@@ -127,8 +127,8 @@ extension StepBuilder {
     mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
   }
 
-  /// The value of before, converted and with the default in place of nil where that is needed; nil where
-  /// there is none for every object.
+  /// The source's value, converted if needed, and with the default in place of nil if nil is no longer allowed. Returns
+  /// nil if some objects would have no value.
   private func inferredValue(of leaf: StoredLeaf, from origin: StoredLeaf) -> ValueExpression? {
     var value = origin.expression
     switch TypeConversion(from: origin.type, in: source, to: leaf.type, in: destination) {
@@ -155,7 +155,7 @@ extension StepBuilder {
 
   // MARK: New values
 
-  /// What a value that objects do not have yet is: new altogether, or no longer transient.
+  /// The kind of change for a value that is not stored yet: the attribute is new, or is no longer transient.
   private func addition(of leaf: StoredLeaf, _ place: Int) -> ModelChange.Kind {
     if case .attribute(let old)? = source.property(leaf.attribute.name, of: mappings[place].sourceName),
       old.isTransient
@@ -173,7 +173,7 @@ extension StepBuilder {
     mappings[place].newLeaves.append(leaf)
     var verdict = additionVerdict(of: leaf)
     let composite = originComposite(of: leaf, in: mappings[place])
-    // An object that has the composite needs the new field, even where others have no composite at all.
+    // Objects that have the composite need a value for the new field, even if the composite is optional.
     if composite != nil, let field = leaf.field, !field.isOptional, leaf.defaultValue == nil {
       verdict = .needsRule
     }
@@ -186,7 +186,7 @@ extension StepBuilder {
     mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
   }
 
-  /// The composite attribute of the source to which a field was added; nil where the composite is new as well.
+  /// The composite attribute of the source that a field was added to; nil if the composite attribute is new too.
   private func originComposite(of leaf: StoredLeaf, in work: WorkMapping) -> (
     attribute: AttributeDescription, isPresent: FetchPredicate
   )? {
@@ -197,14 +197,15 @@ extension StepBuilder {
     func isSet(_ field: AttributeDescription) -> FetchPredicate {
       FetchPredicate(.keyPath([attribute.name, field.name]), .notEqualTo, .null)
     }
-    // A composite is there where a field that it cannot be without is, or else any field.
+    // A composite is present if one of its mandatory fields has a value. Without mandatory fields, any field with a
+    // value is enough.
     let mandatory = fields.first { $0.isStored && !$0.isOptional }
     let test = mandatory.map(isSet) ?? .or(fields.filter(\.isStored).map(isSet))
     return (attribute, test)
   }
 }
 
-// What differs between a stored value and the one that it was.
+// Compares a stored value with its origin in the source.
 extension StepBuilder {
   private func compare(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int, hasRule: Bool) {
     let mapping = mappings[place].mapping
@@ -237,8 +238,8 @@ extension StepBuilder {
     return .attribute(entity: leaf.owner, name: leaf.attribute.name)
   }
 
-  /// - Parameter place: The index of a mapping. A mapping from another entity takes the attribute of the same
-  ///   name. Nothing was renamed or moved then.
+  /// - Parameter place: The index of a mapping. If a rule maps from another entity, attributes are paired by name, and
+  ///   nothing counts as renamed or moved.
   private func compareNames(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
     guard isInferred(place) else { return }
     if leaf.attribute.name != origin.attribute.name {
@@ -257,14 +258,14 @@ extension StepBuilder {
     }
   }
 
-  /// Whether a mapping's source is what its destination was.
+  /// Whether the mapping's source entity is the one that inference would choose.
   func isInferred(_ place: Int) -> Bool {
     match.entities[mappings[place].destinationName] == mappings[place].sourceName
   }
 
   // MARK: Types
 
-  /// A type as a change names it: of two enumerations it is the raw types that differ.
+  /// The type as a change names it. For two enumerations, it is the raw type, because the raw types differ.
   private func described(
     _ type: AttributeType, beside other: AttributeType, in graph: EntityGraph
   ) -> AttributeType {
@@ -320,7 +321,7 @@ extension StepBuilder {
 
   // MARK: Validation
 
-  /// Whether values may be refused now that were allowed.
+  /// Whether the new rules may refuse values that the old ones allowed.
   private static func isTighter(_ new: AttributeDescription, _ old: AttributeDescription) -> Bool {
     func isHigher(_ new: Double?, _ old: Double?) -> Bool { new.map { $0 > old ?? -.infinity } ?? false }
     let isBounded =
@@ -332,7 +333,7 @@ extension StepBuilder {
     return isBounded || isShorter || new.pattern != nil && new.pattern != old.pattern
   }
 
-  /// A bound as a number, to compare bounds of different types with each other.
+  /// A bound as a number, so that bounds of different types can be compared.
   private static func number(_ value: AttributeValue?) -> Double? {
     switch value {
     case .int(let value)?: Double(value)
@@ -344,13 +345,13 @@ extension StepBuilder {
   }
 }
 
-/// How the cases of an enumeration differ from those of before.
+/// The differences between the cases of an enumeration in two versions.
 private struct CaseDifference {
   var added: [String] = []
   var removed: [String] = []
-  /// Raw values that have kept their place under another name.
+  /// Cases whose raw value is the same, but whose name is new.
   var renamed: [(old: String, new: String)] = []
-  /// Names that stand for another raw value.
+  /// Names of cases whose raw value has changed.
   var revalued: [String] = []
 
   init(from old: EnumDescription, to new: EnumDescription) {
@@ -366,7 +367,7 @@ private struct CaseDifference {
       if let value = newByName[each.name] {
         if value != each.rawValue { revalued.append(each.name) }
       } else if let name = newByValue[each.rawValue] {
-        // A name that had another value before has taken this one over.
+        // If the name existed before with another raw value, it is not a rename: the old case is removed.
         if oldByName[name] == nil { renamed.append((each.name, name)) } else { removed.append(each.name) }
       } else {
         removed.append(each.name)
@@ -378,9 +379,9 @@ private struct CaseDifference {
   }
 }
 
-// The rules of one mapping, and what their expressions are for it.
+// Resolves the rules of one mapping and checks their expressions.
 extension StepBuilder {
-  /// Says which rule each property of a mapping's destination has: its own entity's, or else that of the
+  /// Determines the rule for each property of a mapping's destination: the rule for the entity itself, or else for its
   /// nearest ancestor.
   func resolveRules(of place: Int) {
     for rule in mappings[place].ruleChain {
@@ -437,7 +438,7 @@ extension StepBuilder {
 
   // MARK: Attributes
 
-  /// A rule's expression, checked for a stored value; nil where it is wrong, which is then reported.
+  /// Checks a rule's expression for a stored value. Returns nil and reports the problem if it is wrong.
   private func checkedValue(of rule: RuleReference, for leaf: StoredLeaf, in place: Int) -> ValueExpression? {
     let here = MappingProblem.Place.attribute(entity: rule.entity, rule.property)
     if rule.isWhole { return checkedField(of: rule, for: leaf, in: place, at: here) }
@@ -463,7 +464,7 @@ extension StepBuilder {
     return checked.expression
   }
 
-  /// A codable is JSON that only the app understands: it can be kept, and nothing else.
+  /// Checks a rule for a codable attribute. Only the app understands its JSON, so a rule can only copy the value.
   private func checkedCodable(
     of rule: RuleReference, for leaf: StoredLeaf, in place: Int, at here: MappingProblem.Place
   ) -> ValueExpression? {
@@ -486,7 +487,7 @@ extension StepBuilder {
     return rule.value
   }
 
-  /// The part that a rule for a composite as a whole has for one of its fields.
+  /// Returns the expression for one field from a rule for the whole composite.
   private func checkedField(
     of rule: RuleReference, for leaf: StoredLeaf, in place: Int, at here: MappingProblem.Place
   ) -> ValueExpression? {
@@ -530,7 +531,7 @@ extension StepBuilder {
 
   // MARK: Relationships
 
-  /// A rule's expression, checked for a relationship; nil where it is wrong, which is then reported.
+  /// Checks a rule's expression for a relationship. Returns nil and reports the problem if it is wrong.
   func checkedObjects(
     of rule: RuleReference, for relationship: RelationshipDescription, in place: Int
   ) -> ValueExpression? {
@@ -567,7 +568,7 @@ extension StepBuilder {
       return nil
     }
     let places = takers(ofKind: entity)
-    // Where there are no objects at all, none goes the wrong way.
+    // If the entity has no objects at all, no object can have a wrong type.
     guard
       concrete(entity).isEmpty
         || places.contains(where: {
@@ -585,7 +586,7 @@ extension StepBuilder {
 }
 
 extension ExpressionType {
-  /// The entity of the object or objects that a value is; nil for other values.
+  /// The entity of an object or a collection of objects; nil for other types.
   fileprivate var objects: String? {
     switch self {
     case .object(let entity): entity

@@ -1,8 +1,7 @@
 import CDModel
 
 extension StepBuilder {
-  /// Gives the relationships of a mapping's destination their objects as far as rules or the relationships of
-  /// before do.
+  /// Maps the relationships of a mapping's destination by rules, or by the relationships that they were in the source.
   func mapOwnRelationships(of place: Int) {
     for relationship in destination.relationships(of: mappings[place].destinationName) {
       let name = ownName(relationship, place)
@@ -52,7 +51,7 @@ extension StepBuilder {
         .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: true),
         mappings[place].mapping)
     }
-    // What a wrong rule leads to is not reported as lost beside it.
+    // If the rule is wrong, the relationship that it reads is not also reported as lost.
     let paths = readPaths(rule.value, in: mappings[place].sourceName)
     let first = source.relationships(of: mappings[place].sourceName).first { paths.contains($0.name) }
     if let first { mappings[place].keptRelationships.insert(first.name) }
@@ -68,8 +67,8 @@ extension StepBuilder {
 
   // MARK: The other side
 
-  /// Gives the relationships that have nothing of their own the objects that refer to theirs by the inverse,
-  /// and finds those of which both sides have objects that were no pair.
+  /// Maps relationships that have no objects of their own: they get the objects whose inverse refers to them. Also
+  /// finds conflicts, where both sides have objects of their own but were not inverses of each other.
   func mapOtherRelationships(of place: Int) {
     for relationship in destination.relationships(of: mappings[place].destinationName) {
       let name = ownName(relationship, place)
@@ -88,7 +87,7 @@ extension StepBuilder {
         }
         continue
       }
-      // Where there is something to go by, it was found not to be enough, or its rule to be wrong.
+      // A rule or an origin exists, but it was wrong or not sufficient, which is already reported.
       if mappings[place].relationshipRules[relationship.name] != nil
         || mappings[place].properties[relationship.name] != nil
       {
@@ -113,8 +112,8 @@ extension StepBuilder {
     }
   }
 
-  /// Whether the other side is sure to lead to every object of a mapping: it did before, as the inverse of a
-  /// relationship that every object had, and all who had a part in that go on.
+  /// Whether the inverse is certain to refer to every object of the mapping. This is so if it was already the inverse
+  /// of a relationship that every object had, and all objects of that inverse are migrated.
   private func reachesAll(
     from others: [Int], by inverse: RelationshipDescription, _ place: Int
   ) -> Bool {
@@ -134,7 +133,7 @@ extension StepBuilder {
       }
   }
 
-  /// Decides between the two sides of a pair that both have objects.
+  /// Decides which side of a relationship pair determines the objects if both sides have some.
   private func settle(
     _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
     _ others: [Int], at own: Int, of place: Int
@@ -142,7 +141,7 @@ extension StepBuilder {
     let hasRule = mappings[place].relationshipRules[relationship.name] != nil
     let otherHasRule = others.contains { mappings[$0].relationshipRules[inverse.name] != nil }
     if otherHasRule, !hasRule {
-      // What a rule says goes before what was inferred for the other side.
+      // A rule has priority over the objects inferred for the other side.
       mappings[place].mapping.relationships[own].value = .inverse
       if let origin = originRelationship(of: relationship, in: mappings[place])?.relationship {
         mappings[place].keptRelationships.remove(origin.name)
@@ -166,7 +165,7 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// Takes what is told in two ways out of the mappings.
+  /// Removes conflicting relationships from the mappings.
   func removeConflicts() {
     for (place, name) in conflicts {
       mappings[place].mapping.relationships.removeAll { $0.name == name }
@@ -175,7 +174,7 @@ extension StepBuilder {
 }
 
 extension WorkMapping {
-  /// Whether the objects have a relationship of the source.
+  /// Whether a relationship of the source belongs to the mapping's source entity.
   fileprivate func isOf(
     _ relationship: RelationshipDescription?, in graph: EntityGraph, from entity: String
   ) -> Bool {
@@ -186,20 +185,20 @@ extension WorkMapping {
 }
 
 extension RelationshipDescription {
-  /// Whether every object must have exactly one.
+  /// Whether every object must have exactly one destination object.
   var isMandatoryToOne: Bool { !isToMany && !isOptional }
 }
 
 extension RelationshipMapping {
-  /// Whether the objects come from the source and not from the other side.
+  /// Whether the relationship's objects are mapped from the source, and not taken from the inverse.
   var isOwn: Bool {
     if case .objects = value { true } else { false }
   }
 }
 
-// What differs between a relationship and the one that it was.
+// Compares a relationship with its origin in the source.
 extension StepBuilder {
-  /// - Returns: Whether the objects of before will do.
+  /// - Returns: Whether the origin's objects are sufficient.
   private func compare(
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, _ owner: String,
     of place: Int, hasRule: Bool
@@ -257,9 +256,9 @@ extension StepBuilder {
     var lost: [String] = []
     for entity in concrete(old.destination) {
       let places = takers[entity] ?? []
-      // Objects that are lost altogether are a matter of their entity, unless one of them is needed.
+      // The loss of the entity itself is reported elsewhere. Here it matters only if the relationship needs an object.
       if places.isEmpty, !new.isMandatoryToOne { continue }
-      // A mandatory reference needs them all, unless its own object stays behind with its owner.
+      // A mandatory relationship needs all of the objects, unless its own object is left out together with its owner.
       let isSure = !new.isMandatoryToOne || !ownership.mayLeave(entity) || follows(old, to: entity, of: place)
       let fits = places.contains {
         destination.isKind(mappings[$0].destinationName, of: new.destination)
@@ -274,7 +273,7 @@ extension StepBuilder {
     note(kind, lost.isEmpty ? .automatic : new.isMandatoryToOne ? .needsRule : .losesData)
   }
 
-  /// An inverse that came, went or is another is no matter for the objects as long as only one side has them.
+  /// Notes a changed inverse. The objects are not affected as long as only one side has objects of its own.
   private func compareInverses(
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, of place: Int,
     _ note: (ModelChange.Kind, ModelChange.Verdict) -> Void

@@ -1,6 +1,6 @@
 import CDModel
 
-// What rules name, before any of them is applied.
+// Checks the names in rules before any rule is applied.
 extension StepBuilder {
   func checkRules() {
     for (place, drop) in rules.drops.enumerated() { checkDrop(drop, place) }
@@ -66,7 +66,8 @@ extension StepBuilder {
     checkRepeats(rule, place)
   }
 
-  /// Notes what nobody has decided. Neither a rule nor the app's own code answers it: whoever writes them removes it.
+  /// Records an undecided part. A rule or the app's own code does not resolve it: the person who writes them must
+  /// delete the entry.
   private func checkUndecided(
     _ part: UndecidedPart, of entity: EntityDescription, at problemPlace: MappingProblem.Place, _ place: Int
   ) {
@@ -188,9 +189,9 @@ extension StepBuilder {
         + (known.isEmpty ? "" : "; it has one over " + known.joined(separator: "; one over ")))
   }
 
-  // MARK: What is of no use
+  // MARK: Unnecessary rules
 
-  /// A drop of something that is not lost is likely a slip, and would hide a loss that comes later.
+  /// Reports drops of data that is not lost. Such a drop is probably a mistake, and would hide a later loss.
   func reportUselessDrops() {
     let isWrong = Set(problems.list.map(\.place))
     for (place, name) in rules.drops.enumerated() where !usedDrops.contains(.drop(place)) {
@@ -208,7 +209,7 @@ extension StepBuilder {
     _ name: String, _ rule: EntityRule, at drop: MappingProblem.Place, _ place: Int
   ) {
     if usedDrops.contains(drop) { return }
-    // Where the sources of a rule are not known, neither is what they have.
+    // If the sources of a rule are unknown, their properties are unknown too.
     let sources =
       rule.source.map { [$0] }
       ?? mappings.filter { $0.ruleChain.contains(place) }.compactMap(\.mapping.source)
@@ -230,7 +231,7 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// Reports the stored values and relationships of each source entity of which no mapping makes anything.
+  /// Reports the stored values and relationships of each source entity that no mapping uses.
   func findLostProperties() {
     for entity in source.version.entities {
       guard let places = takers[entity.name], !places.isEmpty else { continue }
@@ -244,7 +245,7 @@ extension StepBuilder {
     for place in places {
       kept.formUnion(mappings[place].keptLeaves)
       if let filter = mappings[place].mapping.filter {
-        // What chooses the objects is in the choice.
+        // A value that a filter reads is not lost: it decides which objects are migrated.
         kept.formUnion(readPaths(filter, in: entity))
       }
     }
@@ -254,7 +255,7 @@ extension StepBuilder {
     let lostPaths = Set(lost.map(\.path))
     var reported: Set<String> = []
     for leaf in lost {
-      // Where all fields of a composite are lost, the loss of the composite is reported once.
+      // If all fields of a composite are lost, the loss is reported once for the composite.
       let isWhole =
         leaf.field != nil
         && source.leaves(of: entity).allSatisfy {
@@ -267,7 +268,7 @@ extension StepBuilder {
   }
 
   private func readPaths(_ predicate: FetchPredicate, in entity: String) -> Set<String> {
-    // An expression with the predicate in it reads what the predicate does.
+    // Wraps the predicate in an expression, because `readPaths` takes an expression.
     readPaths(.ternary(predicate, .null, .null), in: entity)
   }
 
@@ -275,7 +276,7 @@ extension StepBuilder {
     let name = PropertyName(leaf.owner, path)
     guard let first = places.first else { return }
     if leaf.isDerived { return changes.add(.attributeRemoved(name), .automatic, .automatic) }
-    // The attribute may still be there, and hold nothing that is stored.
+    // The attribute may still exist, but as a transient attribute.
     if case .attribute(let now)? = destination.property(
       leaf.attribute.name, of: mappings[first].destinationName), now.isTransient,
       let owner = destination.declaringEntity(
@@ -286,7 +287,7 @@ extension StepBuilder {
     add(.attributeRemoved(name), path, places, candidates: candidates(for: leaf, path, places))
   }
 
-  /// Notes a loss: it is meant where one of the mappings of the objects says so.
+  /// Records a loss. It is confirmed if one of the mappings has a drop for it.
   @inline(never)
   private func add(
     _ kind: ModelChange.Kind, _ path: String, _ places: [Int], candidates: [String] = [],
@@ -301,18 +302,18 @@ extension StepBuilder {
     }
   }
 
-  /// New attributes that a removed one may have become.
+  /// New attributes that may be a removed attribute under another name.
   private func candidates(for leaf: StoredLeaf, _ path: String, _ places: [Int]) -> [String] {
     var same: [String] = []
     var fitting: [String] = []
     for place in places {
       for new in mappings[place].newLeaves where new.field == nil && leaf.field == nil {
         guard mayCompare() else { break }
-        // Which values would be which cases nobody can say.
+        // Inference cannot know which value belongs to which case.
         if case .enumeration = new.type, leaf.type != new.type { continue }
         switch TypeConversion(from: leaf.type, in: source, to: new.type, in: destination) {
         case .identical: same.append(new.attribute.name)
-        // Anything can be a text.
+        // Every type converts to a string, so this is no evidence of a rename.
         case .lossless where new.type != .string: fitting.append(new.attribute.name)
         default: break
         }
@@ -345,13 +346,13 @@ extension StepBuilder {
     }
   }
 
-  /// Whether the loss of who is related to whom is said to be meant on the other side.
+  /// Whether a drop for the inverse confirms the loss of the relationship.
   private func isInverseDropped(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
     return takers(ofKind: relationship.destination).contains { isDropped(inverse.name, of: $0) }
   }
 
-  /// Whether who is related to whom is still told by the other side.
+  /// Whether the inverse still keeps the related objects.
   private func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
     return takers(ofKind: relationship.destination).contains {
@@ -361,10 +362,10 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// What can be done about a change that nothing is there for, the app's own code first: it can always do it.
+  /// The remedies for an unresolved change. The app's own code comes first, because it is always possible.
   ///
   /// - Parameters:
-  ///   - entities: The entities of the destination whose objects it concerns.
+  ///   - entities: The affected entities of the destination.
   ///   - candidates: Elements that may be the lost one under a new name.
   func remedies(
     for kind: ModelChange.Kind, _ entities: [String], _ candidates: [String]
@@ -444,8 +445,8 @@ extension StepBuilder {
     }
   }
 
-  /// The entities whose rules keep objects, or refuse to part from them, where a mandatory relationship leads to an owner
-  /// that may be left behind.
+  /// The entities whose rules have an `owned` other than drop, if a mandatory relationship refers to their objects and
+  /// a filter may exclude these.
   private func owners(of name: PropertyName, _ entities: [String]) -> [String] {
     guard let old = oldName(of: name, entities),
       let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
@@ -474,15 +475,15 @@ extension StepBuilder {
     candidates.isEmpty ? [] : [.renamed(from: name, to: candidates)]
   }
 
-  /// The entity of the destination under which a drop for an entity of the source stands.
+  /// The entity of the destination whose rule must contain the drop for a source entity.
   private func heir(of entity: String, _ entities: [String]) -> String {
     let heirs = heirs[entity] ?? []
-    // What a parent's rule says holds for its subentities, but only for those.
+    // A parent's rule applies to its subentities, so it fits if all affected entities are subentities of the parent.
     let holds = heirs.first { heir in entities.allSatisfy { destination.isKind($0, of: heir) } }
     return holds ?? entities.first ?? heirs.first ?? entity
   }
 
-  /// What a property of the destination is called in the source.
+  /// The name in the source of a property of the destination; nil if there is none.
   private func oldName(of name: PropertyName, _ entities: [String]) -> String? {
     let steps = name.name.split(separator: ".").map(String.init)
     guard let first = steps.first,
@@ -499,7 +500,7 @@ extension StepBuilder {
     }
     let isOptional = leaf?.isOptional ?? false
     let old = oldName(of: name, entities) ?? name.name
-    // Nil stays nil, for which a mandatory attribute has no place.
+    // CAST of nil gives nil, which a mandatory attribute does not allow.
     let origin = mappings.first { $0.hasObjects && entities.contains($0.destinationName) }.flatMap { work in
       source.leaves(of: work.sourceName).first { $0.path == old }
     }
@@ -509,7 +510,7 @@ extension StepBuilder {
       example: "CAST(\(old), \"\(raw.schemaName)\", \(isOptional ? "nil" : "…"))\(standIn)")
   }
 
-  /// A rule that gives objects with one raw value another.
+  /// An example of a rule that replaces one raw value by another.
   private func choice(of name: PropertyName, _ cases: [String], _ entities: [String]) -> String? {
     guard let old = oldName(of: name, entities), let first = cases.first else { return nil }
     return "TERNARY(\(old) == \"\(first)\", …, \(old))"

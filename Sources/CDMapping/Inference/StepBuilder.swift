@@ -1,29 +1,29 @@
 import CDModel
 
-/// Puts inference and rules together: what differs between two versions, and what becomes of objects.
+/// Combines inference and rules: finds the differences between two versions, and how objects are mapped.
 ///
-/// It looks at the entities that have objects one by one, each with all that it inherits, so that an attribute
-/// that moved within a hierarchy is right for each of them. What is found of several is one change where they
-/// are declared.
+/// It compares concrete entities one by one, each with its inherited properties, so that an attribute that moved within
+/// a hierarchy is handled correctly for each entity. A difference that affects several entities is reported once, at
+/// the entity that declares the element.
 ///
-/// A class because its parts fill the same tables; it never leaves the call that made it.
+/// It is a class because its extensions fill the same tables. It never leaves the call that created it.
 final class StepBuilder {
   let match: ModelMatch
   let rules: MappingRules
-  /// The source with the destination's enumerations beside its own, for expressions to be checked against.
+  /// The source version with the destination's enumerations added. Expressions are checked against it.
   let checking: CheckingGraph
   var mappings: [WorkMapping] = []
-  /// The mappings that take the objects of a source entity.
+  /// The indices of the mappings that use the objects of each source entity.
   private(set) var takers: [String: [Int]] = [:]
   var changes = ChangeCollector()
   var problems = ProblemCollector()
-  /// Relationships whose objects are told by both sides in different ways, by mapping.
+  /// Relationships for which both sides have different objects, with the index of the mapping.
   var conflicts: [(place: Int, name: String)] = []
-  /// The drops that something needed, to tell which were of no use.
+  /// The drops that confirm a loss. All other drops are reported as unnecessary.
   var usedDrops: Set<MappingProblem.Place> = []
-  /// What rules leave open, with the places of the rules.
+  /// The undecided parts of rules, with the indices of the rules.
   var undecided: [(rule: Int, part: UndecidedPart, element: VersionElement)] = []
-  /// The entities of the destination that each of the source is now.
+  /// The entities of the destination that each source entity became.
   private(set) lazy var heirs: [String: [String]] = {
     var heirs: [String: [String]] = [:]
     for entity in destination.version.entities {
@@ -31,10 +31,10 @@ final class StepBuilder {
     }
     return heirs
   }()
-  /// Which objects of the source stay behind because their owners do.
+  /// The source objects that are left out because their owners are.
   private(set) lazy var ownership = Ownership(
     in: source, mappings.lazy.filter(\.hasObjects).map(\.mapping))
-  /// How many pairs of removed and added elements may still be compared to find renames. Nobody reads thousands of
+  /// How many pairs of a removed and an added element may still be compared to find renames. Nobody reads thousands of
   /// suggestions.
   private var comparisonsLeft = 1_000_000
 
@@ -69,18 +69,18 @@ final class StepBuilder {
     reportUselessDrops()
   }
 
-  /// True if another pair of a removed and an added element may be compared to find a rename.
+  /// Whether another pair of a removed and an added element may be compared to find a rename.
   func mayCompare() -> Bool {
     comparisonsLeft -= 1
     return comparisonsLeft >= 0
   }
 
-  /// The mappings of the objects of a source entity and of those of its subentities.
+  /// The mappings that use the objects of a source entity or of its subentities.
   func takers(ofKind entity: String) -> [Int] {
     ([entity] + source.descendants(of: entity).map(\.name)).flatMap { takers[$0] ?? [] }
   }
 
-  /// The source entities, the given one or below, that have objects.
+  /// The source entity and its subentities, without abstract ones.
   func concrete(_ entity: String) -> [String] { source.concrete(entity) }
 
   var mappingModel: MappingModel {
@@ -94,7 +94,7 @@ final class StepBuilder {
     return result
   }
 
-  /// Rows stay as they are where both versions store the same and no rule says otherwise.
+  /// Marks a mapping as a copy if both versions store the same and no rule changes anything.
   private func finishKind(of place: Int) {
     let work = mappings[place]
     guard work.mapping.kind == .transform, work.keepsEverything, ownership.reached[work.sourceName] == nil,
@@ -105,22 +105,22 @@ final class StepBuilder {
   }
 }
 
-/// An entity mapping in the making.
+/// An entity mapping that is still being built.
 struct WorkMapping {
   var mapping: EntityMapping
-  /// The place of the rule that it is of; nil where it is inferred.
+  /// The index of the rule for the mapping; nil if the mapping is inferred.
   var rule: Int?
-  /// The places of rules for the entity and its ancestors, the nearest first, that hold for it.
+  /// The indices of the rules for the entity and its ancestors that apply, the nearest first.
   var ruleChain: [Int] = []
-  /// The properties of the source that those of the destination were.
+  /// The source property of each destination property, by the destination's name.
   var properties: [String: String] = [:]
   /// The rules for stored values, by path.
   var attributeRules: [String: RuleReference] = [:]
   var relationshipRules: [String: RuleReference] = [:]
-  /// Stored values of the source, by path, of which the mapping makes something.
+  /// The paths of stored values in the source that the mapping uses.
   var keptLeaves: Set<String> = []
   var keptRelationships: Set<String> = []
-  /// Stored values of the destination that are new.
+  /// The new stored values of the destination.
   var newLeaves: [StoredLeaf] = []
   var newRelationships: [RelationshipDescription] = []
 
@@ -129,25 +129,25 @@ struct WorkMapping {
   var sourceName: String { mapping.source ?? "" }
   var destinationName: String { mapping.destination ?? "" }
 
-  /// Whether all objects are taken, with the values that they have.
+  /// Whether the mapping keeps all objects and their values unchanged.
   var keepsEverything: Bool {
     mapping.filter == nil && mapping.attributes.allSatisfy { $0.value == .keyPath($0.name) }
       && mapping.relationships.allSatisfy { $0.value == .objects(.keyPath($0.name)) }
   }
 }
 
-/// A rule of a property and where it stands.
+/// A rule for a property, with its position.
 struct RuleReference {
-  /// The place of the entity's rule.
+  /// The index of the entity's rule.
   let entity: Int
-  /// The place of the property's in it.
+  /// The index of the property's rule within it.
   let property: Int
   let value: ValueExpression
-  /// Whether the rule is for a composite as a whole.
+  /// Whether the rule is for a whole composite.
   var isWhole = false
 }
 
-/// Problems, each once, in the order of their finding.
+/// Collects problems in the order in which they are found, each once.
 struct ProblemCollector {
   private(set) var list: [MappingProblem] = []
   private var seen: Set<MappingProblem> = []
@@ -160,7 +160,7 @@ struct ProblemCollector {
 extension StepBuilder {
   // MARK: Mappings
 
-  /// Says for each entity of the destination that has objects where they come from.
+  /// Creates the mappings of each concrete entity of the destination.
   private func makeMappings() {
     for entity in destination.version.entities where !entity.isAbstract {
       let own = rules.entities.indices.filter { rules.entities[$0].destination == entity.name }
@@ -173,7 +173,7 @@ extension StepBuilder {
     nameMappings()
   }
 
-  /// The source entity with objects that a destination entity was; nil where there is none.
+  /// The concrete source entity that an entity of the destination was before; nil if there is none.
   private func origin(of entity: String) -> String? {
     match.entities[entity].flatMap { source.entity($0) }.flatMap { $0.isAbstract ? nil : $0.name }
   }
@@ -193,7 +193,7 @@ extension StepBuilder {
     let rule = rules.entities[place]
     var from = rule.source
     if let written = from {
-      // The mistake was reported already. No other source is guessed.
+      // A wrong source is already reported. The mapping then has no source; none is inferred.
       if source.entity(written).map(\.isAbstract) ?? true { from = nil }
     } else {
       from = origin(of: name)
@@ -216,7 +216,7 @@ extension StepBuilder {
     mappings.append(work)
   }
 
-  /// The rules that hold for a mapping: its own, and those of its entity's ancestors.
+  /// The indices of the rules that apply to a mapping: its own, and those of its entity's ancestors.
   private func ruleChain(of name: String, from: String, own: Int?) -> [Int] {
     var result = [own].compactMap { $0 }
     for ancestor in destination.lineage(of: name).dropLast().reversed() {
@@ -229,7 +229,7 @@ extension StepBuilder {
     return result
   }
 
-  /// Gives each mapping a name of its own; names that a rule gives were checked.
+  /// Makes the names of inferred mappings unique. Names from rules are already checked.
   private func nameMappings() {
     var seen = Set(mappings.compactMap { work in work.rule.flatMap { rules.entities[$0].name } })
     for place in mappings.indices {
@@ -278,14 +278,14 @@ extension StepBuilder {
     if old.hashModifier != entity.hashModifier { changes.add(.modifierChanged(.entity(entity.name))) }
   }
 
-  /// Whether the loss of an entity's objects is meant.
+  /// Whether a drop confirms the loss of an entity's objects.
   private func isDropped(_ entity: String) -> Bool {
     guard let place = rules.drops.firstIndex(of: entity) else { return false }
     usedDrops.insert(.drop(place))
     return true
   }
 
-  /// What there is for the objects of a source entity that no entity of the destination is by name.
+  /// How the loss of a source entity is resolved if inference finds no destination for its objects.
   @inline(never)
   private func resolution(ofLeft entity: String) -> ModelChange.Resolution {
     let places = takers[entity] ?? []
@@ -309,7 +309,7 @@ extension StepBuilder {
     changes.add(kind, .losesData, resolution(ofLeft: entity.name))
   }
 
-  /// A filter is written to choose; what it leaves is a loss all the same, and the plan shows it.
+  /// Records the loss of the objects that filters exclude. The filter is intended, but the plan must show the loss.
   private func compareFilters(_ entity: EntityDescription) {
     let places = takers[entity.name] ?? []
     guard !places.isEmpty, places.allSatisfy({ mappings[$0].mapping.filter != nil }) else { return }
@@ -339,7 +339,8 @@ extension StepBuilder {
     }
   }
 
-  /// New entities that a removed one may have become: at least half of its attributes are there by name.
+  /// New entities that may be a removed entity under another name: at least half of its attributes exist there with the
+  /// same name.
   private func candidates(for entity: EntityDescription) -> [String] {
     let names = Set(source.attributes(of: entity.name).map(\.name))
     var result: [String] = []
@@ -354,8 +355,7 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// Whether both versions keep the objects of an entity in the same columns of the same table, and mean the
-  /// same by them.
+  /// Whether both versions store the objects of an entity in the same columns of the same table, with the same meaning.
   private func storesSame(_ entity: String) -> Bool {
     let (old, new) = (source.lineage(of: entity), destination.lineage(of: entity))
     guard old.map(\.name) == new.map(\.name), old.map(\.hashModifier) == new.map(\.hashModifier) else {
@@ -390,8 +390,8 @@ extension StepBuilder {
       }
   }
 
-  /// Whether every object that a relationship to an entity can lead to goes on: a reference to one that does
-  /// not has to go or to change.
+  /// Whether every object of an entity is migrated to the same entity. Otherwise references to some objects must be
+  /// changed or removed.
   private func keepsAll(of entity: String) -> Bool {
     concrete(entity).allSatisfy { name in
       ownership.reached[name] == nil
@@ -401,7 +401,7 @@ extension StepBuilder {
     }
   }
 
-  /// Whether a rule deletes objects of an entity that are equal to others.
+  /// Whether a rule deletes duplicates among the objects of an entity.
   private func isThinnedOut(_ entity: String) -> Bool {
     rules.duplicates.contains { destination.isKind(entity, of: $0.entity) }
   }
@@ -412,8 +412,8 @@ extension StepBuilder {
       && old.isOptional == new.isOptional && old.hashModifier == new.hashModifier
   }
 
-  /// Whether the other side is the same: it has a part in where references stand, and in whether a store sees
-  /// to it that they lead somewhere.
+  /// Whether the inverse is the same. The inverse helps to decide which table stores the references, and whether a
+  /// store enforces them.
   private func isSamePair(
     _ old: RelationshipDescription, _ new: RelationshipDescription, of entity: String
   ) -> Bool {
@@ -428,9 +428,9 @@ extension StepBuilder {
   }
 }
 
-// What becomes of the objects that belong to objects which a filter leaves behind.
+// Follows the objects whose owners a filter excludes.
 extension StepBuilder {
-  /// Whether an object of a mapping stays behind with the one that a relationship of its source leads to.
+  /// Whether an object of a mapping is left out together with the owner that the relationship refers to.
   func follows(_ relationship: RelationshipDescription, to owner: String, of place: Int) -> Bool {
     guard !mappings[place].isCustom,
       let inverse = source.inverse(of: relationship, in: mappings[place].sourceName)
@@ -438,8 +438,7 @@ extension StepBuilder {
     return ownership.follows(inverse, to: owner)
   }
 
-  /// Notes as losses which objects stay behind with their owners. The loss is confirmed: the rule that leaves the owners
-  /// behind says so.
+  /// Records the loss of objects that are left out with their owners. The rule that excludes the owners resolves it.
   private func compareOwned() {
     for entity in source.version.entities {
       guard let owners = ownership.reached[entity.name] else { continue }
@@ -450,7 +449,7 @@ extension StepBuilder {
     }
   }
 
-  /// Reports an `owned` that decides nothing: the entity owns no objects, or the app's own code decides.
+  /// Reports an `owned` without an effect: the entity owns no objects, or the app's own code decides.
   func checkOwned(_ rule: EntityRule, _ entity: EntityDescription, _ place: Int) {
     guard rule.owned != .drop else { return }
     if rule.isCustom {
@@ -468,7 +467,7 @@ extension StepBuilder {
 }
 
 extension StepBuilder {
-  /// Finds the unique constraints that objects of the source need not meet.
+  /// Finds unique constraints that objects of the source may violate.
   private func compareUniqueness() {
     for entity in destination.version.entities {
       for properties in entity.uniquenessConstraints where !holds(properties, of: entity.name) {
@@ -496,15 +495,16 @@ extension StepBuilder {
     }
   }
 
-  /// Whether all objects that are to meet a constraint are sure to.
+  /// Whether all migrated objects are certain to meet a constraint.
   private func holds(_ properties: [String], of entity: String) -> Bool {
     let places = mappings.indices.filter {
       mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
     }
     if places.isEmpty { return true }
-    // A new value that differs from object to object, or nil, which is equal to nothing, is all it takes.
+    // One property is enough if its value is new for every object, or nil, because nil values are never duplicates.
     if places.allSatisfy({ place in properties.contains { isDistinct($0, of: place) } }) { return true }
-    // Otherwise a constraint of before must see to it: over one object each, and over the same values.
+    // Otherwise a constraint of the source must guarantee it: each mapping has its own source entity, and the values
+    // are copied.
     let sources = places.map { mappings[$0].sourceName }
     guard Set(sources).count == sources.count, let first = sources.first else { return false }
     return source.lineage(of: first).contains { old in
@@ -524,7 +524,7 @@ extension StepBuilder {
     return value == .null || value == .function(.uuid, [])
   }
 
-  /// Whether a property has the very values that one of the source has.
+  /// Whether a property is an unchanged copy of a property of the source.
   private func isCopy(_ property: String, of name: String, in place: Int) -> Bool {
     let value =
       mappings[place].mapping.attributes.first { $0.name == property }?.value
@@ -534,7 +534,7 @@ extension StepBuilder {
     return value == .keyPath([name])
   }
 
-  /// Reports changes without an effect on stored objects, some of which were likely meant to have one.
+  /// Reports changes that do not affect stored objects. Some of them were probably meant to.
   private func compareRest() {
     for entity in destination.version.entities {
       for each in entity.attributes {
@@ -550,11 +550,11 @@ extension StepBuilder {
     }
   }
 
-  /// Finds a `renamedFrom` that speaks of an entity whose objects go elsewhere, so that it has no effect.
+  /// Finds a `renamedFrom` without an effect, because the objects of the named entity are not mapped to this entity.
   private func compareRename(
     _ name: String, _ renamedFrom: String?, _ element: VersionElement, of entity: String
   ) {
-    // Over several versions the old name may be that of a version between.
+    // If the step spans several versions, the old name may come from a version in between.
     guard match.isDirect, let renamedFrom, let dot = renamedFrom.firstIndex(of: ".") else { return }
     let (owner, old) = (String(renamedFrom[..<dot]), String(renamedFrom[renamedFrom.index(after: dot)...]))
     guard source.property(old, of: owner) != nil else { return }

@@ -12,17 +12,17 @@ struct StoredLeaf {
   var name: PropertyName { PropertyName(owner, path) }
   var type: AttributeType { field?.type ?? attribute.type }
   var isDerived: Bool { attribute.derivation != nil }
-  /// Whether a row may have no value: a field of an optional composite may have none whatever the field is.
+  /// Whether the value may be nil. Every field of an optional composite may be nil.
   var isOptional: Bool { attribute.isOptional || field?.isOptional == true }
   var storesExternally: Bool { field?.storesExternally ?? attribute.storesExternally }
   var hashModifier: String? { field?.hashModifier ?? attribute.hashModifier }
 
-  /// The value as an expression of an object that has it.
+  /// The expression that reads the value from its object.
   var expression: ValueExpression {
     .keyPath(field.map { [attribute.name, $0.name] } ?? [attribute.name])
   }
 
-  /// What a new object has.
+  /// The value that a new object gets.
   var defaultValue: DefaultValue? {
     guard let field else { return attribute.defaultValue }
     if case .value(.composite(let values))? = attribute.defaultValue, let value = values[field.name] {
@@ -52,7 +52,8 @@ extension EntityGraph {
 }
 
 extension DefaultValue {
-  /// The default as an expression. `now()` is one time for a whole step, `uuid()` another UUID an object.
+  /// The default as an expression. `now()` is the same time for a whole step, and `uuid()` is a new UUID for each
+  /// object.
   var expression: ValueExpression {
     switch self {
     case .value(let value): .constant(value)

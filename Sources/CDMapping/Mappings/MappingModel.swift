@@ -1,21 +1,22 @@
 public import CDModel
 
-/// How the objects of one version become those of another, whole: what was inferred and what rules say.
+/// A complete mapping from the objects of one version to those of another. It combines inference and rules.
 ///
-/// A ``MigrationStep`` makes it of two versions. One built in code is checked by the same means, as
-/// `MappingRules.init(_:)` makes rules of it.
+/// A ``MigrationStep`` creates it from two versions. To check a mapping model that was built in code,
+/// `MappingRules.init(_:)` turns it into rules.
 public struct MappingModel: Hashable, Sendable {
-  /// The number of the version that the objects come from.
+  /// The number of the source version.
   public var source: Int
-  /// The number of the version that they become objects of.
+  /// The number of the destination version.
   public var destination: Int
-  /// A mapping for each entity of the destination that has objects, several where there are several sources,
-  /// in the order of that version; then one for each entity of the source that is left behind.
+  /// The mappings of the entities. First, in the order of the destination, come the concrete entities of the
+  /// destination, with several mappings if there are several sources. Then follows a mapping for each entity of the
+  /// source that is left out.
   public var entityMappings: [EntityMapping]
-  /// What becomes of duplicates under unique constraints that are new.
+  /// How to resolve duplicates under new unique constraints.
   public var duplicates: [DuplicateRule]
 
-  /// A mapping model as given.
+  /// Creates a mapping model.
   public init(
     source: Int, destination: Int, entityMappings: [EntityMapping], duplicates: [DuplicateRule] = []
   ) {
@@ -25,61 +26,61 @@ public struct MappingModel: Hashable, Sendable {
     self.duplicates = duplicates
   }
 
-  /// The mapping of a name, or nil where there is none.
+  /// The mapping with a name; nil if there is none.
   public func entityMapping(named name: String) -> EntityMapping? {
     entityMappings.first { $0.name == name }
   }
 
-  /// The mappings that make objects of an entity of the destination, not of its subentities.
+  /// The mappings that create objects of a destination entity, without its subentities.
   public func entityMappings(to destination: String) -> [EntityMapping] {
     entityMappings.filter { $0.destination == destination }
   }
 
-  /// The mappings that take objects of an entity of the source, not of its subentities.
+  /// The mappings that use the objects of a source entity, without its subentities.
   public func entityMappings(from source: String) -> [EntityMapping] {
     entityMappings.filter { $0.source == source }
   }
 }
 
-/// What becomes of the objects of one entity, those of its subentities not included: an abstract entity has
-/// none, and so no mapping.
+/// The mapping of the objects of one entity. Subentities have mappings of their own, and an abstract entity has no
+/// objects and no mapping.
 public struct EntityMapping: Hashable, Sendable {
-  /// How the objects come about.
+  /// How the objects of the destination are created.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// The entity is new: there are no objects.
+    /// The entity is new, so there are no objects.
     case add
-    /// The entity is gone, and its objects with it.
+    /// The entity is removed with its objects.
     case remove
-    /// Rows stay exactly as they are.
+    /// Rows stay unchanged.
     case copy
-    /// Rows are changed as the property mappings say.
+    /// Rows are changed by the property mappings.
     case transform
-    /// The app's own code makes the objects, after the property mappings where there is a source.
+    /// The app's own code creates the objects, after the property mappings if there is a source.
     case custom
   }
 
-  /// How the objects come about.
+  /// How the objects of the destination are created.
   public var kind: Kind
-  /// A name that no other mapping of the model has: `ContactToPerson`, `AddPhoto`, `RemoveLog`.
+  /// A name that is unique within the model: `ContactToPerson`, `AddPhoto`, `RemoveLog`.
   public var name: String
-  /// The entity of the source; nil where there is none.
+  /// The entity of the source; nil if there is none.
   public var source: String?
-  /// The entity of the destination; nil where the objects are left behind.
+  /// The entity of the destination; nil if the objects are left out.
   public var destination: String?
-  /// Which objects of the source are taken; nil for all.
+  /// The condition that objects of the source must meet to be migrated; nil for all objects.
   public var filter: FetchPredicate?
-  /// What becomes of the objects that belong to objects which the filter leaves behind.
+  /// What happens to objects whose owner the filter excludes.
   public var owned: OwnedObjects
-  /// The value of each stored attribute that is not derived, inherited ones included; each field of a
-  /// composite is one, `attribute.field`. Empty where there is no source, and, of a custom mapping, without
-  /// those that only the app knows.
+  /// The value of each stored attribute that is not derived, including inherited ones. Each field of a composite has
+  /// its own entry, `attribute.field`. Empty if there is no source. In a custom mapping, values that only the app knows
+  /// are missing.
   public var attributes: [PropertyMapping]
-  /// Where each relationship's objects come from, inherited ones included. Empty where there is no source.
+  /// The source of each relationship's objects, including inherited relationships. Empty if the mapping has no source.
   public var relationships: [RelationshipMapping]
-  /// Properties of the source whose loss is meant.
+  /// Properties of the source that may be lost.
   public var drops: [String]
 
-  /// A mapping as given.
+  /// Creates an entity mapping.
   public init(
     kind: Kind, name: String, source: String? = nil, destination: String? = nil,
     filter: FetchPredicate? = nil, owned: OwnedObjects = .drop, attributes: [PropertyMapping] = [],
@@ -97,26 +98,26 @@ public struct EntityMapping: Hashable, Sendable {
   }
 }
 
-/// A relationship of the destination and where its objects come from.
+/// A relationship of the destination and the source of its objects.
 public struct RelationshipMapping: Hashable, Sendable {
-  /// Where the objects of a relationship come from.
+  /// The source of a relationship's objects.
   public enum Value: Hashable, Sendable {
-    /// They are what became of the source objects that an expression leads to. Where several objects came of
-    /// one, they are all in a to-many relationship, and a to-one leads to that of the first mapping that made
-    /// one of its entity.
+    /// The objects that were migrated from the source objects that an expression gives. If several objects were
+    /// migrated from one, a to-many relationship contains all of them. A to-one relationship contains the one from the
+    /// first mapping that created an object of its entity.
     case objects(ValueExpression)
-    /// They are those that refer to this object by the inverse relationship, which has a mapping.
+    /// The objects that refer to this object by the inverse relationship, which has its own mapping.
     case inverse
-    /// There are none.
+    /// The relationship has no objects.
     case none
   }
 
   /// The relationship's name.
   public var name: String
-  /// Where its objects come from.
+  /// The source of its objects.
   public var value: Value
 
-  /// Objects for a relationship.
+  /// Creates a relationship mapping.
   public init(name: String, value: Value) {
     self.name = name
     self.value = value
@@ -124,8 +125,8 @@ public struct RelationshipMapping: Hashable, Sendable {
 }
 
 extension MappingRules {
-  /// The rules that say everything that a mapping model says, so that one that was built in code can be
-  /// checked as a mapping file is.
+  /// Creates the rules that express everything in a mapping model. A mapping model built in code can thus be checked in
+  /// the same way as a mapping file.
   public init(_ mapping: MappingModel) {
     self.init(source: mapping.source, destination: mapping.destination, duplicates: mapping.duplicates)
     for each in mapping.entityMappings {

@@ -1,22 +1,22 @@
 public import CDModel
 
-/// A mistake in rules, at its place.
+/// A problem in mapping rules, with its position.
 public struct MappingProblem: Error, Hashable, Sendable {
-  /// Whether a problem keeps the rules from being used.
+  /// How serious a problem is.
   public enum Severity: Hashable, Sendable {
-    /// It does.
+    /// The rules cannot be used.
     case error
-    /// The rules can be used, and are likely not what was meant.
+    /// The rules can be used, but are probably not as intended.
     case warning
   }
 
-  /// A part of `MappingRules`, by places in its lists from 0.
+  /// A part of `MappingRules`. Numbers are indices in its lists.
   public enum Place: Hashable, Sendable {
     /// The rules as a whole.
     case rules
-    /// An entity whose loss is meant.
+    /// An entity whose loss is confirmed.
     case drop(Int)
-    /// A rule for equal objects.
+    /// A rule for duplicates.
     case duplicate(Int)
     /// The name of the destination.
     case entity(Int)
@@ -24,35 +24,35 @@ public struct MappingProblem: Error, Hashable, Sendable {
     case source(entity: Int)
     /// The name of an entity's mapping.
     case name(entity: Int)
-    /// What says that the policy is custom.
+    /// The declaration that the policy is custom.
     case policy(entity: Int)
-    /// The predicate that chooses among the source's objects.
+    /// The predicate that selects the source's objects.
     case filter(entity: Int)
-    /// What becomes of the objects that belong to objects which the predicate leaves behind.
+    /// The rule for objects whose owner the predicate excludes.
     case owned(entity: Int)
-    /// The name that an attribute's rule is for.
+    /// The attribute's name in its rule.
     case attributeName(entity: Int, Int)
     /// The expression of an attribute's rule.
     case attribute(entity: Int, Int)
-    /// The name that a relationship's rule is for.
+    /// The relationship's name in its rule.
     case relationshipName(entity: Int, Int)
     /// The expression of a relationship's rule.
     case relationship(entity: Int, Int)
-    /// A property whose loss is meant.
+    /// A property whose loss is confirmed.
     case entityDrop(entity: Int, Int)
-    /// A part of the rule that a person has yet to decide.
+    /// A part of the rule that a person must still decide.
     case undecided(entity: Int, Int)
   }
 
-  /// Whether it keeps the rules from being used.
+  /// How serious the problem is.
   public let severity: Severity
-  /// The part of the rules that it is about.
+  /// The part of the rules that has the problem.
   public let place: Place
-  /// The part of an expression that is meant, in the text that it was read from; nil for all of it.
+  /// The part of an expression that has the problem, in the text that it was read from; nil for the whole expression.
   public let span: SourceSpan?
-  /// What is wrong and what to do about it, without ``suggestion``.
+  /// The problem and its remedy, without ``suggestion``.
   public let message: String
-  /// A name that was probably meant.
+  /// The name that was probably meant.
   public let suggestion: String?
 
   init(

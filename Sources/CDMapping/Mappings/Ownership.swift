@@ -1,30 +1,31 @@
 package import CDModel
 
-/// Which objects of a step's source stay behind because their owners do.
+/// Finds the source objects of a step that are left out because their owners are.
 ///
-/// An object owns the objects of its relationships whose delete rule is `cascade`. A filter of an entity mapping leaves
-/// objects behind, and the word `owned` of the mapping says what becomes of the objects that they own.
+/// An object owns the objects of its relationships whose delete rule is `cascade`. The filter of an entity mapping
+/// excludes objects, and the mapping's `owned` decides what happens to the objects that they own.
 package struct Ownership {
-  /// A relationship that owns, with the entity of the owners.
+  /// A relationship that owns its objects, with the owners' entity.
   package struct Link {
     package let owner: String
     package let relationship: RelationshipDescription
   }
 
   private let mappings: [String: [EntityMapping]]
-  /// The entities whose filters leave objects behind.
+  /// The entities whose filters exclude objects.
   package private(set) var filtered: [String] = []
-  /// The relationships along which objects stay behind with their owners.
+  /// The relationships through which objects are left out together with their owners.
   package private(set) var links: [Link] = []
-  /// The relationships along which none may: the migration ends with an error where it meets one.
+  /// The relationships whose objects must not lose their owner. The migration ends with an error if it finds such a
+  /// case.
   package private(set) var refused: [Link] = []
-  /// The entities of which objects may stay behind with their owners, each with the relationships that lead to it.
+  /// The entities whose objects may be left out with their owners, each with the relationships from these owners.
   package private(set) var reached: [String: [PropertyName]] = [:]
 
   /// - Parameters:
-  ///   - source: The version that the step starts from.
-  ///   - mappings: The mappings that take objects.
-  ///   - holds: Whether the store holds the objects of an entity.
+  ///   - source: The source version of the step.
+  ///   - mappings: The mappings that have a source.
+  ///   - holds: Whether the store contains objects of an entity.
   package init(
     in source: EntityGraph, _ mappings: some Sequence<EntityMapping>, holds: (String) -> Bool = { _ in true }
   ) {
@@ -53,41 +54,41 @@ package struct Ownership {
     }
   }
 
-  /// Whether filters decide which objects of an entity go on.
+  /// Whether every mapping of an entity has a filter and no mapping is custom.
   private func isFiltered(_ entity: String) -> Bool {
     guard let all = mappings[entity] else { return false }
     return all.allSatisfy { $0.filter != nil && $0.kind != .custom }
   }
 
-  /// Whether the app's own code says what becomes of an entity's objects.
+  /// Whether the app's own code decides what happens to an entity's objects.
   private func isCustom(_ entity: String) -> Bool {
     mappings[entity]?.contains { $0.kind == .custom } ?? false
   }
 
-  /// What becomes of the objects that those of an entity own. Of several mappings the most careful one decides.
+  /// The rule for objects that an entity's objects own. If there are several mappings, the most careful rule applies.
   private func rule(of entity: String) -> OwnedObjects {
     let all = (mappings[entity] ?? []).map(\.owned)
     return all.contains(.refuse) ? .refuse : all.contains(.keep) ? .keep : .drop
   }
 
-  /// Whether some objects of an entity may stay behind: by a filter, or with their owners.
+  /// Whether some objects of an entity may be left out, by a filter or with their owners.
   func mayLeave(_ entity: String) -> Bool {
     reached[entity] != nil || mappings[entity]?.allSatisfy { $0.filter != nil } ?? true
   }
 
-  /// Whether a filter leaves objects of an entity behind without those that they own.
+  /// Whether a filter may exclude objects of an entity, but the objects that they own must not be left out.
   func parts(_ entity: String) -> Bool { isFiltered(entity) && rule(of: entity) != .drop }
 
-  /// Whether an object stays behind with the one that a relationship of its own leads to.
+  /// Whether an object is left out together with its owner.
   ///
-  /// - Parameter inverse: The owner's relationship on the other side.
+  /// - Parameter inverse: The owner's relationship to the object.
   func follows(_ inverse: RelationshipDescription, to owner: String) -> Bool {
     inverse.deleteRule == .cascade && rule(of: owner) == .drop && !isCustom(owner)
   }
 }
 
 extension EntityGraph {
-  /// The entities, the given one or below, that have objects.
+  /// The entity and its subentities, without abstract ones.
   func concrete(_ entity: String) -> [String] {
     ([self.entity(entity)].compactMap { $0 } + descendants(of: entity)).filter { !$0.isAbstract }.map(\.name)
   }

@@ -1,30 +1,31 @@
 import CDModel
 
-/// Which element of one version each element of another was: by name, or by `renamedFrom`.
+/// Pairs the elements of two versions: each element of the destination with the one it was in the source, by name or
+/// `renamedFrom`.
 struct ModelMatch {
-  /// How the two versions go together.
+  /// The relation between the two versions.
   enum Kind {
-    /// The destination is based on the source, so that its `renamedFrom`s speak of it.
+    /// The destination is based on the source, so its `renamedFrom` names elements of the source.
     case step
-    /// Both are the same version at different times, or branches that began as one: what has the same name
-    /// in both is the same, and a `renamedFrom` is for what has not.
+    /// Both are the same version at different times, or branches of one version. Elements with the same name are the
+    /// same; `renamedFrom` is used only for the others.
     case draft
-    /// The source is based on the destination, so that its `renamedFrom`s are read backwards.
+    /// The source is based on the destination, so the source's `renamedFrom`s are used in reverse.
     case back
   }
 
   let source: EntityGraph
   let destination: EntityGraph
   private let links: [MatchLink]
-  /// The entity of the source that each of the destination was.
+  /// The source entity that each destination entity was, by the destination's name.
   let entities: [String: String]
 
   init(from source: ModelVersion, to destination: ModelVersion, kind: Kind) {
     self.init(line: [source, destination].map(EntityGraph.init), kind: kind)
   }
 
-  /// The match of the ends of a line of versions, each based on the one before: what was renamed several times
-  /// is followed from name to name.
+  /// Matches the two ends of a line of versions, each based on the one before. An element that was renamed several
+  /// times is followed through all its names.
   init(line: [EntityGraph], kind: Kind = .step) {
     let first = line.first ?? EntityGraph(ModelVersion(number: 0))
     source = first
@@ -38,14 +39,14 @@ struct ModelMatch {
     self.entities = entities
   }
 
-  /// Whether the `renamedFrom`s of the destination speak of the source.
+  /// Whether the `renamedFrom`s of the destination name elements of the source directly.
   var isDirect: Bool { links.count == 1 && links.allSatisfy { $0.kind == .step } }
 
-  /// The properties of a source entity that those of a destination entity were, own and inherited, by the name
-  /// in the destination. Attributes were attributes, and relationships relationships.
+  /// The source property of each property of a destination entity, including inherited ones, by the destination's name.
+  /// Attributes are paired with attributes, and relationships with relationships.
   func properties(of name: String, from sourceName: String) -> [String: String] {
     guard entities[name] == sourceName else {
-      // A rule takes from another entity: names are all there is to go by, renames as far as they fit.
+      // A rule maps from another entity. Properties are then paired by name, and by `renamedFrom` where it fits.
       return
         (links.count == 1 ? links.first : MatchLink(source: source, destination: destination, kind: .step))?
         .properties(of: name, from: sourceName) ?? [:]
@@ -63,7 +64,7 @@ struct ModelMatch {
     return result
   }
 
-  /// The fields of a composite of the source that those of one of the destination were.
+  /// The field of the source composite for each field of a destination composite, by the destination's name.
   func fields(of name: String, from sourceName: String) -> [String: String] {
     let fields = destination.composite(name)?.fields ?? []
     let old = Set(source.composite(sourceName)?.fields.map(\.name) ?? [])
@@ -77,13 +78,13 @@ struct ModelMatch {
   }
 }
 
-/// The match of a version and one that it is based on.
+/// The match of a version with the one that it is based on.
 private struct MatchLink {
   let source: EntityGraph
   let destination: EntityGraph
   let kind: ModelMatch.Kind
   private(set) var entities: [String: String] = [:]
-  /// The link the other way round, where that is the one that renames speak of.
+  /// The match in the opposite direction, if that is the direction of the renames.
   private var forward: [MatchLink] = []
 
   init(source: EntityGraph, destination: EntityGraph, kind: ModelMatch.Kind) {
@@ -136,7 +137,7 @@ private struct MatchLink {
     return result
   }
 
-  /// The name within a source entity that a `renamedFrom` means; nil where it speaks of another entity.
+  /// The name within a source entity that a `renamedFrom` refers to; nil if it names another entity.
   private func oldName(_ renamedFrom: String, in entity: String) -> String? {
     let parts = renamedFrom.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count > 1 else { return renamedFrom }
@@ -158,7 +159,7 @@ private struct MatchLink {
 }
 
 extension [String: String] {
-  /// The keys by their values; of several keys with one value the one that is first by name.
+  /// The keys by their values. If several keys have the same value, the first one by name is used.
   fileprivate var inverted: [String: String] {
     Dictionary(
       sorted { $0.key.precedes($1.key) }.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })

@@ -1,22 +1,22 @@
 public import CDModel
 
-/// What becomes of values when an attribute's type changes. <doc:Migrations> has the table.
+/// How the values of an attribute are converted when its type changes. <doc:Migrations> contains the table.
 public enum TypeConversion: Hashable, Sendable {
-  /// Stores keep both types alike.
+  /// Stores keep both types in the same form.
   case identical
-  /// Every value has a counterpart from which it can be had back.
+  /// Every value can be converted, and the conversion can be reversed.
   case lossless
-  /// Every value has a counterpart, and some lose digits.
+  /// Every value can be converted, but some lose digits.
   case inexact
-  /// Some values have no counterpart.
+  /// Some values cannot be converted.
   case partial
-  /// There is no conversion.
+  /// No value can be converted.
   case impossible
 
-  /// The conversion from a type of one version to a type of another, or of the same.
+  /// Determines the conversion from a type of one version to a type of another version or the same one.
   ///
-  /// Enumerations count by their raw types; whether their cases fit is another question. A composite is
-  /// converted field by field, so that a composite and anything else are `impossible`.
+  /// Enumerations are compared by their raw types; whether the cases fit is checked separately. A composite is
+  /// converted field by field, so converting a composite to any other type is `impossible`.
   public init(
     from source: AttributeType, in sourceGraph: EntityGraph, to destination: AttributeType,
     in destinationGraph: EntityGraph
@@ -26,7 +26,7 @@ public enum TypeConversion: Hashable, Sendable {
     switch (old, new) {
     case (.composite, _), (_, .composite): self = .impossible
     case (.codable(let oldName, let oldCodec), .codable(let newName, let newCodec)):
-      // Nothing but name and codec tells one shape of JSON from another.
+      // Only the name and the codec distinguish one form of JSON from another.
       self = oldName == newName && oldCodec == newCodec ? .identical : .impossible
     case (.codable, _), (_, .codable): self = .impossible
     default: self = Self.ofPlainTypes(old, new, in: sourceGraph)
@@ -41,10 +41,10 @@ public enum TypeConversion: Hashable, Sendable {
     if TypeRules.fits(source, destination, in: graph) { return .lossless }
     if TypeRules.converts(source, to: destination, in: graph) {
       switch (old, new) {
-      // The text of a date ends at milliseconds.
+      // The text of a date has only milliseconds.
       case (.date, .string): return .inexact
       case (_, .string), (.bool, _), (.uuid, .data), (.date, .double): return .lossless
-      // Seconds since the reference date, of which a double holds those of these types exactly.
+      // The number is in seconds since the reference date, and a double holds all values of these types exactly.
       case (.int16, .date), (.int32, .date), (.float, .date), (.double, .date): return .lossless
       default: return .inexact
       }

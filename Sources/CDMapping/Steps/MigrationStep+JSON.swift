@@ -2,9 +2,9 @@ public import CDModel
 
 extension MigrationStep {
   /// The step as JSON for other tools: `from`, `to`, `proven`, `entityMappings`, `onDuplicate`, `changes` and
-  /// `problems`. Members that have nothing to say are left out.
+  /// `problems`. Empty members are left out.
   ///
-  /// - Parameter name: What the mapping is called, `3-4.mapping.yaml` where it is a file.
+  /// - Parameter name: The name of the mapping, such as `3-4.mapping.yaml` for a file.
   public func planJSON(mapping name: String) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("from", source)
@@ -83,7 +83,7 @@ extension MigrationStep {
 extension ModelChange.Kind {
   /// The name of the case: `attributeRemoved`.
   public var name: String {
-    // Every case has values, so that a mirror has it as a child with that label.
+    // Every case has associated values, so a mirror has one child whose label is the case's name.
     Mirror(reflecting: self).children.first?.label ?? "\(self)"
   }
 }

@@ -1,10 +1,10 @@
 import CDModel
 
 extension MigrationStep {
-  /// The step as a plan that people read: what becomes of each entity's objects, what differs and what there is
-  /// for it, and what is missing. A line each, with a line break at the end.
+  /// The step as a plan for people: how each entity's objects are mapped, what differs and how it is resolved, and what
+  /// is missing. Each entry is on its own line, and the text ends with a line break.
   ///
-  /// - Parameter mapping: What the mapping is called, `3-4.mapping.yaml` where it is a file.
+  /// - Parameter mapping: The name of the mapping, such as `3-4.mapping.yaml` for a file.
   public func planText(mapping name: String) -> String {
     var lines = ["version \(source) to version \(destination)" + (rules == nil ? "" : ", by \(name)")]
     for each in mapping.entityMappings { lines += Self.lines(of: each) }
@@ -32,7 +32,7 @@ extension MigrationStep {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Whether the step can be made, and what it costs, in a few words: `proven; one loss, which is meant`.
+  /// Whether the step is proven, and what it loses, in a few words: `proven; one loss, which is meant`.
   public var conclusion: String {
     guard isProven else { return "not proven" }
     let left = changes.count { $0.verdict == .losesData && $0.resolution == .custom }
@@ -56,7 +56,7 @@ extension MigrationStep {
         + (mapping.owned == .drop ? "" : ", owned: \(mapping.owned.rawValue)")
         + (mapping.kind == .custom ? " (\(mapping.name))" : "")
     ]
-    // What goes on as it is needs no line.
+    // A value that is copied unchanged needs no line.
     for each in mapping.attributes where each.value != .keyPath(each.name) {
       lines.append("    \(each.name) = \(each.value)")
     }
@@ -80,7 +80,7 @@ extension MigrationStep {
       case .confirmed: "confirmed"
       case .open: "open"
       }
-    // What would follow is of interest where it does.
+    // The consequence is shown only if it will occur.
     let isFelt = change.resolution >= .confirmed || change.verdict == .automatic
     return "    \(word): \(isFelt ? change.description : change.summary)"
   }

@@ -1,9 +1,9 @@
 public import CDModel
 
-/// The way from one version to another: what differs, what becomes of the objects, and whether that is sure.
+/// A migration step from one version to another: what differs, how objects are mapped, and whether the step is proven.
 ///
-/// The build proves with it that every released version has a rule for every change, and the runtime migrates
-/// by its ``mapping``: both ask the same.
+/// Generation uses it to prove that every released version has a rule for every change, and the runtime migrates by its
+/// ``mapping``. Both therefore use the same rules.
 ///
 /// ```swift
 /// if let old = model.version(1), let new = model.version(2) {
@@ -12,50 +12,48 @@ public import CDModel
 /// }
 /// ```
 public struct MigrationStep: Hashable, Sendable {
-  /// The number of the version that the step starts from.
+  /// The number of the source version.
   public let source: Int
-  /// The number of the version that it leads to.
+  /// The number of the destination version.
   public let destination: Int
-  /// What was said beyond what can be inferred; nil where nothing was.
+  /// The rules in addition to what can be inferred; nil if there are none.
   public let rules: MappingRules?
-  /// How objects become those of the destination. Where the step is not proven it is what is known of that.
+  /// How objects are mapped to the destination. If the step is not proven, the mapping is incomplete.
   public let mapping: MappingModel
-  /// Everything that differs: what entities there are, then by entity, each in the order of declaration.
+  /// All differences: first added and removed entities, then the changes of each entity, in order of declaration.
   public let changes: [ModelChange]
-  /// What is wrong with the rules.
+  /// The problems in the rules.
   public let problems: [MappingProblem]
 
-  /// The step from a version to one that is based on it.
+  /// Creates the step from a version to one that is based on it.
   ///
   /// - Parameters:
-  ///   - source: The version that objects are of. `renamedFrom` in the other speaks of its names.
-  ///   - destination: The version that they are to be of.
-  ///   - rules: What is said beyond what can be inferred. The numbers in it are not looked at.
+  ///   - source: The source version. `renamedFrom` in the destination refers to its names.
+  ///   - destination: The destination version.
+  ///   - rules: Rules in addition to what can be inferred. The version numbers in them are ignored.
   public init(from source: ModelVersion, to destination: ModelVersion, rules: MappingRules? = nil) {
     self.init(ModelMatch(from: source, to: destination, kind: .step), rules)
   }
 
-  /// A step over several versions, each based on the one before, in one go.
+  /// Creates one step over several versions, each based on the one before.
   ///
-  /// What was renamed on the way is followed. The rules of the steps that are jumped over have no part in it.
+  /// Renames in the versions in between are followed. Rules for the single steps are not used.
   ///
-  /// - Parameter line: The versions from the one that objects are of to the one that they are to be of. Of
-  ///   none the step is that from an empty version to itself.
+  /// - Parameter line: The versions from the source to the destination. For an empty list, the step is from an empty
+  ///   version to itself.
   public init(line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init)), rules)
   }
 
-  /// The step between two forms of what began as one version: a store of yesterday's draft, or of a branch that
-  /// gave its version the same number. What has the same name in both is the same; what has not is looked for
-  /// by `renamedFrom`.
+  /// Creates the step between two forms of the same version: a store may have an earlier draft, or a version of another
+  /// branch with the same number. Elements with the same name are the same; other elements are paired by `renamedFrom`.
   public init(fromDraft source: ModelVersion, to destination: ModelVersion) {
     self.init(ModelMatch(from: source, to: destination, kind: .draft), nil)
   }
 
-  /// The way back from a version to one that it is based on: what was renamed gets its old name again.
+  /// Creates the step back from a version to one that it is based on. Renamed elements get their old names again.
   ///
-  /// - Parameter line: The versions from the one that objects are of to the one that they are to be of, each
-  ///   the base of the one before it.
+  /// - Parameter line: The versions from the source to the destination, each based on the next one.
   public init(backAlong line: [ModelVersion], rules: MappingRules? = nil) {
     self.init(ModelMatch(line: line.map(EntityGraph.init), kind: .back), rules)
   }
@@ -71,16 +69,16 @@ public struct MigrationStep: Hashable, Sendable {
     problems = builder.problems.list
   }
 
-  /// Whether there is a rule for every change, every loss is meant and the rules hold.
+  /// Whether every change is resolved, every loss is confirmed, and the rules contain no error.
   public var isProven: Bool { openChanges.isEmpty && !problems.contains { $0.severity == .error } }
 
-  /// Whether the step is proven and nothing at all is lost, not even what was confirmed.
+  /// Whether the step is proven and loses no data at all, not even with confirmation.
   public var isLossless: Bool { isProven && losses.isEmpty }
 
-  /// The changes for which there is nothing yet.
+  /// The changes that are not resolved.
   public var openChanges: [ModelChange] { changes.filter(\.isOpen) }
 
-  /// The changes that cost data, confirmed or not, and what a mapping's filter leaves behind.
+  /// The changes that lose data, confirmed or not, including objects that a mapping's filter excludes.
   public var losses: [ModelChange] {
     changes.filter { change in
       switch change.kind {
@@ -91,6 +89,6 @@ public struct MigrationStep: Hashable, Sendable {
     }
   }
 
-  /// Whether no row of a store has to be touched: both versions store the same.
+  /// Whether no row of a store has to change, because both versions store the same.
   public var changesNoData: Bool { mapping.entityMappings.allSatisfy { $0.kind == .copy || $0.kind == .add } }
 }

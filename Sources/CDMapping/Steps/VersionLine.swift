@@ -1,17 +1,18 @@
 public import CDModel
 
-/// The ways between a model's versions: which version a store goes to next on its way to another.
+/// The paths between a model's versions: which version a store migrates to next on its way to another version.
 ///
-/// A step leads from a version to one that is based on it, or over several at once where a mapping for exactly
-/// that is there. A version that another base of the same version is based on is no base beside it: with
-/// `basedOn: [3, 4]` and 4 based on 3, stores of 3 go by 4, so that the mapping between them is never left out.
+/// A step leads from a version to one that is based on it, or over several versions at once if there is a mapping for
+/// exactly that step. If another base of a version is itself based on a base, the earlier base is ignored: with
+/// `basedOn: [3, 4]` and 4 based on 3, stores of version 3 migrate through version 4, so that the mapping between them
+/// is never skipped.
 public struct VersionLine: Sendable {
   private let model: ManagedObjectModel
   private let versions: [Int: ModelVersion]
-  /// The versions that a store of a version can go to.
+  /// The versions that a store of each version can migrate to in one step.
   private let nexts: [Int: [Int]]
 
-  /// The ways of a model.
+  /// Finds the paths of a model.
   public init(_ model: ManagedObjectModel) {
     self.model = model
     let versions = Dictionary(model.versions.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
@@ -31,10 +32,10 @@ public struct VersionLine: Sendable {
     self.nexts = nexts
   }
 
-  /// All versions that each version comes from.
+  /// All versions that each version is based on, directly or indirectly.
   private static func ancestors(_ versions: [Int: ModelVersion]) -> [Int: Set<Int>] {
     var result: [Int: Set<Int>] = [:]
-    // A version is based on lower numbers only; what a mistake makes of that is left out.
+    // A version can only be based on lower numbers. Other bases are mistakes and are ignored.
     for number in versions.keys.sorted() {
       var all: Set<Int> = []
       for base in versions[number]?.basedOn ?? [] where base < number {
@@ -48,10 +49,10 @@ public struct VersionLine: Sendable {
 
   // MARK: Paths
 
-  /// The versions that a store passes on its way, both ends included; nil where there is no way.
+  /// The versions on a store's path from one version to another, including both; nil if there is no path.
   ///
-  /// Of several ways it is the one of the fewest steps; of those, at the first fork, the one with a mapping for
-  /// its step, and else the one by the lower number.
+  /// The path with the fewest steps is chosen. If there are several, they are compared at the first fork: a step with a
+  /// mapping is preferred, then the lower number.
   public func path(from start: Int, to end: Int) -> [Int]? {
     let distances = distances(to: end)
     guard versions[start] != nil, distances[start] != nil else { return nil }
@@ -67,7 +68,7 @@ public struct VersionLine: Sendable {
     return path
   }
 
-  /// How many steps each version is away from one.
+  /// The number of steps from each version to the given one.
   private func distances(to end: Int) -> [Int: Int] {
     var befores: [Int: [Int]] = [:]
     for (number, nexts) in nexts { for next in nexts { befores[next, default: []].append(number) } }
@@ -88,14 +89,14 @@ public struct VersionLine: Sendable {
 
   // MARK: Steps
 
-  /// What is said of a step beyond what can be inferred.
+  /// The rules of a step in addition to what can be inferred; nil if there are none.
   public func rules(from source: Int, to destination: Int) -> MappingRules? {
     model.mappings.first { $0.source == source && $0.destination == destination }
   }
 
-  /// The step between two versions, with what is said of it; nil where the model has not both.
+  /// The step between two versions, with its rules; nil if the model lacks one of the versions.
   ///
-  /// It need be no step of a path: two siblings, or the way back, give what can be inferred of them.
+  /// The step does not have to be on a path. For two siblings, or for the way back, it contains what can be inferred.
   public func step(from source: Int, to destination: Int) -> MigrationStep? {
     guard let old = versions[source], let new = versions[destination] else { return nil }
     let rules = rules(from: source, to: destination)
@@ -109,17 +110,17 @@ public struct VersionLine: Sendable {
     return MigrationStep(ModelMatch(from: old, to: new, kind: .draft), rules)
   }
 
-  /// The steps of the way from a version to another; nil where there is no way.
+  /// The steps of the path from one version to another; nil if there is no path.
   public func steps(from source: Int, to destination: Int) -> [MigrationStep]? {
     guard let path = path(from: source, to: destination) else { return nil }
     return zip(path, path.dropFirst()).compactMap { step(from: $0, to: $1) }
   }
 
-  /// A line of versions, each based on the one before; nil where the last does not come from the first.
+  /// A line of versions, each based on the one before; nil if `end` is not based on `start`.
   private func descent(from start: Int, to end: Int) -> [Int]? {
     var line: [Int] = []
     var seen: Set<Int> = []
-    // The first base that leads there: versions are based on lower numbers, so that this ends.
+    // Follows the first base that leads to `start`. The search ends, because versions are based on lower numbers only.
     func reaches(_ number: Int) -> Bool {
       guard seen.insert(number).inserted else { return false }
       for base in versions[number]?.basedOn ?? [] where base < number {

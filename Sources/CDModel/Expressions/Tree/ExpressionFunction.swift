@@ -2,11 +2,11 @@
 ///
 /// Names are read with or without a trailing colon: `sum(x)` and `sum:(x)`.
 public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
-  // Of a collection of numbers, or of several numbers.
+  // Functions of a collection of numbers, or of several numbers.
   /// An aggregate of the numbers that are not nil. `stddev` is the standard deviation of the whole population.
   case sum, count, min, max, average, median, mode, stddev
 
-  // Of two numbers.
+  // Functions of two numbers.
   /// The sum.
   case addTo = "add:to:"
   /// The first number minus the second.
@@ -20,11 +20,11 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   /// The first to the power of the second.
   case raiseToPower = "raise:toPower:"
 
-  // Of a number.
+  // Functions of one number.
   /// The function of that name. `log` is the logarithm to the base 10; `ln` and `exp` use the base e.
   case sqrt, log, ln, exp, abs, floor, ceiling, trunc
 
-  // Of the bits of integers.
+  // Functions of the bits of integers.
   /// The bits that both integers have.
   case bitwiseAndWith = "bitwiseAnd:with:"
   /// The bits that at least one integer has.
@@ -38,7 +38,7 @@ public enum ExpressionFunction: String, Hashable, Sendable, CaseIterable {
   /// The integer with all bits inverted.
   case onesComplement = "onesComplement:"
 
-  // Of a string.
+  // Functions of a string.
   /// The string in upper or lower case, by Unicode's rules for all languages.
   case uppercase, lowercase
   /// The length of the string.
