@@ -5,22 +5,22 @@
 #endif
 
 extension AttributeValue {
-  /// How dates are written as JSON.
+  /// The form of dates in JSON.
   public enum JSONDateForm: Hashable, Sendable {
-    /// `{"$referenceDate": seconds}` since 2001, the number that `Date` holds: exact.
+    /// `{"$referenceDate": seconds}` since 2001, the number that `Date` stores: exact.
     case exact
-    /// `{"$date": seconds}` since 1970, as other tools count. The shift of 978,307,200 seconds rounds: a date
-    /// may change by up to a quarter of a microsecond (in this century).
+    /// `{"$date": seconds}` since 1970, as other tools use. Shifting the number by 978,307,200 seconds rounds it: a
+    /// date in this century may change by up to a quarter of a microsecond.
     case since1970
   }
 
   /// The value as JSON.
   ///
-  /// null, Booleans, integers and strings are plain. What JSON has no type for is an object with one member:
-  /// `{"$double": x}`, `{"$decimal": "1.5"}`, `{"$referenceDate": seconds}` or `{"$date": seconds}`,
-  /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles are
-  /// tagged because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and
-  /// `"nan"` in the place of the number.
+  /// Null, Booleans, integers and strings are plain JSON. A value of a type that JSON lacks is an object with one
+  /// member: `{"$double": x}`, `{"$decimal": "1.5"}`, `{"$referenceDate": seconds}` or `{"$date": seconds}`,
+  /// `{"$data": base64}`, `{"$uuid": "…"}`, `{"$url": "…"}`, `{"$composite": {field: value}}`. Doubles have a tag
+  /// because many tools write 1.0 as 1. Infinities and NaN are the strings `"inf"`, `"-inf"` and `"nan"` in place of
+  /// the number.
   public func jsonValue(dates: JSONDateForm = .exact) -> JSONValue {
     switch self {
     case .null: .null
@@ -46,11 +46,11 @@ extension AttributeValue {
     }
   }
 
-  /// Reads what ``jsonValue(dates:)`` writes, with either form of dates.
+  /// Reads a value that ``jsonValue(dates:)`` wrote, with dates in either form.
   ///
-  /// An untagged number with a fraction or an exponent is taken as a double.
+  /// An untagged number with a fraction or an exponent becomes a double.
   ///
-  /// - Throws: An error whose path leads from the value to the part that is wrong.
+  /// - Throws: An error whose path leads from the value to the wrong part.
   public init(jsonValue: JSONValue) throws(ModelDecodingError) {
     try self.init(decoding: JSONElement(jsonValue))
   }

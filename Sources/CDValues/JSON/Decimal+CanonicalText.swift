@@ -5,8 +5,8 @@
 #endif
 
 extension Decimal {
-  /// The digits of the value without an exponent and without zeros that say nothing: equal values have one
-  /// text. `NaN` for the value of that name.
+  /// The decimal digits without an exponent and without trailing zeros after the point: equal values have the same
+  /// text. The text of not-a-number is `NaN`.
   package var canonicalText: String {
     if isNaN { return "NaN" }
     let text = description
@@ -15,9 +15,9 @@ extension Decimal {
     return String(decoding: Array(digits.reversed()), as: UTF8.self)
   }
 
-  /// Reads `-12.5` or `125e-1`; nil for anything else and for what a `Decimal` does not hold exactly.
+  /// Reads `-12.5` or `125e-1`. Returns nil for any other text, and for a number that a `Decimal` cannot hold exactly.
   ///
-  /// Foundation's own reading stops silently at the first byte that it does not know, and rounds.
+  /// Foundation's own initialiser ignores everything after the first unknown byte, and rounds the number.
   package init?(canonicalText text: String) {
     if text == "NaN" {
       self = .nan
@@ -50,7 +50,7 @@ extension Decimal {
     return rest.isEmpty
   }
 
-  /// The digits before any exponent, from the first to the last that is not 0.
+  /// The digits without an exponent, from the first to the last digit that is not 0.
   private static func significantDigits(_ text: String) -> [UInt8] {
     let isZero = { (byte: UInt8) in byte == UInt8(ascii: "0") }
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }

@@ -1,4 +1,4 @@
-/// A JSON value and the way to it, so that errors can name the element.
+/// A JSON value with its path, so that errors can name the element.
 package struct JSONElement {
   package let value: JSONValue
   package let path: JSONPath
@@ -39,7 +39,7 @@ package struct JSONElement {
     return result
   }
 
-  /// One of a type's words.
+  /// Reads a string that is a raw value of the type.
   @inline(never)
   package func word<Word: RawRepresentable<String> & CaseIterable>() throws(ModelDecodingError) -> Word {
     let text = try string()
@@ -70,7 +70,7 @@ package struct JSONElement {
   }
 }
 
-/// The way from the outermost value to an inner one.
+/// The path from the outermost value to an inner one.
 package indirect enum JSONPath: CustomStringConvertible {
   case root
   case member(JSONPath, String)
@@ -86,13 +86,13 @@ package indirect enum JSONPath: CustomStringConvertible {
   }
 }
 
-/// Takes the members of an object one after the other and complains about those left.
+/// Reads the members of an object one by one, and reports unknown members.
 ///
-/// What the encoder wrote is asked for in the same order, so that a member is nearly always the next one.
+/// Members are read in the order in which the encoder writes them, so the next member is nearly always the right one.
 package struct JSONObjectReader {
   private let members: [JSONValue.Member]
   private var isTaken: [Bool]
-  /// All members before this one have been taken.
+  /// The index of the first member that has not been read.
   private var first = 0
   package let path: JSONPath
 
@@ -102,7 +102,7 @@ package struct JSONObjectReader {
     isTaken = [Bool](repeating: false, count: members.count)
   }
 
-  /// The element of a member, or nil where there is none.
+  /// The element of a member; nil if there is none.
   @inline(never)
   package mutating func optional(_ key: String) -> JSONElement? {
     for place in first..<members.count where !isTaken[place] && members[place].key == key {
@@ -131,13 +131,13 @@ package struct JSONObjectReader {
     try optional(key)?.int()
   }
 
-  /// A Boolean that is false where it is left out.
+  /// Reads a Boolean; false if the member is missing.
   @inline(never)
   package mutating func flag(_ key: String) throws(ModelDecodingError) -> Bool {
     try optional(key)?.bool() ?? false
   }
 
-  /// A list that is empty where it is left out.
+  /// Reads a list; empty if the member is missing.
   @inline(never)
   package mutating func list<Element>(
     _ key: String, _ decode: (JSONElement) throws(ModelDecodingError) -> Element
@@ -145,7 +145,7 @@ package struct JSONObjectReader {
     try optional(key)?.list(decode) ?? []
   }
 
-  /// Free keys and values; empty where they are left out.
+  /// Reads free keys and values; empty if the member is missing.
   @inline(never)
   package mutating func dictionary(_ key: String) throws(ModelDecodingError) -> [String: String] {
     guard let element = optional(key) else { return [:] }
@@ -160,7 +160,7 @@ package struct JSONObjectReader {
     return result
   }
 
-  /// To be called when all known members have been asked for.
+  /// Reports a member that has not been read. Call this after reading all known members.
   @inline(never)
   package func finish() throws(ModelDecodingError) {
     guard first < members.count else { return }

@@ -1,4 +1,4 @@
-/// Collects the members of an object and leaves out what is the rule: nil, false and empty lists.
+/// Collects the members of an object. Leaves out default values: nil, false and empty lists.
 package struct JSONObjectWriter {
   package private(set) var members: [JSONValue.Member] = []
 
@@ -31,7 +31,7 @@ package struct JSONObjectWriter {
     if !list.isEmpty { add(key, JSONValue.array(list)) }
   }
 
-  /// Keys in the order of their code units: a dictionary has none of its own.
+  /// Adds the keys in the order of their code units, because a dictionary has no order of its own.
   @inline(never)
   package mutating func add(_ key: String, dictionary: [String: String]) {
     guard !dictionary.isEmpty else { return }
@@ -41,7 +41,7 @@ package struct JSONObjectWriter {
 }
 
 extension String {
-  /// The order of code units, which no release of Unicode changes.
+  /// Compares strings by their code units. This order is the same in every version of Unicode.
   package func precedes(_ other: String) -> Bool {
     utf8.lexicographicallyPrecedes(other.utf8)
   }

@@ -1,24 +1,24 @@
 extension JSONValue {
-  /// The most lists and objects that may stand inside each other: parsing takes a stack frame for each, and
-  /// the stack of a thread other than the main one is small.
+  /// The maximum nesting of lists and objects. Parsing uses a stack frame for each level, and threads other than the
+  /// main thread have small stacks.
   public static let depthLimit = 128
 
-  /// Reads a JSON text (RFC 8259), strictly: UTF-8 without a byte order mark, one value, and no comments,
-  /// trailing commas or repeated keys. Takes time proportional to the text, whatever is in it.
+  /// Reads a JSON text (RFC 8259) strictly: UTF-8 without a byte order mark, one value, and no comments, trailing
+  /// commas or repeated keys. The time is proportional to the text's length.
   ///
-  /// - Throws: The first mistake. Integers beyond `Int64` are one: they would lose digits as `Double`.
+  /// - Throws: The first mistake. An integer beyond `Int64` is a mistake, because it would lose digits as a `Double`.
   public init(parsing text: String) throws(JSONParsingError) {
     try self.init(parsing: Array(text.utf8))
   }
 
-  /// Reads the UTF-8 of a JSON text as ``init(parsing:)-(String)`` does.
+  /// Reads the UTF-8 of a JSON text in the same way as ``init(parsing:)-(String)``.
   public init(parsing bytes: [UInt8]) throws(JSONParsingError) {
     var parser = JSONParser(bytes: bytes)
     self = try parser.document()
   }
 }
 
-/// A recursive descent over bytes.
+/// A recursive-descent parser over bytes.
 private struct JSONParser {
   private let bytes: [UInt8]
   private var position = 0
@@ -135,7 +135,7 @@ private struct JSONParser {
     return .double(value)
   }
 
-  /// Passes one digit or more.
+  /// Skips at least one digit.
   private mutating func skipDigits() throws(JSONParsingError) {
     let start = position
     while let byte = current, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
@@ -151,7 +151,7 @@ private struct JSONParser {
     let start = position
     position += 1
     var run = position
-    // Empty until the first escape: most strings are cut from the text as they stand.
+    // Empty until the first escape. Most strings have no escapes and are copied from the text.
     var unescaped: [UInt8] = []
     while true {
       let byte = try peek()
@@ -174,7 +174,7 @@ private struct JSONParser {
     throw JSONParsingError(.invalidUTF8, offset: start)
   }
 
-  /// Reads what follows a backslash.
+  /// Reads the characters after a backslash.
   private mutating func escape(into buffer: inout [UInt8]) throws(JSONParsingError) {
     let start = position - 1
     let byte = try peek()
@@ -199,7 +199,7 @@ private struct JSONParser {
         }
         code = 0x10000 + (code - 0xD800) << 10 + (trail - 0xDC00)
       }
-      // Only a trail surrogate is left that is no scalar.
+      // Only a lone trail surrogate is not a scalar here.
       guard let scalar = Unicode.Scalar(code) else { throw JSONParsingError(.loneSurrogate, offset: start) }
       buffer.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     default: throw JSONParsingError(.invalidEscape, offset: start)
@@ -228,7 +228,7 @@ private struct JSONParser {
     return bytes[position]
   }
 
-  /// Enters a list or an object.
+  /// Begins a list or an object.
   private mutating func open() throws(JSONParsingError) {
     guard depth < JSONValue.depthLimit else {
       throw JSONParsingError(.tooDeep(limit: JSONValue.depthLimit), offset: position)
@@ -237,7 +237,7 @@ private struct JSONParser {
     position += 1
   }
 
-  /// Passes white space, and then a byte if it is this one.
+  /// Skips white space, and then the given byte if it is next.
   private mutating func take(_ byte: UInt8) throws(JSONParsingError) -> Bool {
     skipSpace()
     guard try peek() == byte else { return false }
@@ -250,7 +250,7 @@ private struct JSONParser {
   }
 }
 
-/// The keys of an object so far. A small object's are compared one by one, which is faster than hashing.
+/// The keys of an object so far. For a small object, comparing them one by one is faster than hashing.
 private struct KeySet {
   private var set: Set<String> = []
 

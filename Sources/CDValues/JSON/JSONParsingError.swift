@@ -1,42 +1,41 @@
-/// What is wrong with a JSON text, and where.
+/// A mistake in a JSON text, with its position.
 public struct JSONParsingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistakes.
   public enum Reason: Hashable, Sendable {
-    /// The text ends within a value, or holds none.
+    /// The text ends inside a value, or contains no value.
     case unexpectedEnd
-    /// Something else stands where a value, a key, a colon, a comma or a closing bracket has to.
+    /// A value, a key, a colon, a comma or a closing bracket is missing.
     case expected(String)
-    /// Something follows the value.
+    /// Text follows the value.
     case trailingText
-    /// An integer that no `Int64` or a number that no `Double` can hold.
+    /// An integer does not fit in `Int64`, or a number does not fit in `Double`.
     case numberOutOfRange
-    /// A control character in a string, which has to be escaped.
+    /// A string contains a control character that is not escaped.
     case controlCharacter
-    /// A backslash followed by something that JSON does not know.
+    /// A backslash is followed by a character that is not a JSON escape.
     case invalidEscape
-    /// One half of a surrogate pair without the other.
+    /// One half of a surrogate pair stands alone.
     case loneSurrogate
-    /// A string that is not UTF-8. The offset is that of its opening quote.
+    /// A string is not UTF-8. The offset is that of its opening quote.
     case invalidUTF8
-    /// A second member of an object with a key that Swift holds equal to that of an earlier one. The offset is
-    /// that of the second key.
+    /// An object has two keys that are equal in Swift. The offset is that of the second key.
     case duplicateKey(String)
-    /// More nested lists and objects than the limit.
+    /// Lists and objects are nested deeper than the limit.
     case tooDeep(limit: Int)
   }
 
   /// The kind of the mistake.
   public let reason: Reason
-  /// The place in the text, in bytes of its UTF-8 from 0.
+  /// The position in the text, in UTF-8 bytes counted from 0.
   public let offset: Int
 
-  /// A mistake at an offset.
+  /// Creates a mistake at an offset.
   public init(_ reason: Reason, offset: Int) {
     self.reason = reason
     self.offset = offset
   }
 
-  /// The place and the mistake in words.
+  /// The position and the mistake in words.
   public var description: String {
     let text =
       switch reason {

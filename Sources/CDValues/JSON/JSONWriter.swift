@@ -1,10 +1,12 @@
 extension JSONValue {
-  /// The canonical text of the value: members in their order, no white space, strings with the fewest
-  /// escapes that JSON allows, doubles as Swift describes them, which is the shortest text that reads back as
-  /// the same value and always has a point or an exponent.
+  /// The canonical text of the value.
   ///
-  /// JSON has no number for infinities and NaN: they are written as `null`. ``AttributeValue`` has a form of
-  /// its own for them, so that no value of a model is lost so.
+  /// It keeps the order of members, contains no white space, and escapes only the characters that JSON requires.
+  /// Doubles are written as Swift describes them: the shortest text that reads as the same value, always with a point
+  /// or an exponent.
+  ///
+  /// JSON has no numbers for infinities and NaN, so they are written as `null`. ``AttributeValue`` writes them in its
+  /// own form, so that no value of a model is lost.
   public var canonicalText: String { String(decoding: canonicalBytes, as: UTF8.self) }
 
   /// The UTF-8 of ``canonicalText``.
@@ -73,8 +75,8 @@ private struct JSONWriter {
 }
 
 extension JSONValue {
-  /// The value as text for people: a member or an element a line, two blanks a level, without a line break at
-  /// the end. Scalars are written as in ``canonicalText``.
+  /// The value as text for people: one member or element per line, indented by two spaces per level, without a line
+  /// break at the end. Scalars are written as in ``canonicalText``.
   public var indentedText: String { indented(by: "") }
 
   private func indented(by blanks: String) -> String {

@@ -1,21 +1,21 @@
-/// Why a compiled model could not be read, and at which element.
+/// The reason why a compiled model cannot be read, with the element.
 ///
-/// Compiled models are made by cdgen, not by people: reading stops at the first mistake.
+/// Compiled models are made by cdgen and not by people, so reading stops at the first mistake.
 public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of mistakes.
   public enum Reason: Hashable, Sendable {
-    /// The text is no JSON.
+    /// The text is not JSON.
     case syntax(JSONParsingError)
-    /// The format version is not the one that this release reads.
+    /// This release does not read the file's format version.
     case unsupportedFormat(Int64)
     /// An object lacks a member.
     case missingMember(String)
-    /// An object has a member that format 1 does not know. Nothing is skipped: it might change what the
-    /// model means.
+    /// An object has a member that format 1 does not define. It is not skipped, because it might change the meaning of
+    /// the model.
     case unknownMember(String)
-    /// Another kind of value is needed. Both are in words.
+    /// A value is of the wrong sort. Both sorts are described in words.
     case wrongKind(expected: String, found: String)
-    /// A value of the right kind that is none of those allowed; `expected` says which are.
+    /// A value of the right sort is not one of those allowed, which `expected` describes.
     case invalidValue(found: String, expected: String)
     /// A predicate or an expression that cannot be parsed.
     case invalidExpression(text: String, message: String)
@@ -24,18 +24,18 @@ public struct ModelDecodingError: Error, Hashable, Sendable, CustomStringConvert
   /// The version of compiled models that this release reads: `ManagedObjectModel.jsonFormatVersion`.
   package static let formatVersion = 1
 
-  /// The element, such as `versions[0].entities[3].attributes[1].type`; empty for the whole text.
+  /// The path of the element, such as `versions[0].entities[3].attributes[1].type`; empty for the whole text.
   public let path: String
   /// The kind of the mistake.
   public let reason: Reason
 
-  /// A mistake at an element.
+  /// Creates a mistake at an element.
   public init(_ reason: Reason, path: String) {
     self.reason = reason
     self.path = path
   }
 
-  /// The element, the mistake in words, and the remedy where it is no broken file.
+  /// The element and the mistake in words. An unsupported format also has its remedy.
   public var description: String {
     let text =
       switch reason {

@@ -4,11 +4,11 @@ public enum AttributeType: Hashable, Sendable {
   case string
   /// True or false.
   case bool
-  /// An integer of 16 bits with a sign.
+  /// A signed integer of 16 bits.
   case int16
-  /// An integer of 32 bits with a sign.
+  /// A signed integer of 32 bits.
   case int32
-  /// An integer of 64 bits with a sign.
+  /// A signed integer of 64 bits.
   case int64
   /// A binary floating-point number of 32 bits.
   case float
@@ -16,7 +16,7 @@ public enum AttributeType: Hashable, Sendable {
   case double
   /// A decimal number of up to 38 digits.
   case decimal
-  /// A moment.
+  /// A point in time.
   case date
   /// Bytes.
   case data
@@ -28,21 +28,20 @@ public enum AttributeType: Hashable, Sendable {
   case enumeration(String)
   /// A composite of the version, by name.
   ///
-  /// A value of which all fields are nil is nil, where the attribute is optional: a store keeps the fields, and
-  /// nothing beside them.
+  /// If the attribute is optional, a value whose fields are all nil is nil, because a store keeps only the fields.
   case composite(String)
-  /// A user's `Codable` type, kept as JSON. `codec` counts the shapes that its JSON has had: raising it is
-  /// a change of the data.
+  /// A user's `Codable` type, stored as JSON. `codec` numbers the forms of its JSON. A higher number changes the data
+  /// hash.
   case codable(type: String, codec: Int)
 
-  /// The types that have a name of their own in the schema language, with those names.
+  /// The types with a fixed name in the schema language, and their names.
   public static let named: [(name: String, type: AttributeType)] = [
     ("String", .string), ("Bool", .bool), ("Int16", .int16), ("Int32", .int32), ("Int64", .int64),
     ("Float", .float), ("Double", .double), ("Decimal", .decimal), ("Date", .date), ("Data", .data),
     ("UUID", .uuid), ("URL", .url),
   ]
 
-  /// The type as the schema language writes it, without a `?`.
+  /// The type in the schema language, without a `?`.
   public var schemaName: String {
     switch self {
     case .enumeration(let name), .composite(let name): name
@@ -54,14 +53,14 @@ public enum AttributeType: Hashable, Sendable {
 
 /// An enumeration: a raw type and named cases.
 public struct EnumDescription: Hashable, Sendable {
-  /// One case and the value by which a store keeps it.
+  /// A case and its stored value.
   public struct Case: Hashable, Sendable {
     /// The name in the model and in Swift.
     public var name: String
-    /// `.string` or `.int`, after the enumeration's raw type.
+    /// The stored value, `.string` or `.int`, according to the enumeration's raw type.
     public var rawValue: AttributeValue
 
-    /// A case as given.
+    /// Creates a case.
     public init(name: String, rawValue: AttributeValue) {
       self.name = name
       self.rawValue = rawValue
@@ -72,13 +71,13 @@ public struct EnumDescription: Hashable, Sendable {
   public var name: String
   /// `.string`, `.int16`, `.int32` or `.int64`.
   public var rawType: AttributeType
-  /// The cases in the order of their declaration, which has a meaning: a raw value that no case has reads
-  /// as the attribute's default or else as the first case.
+  /// The cases in order of declaration. The order has a meaning: a raw value without a case is read as the attribute's
+  /// default, or else as the first case.
   public var cases: [Case]
-  /// What the enumeration is, for the readers of the schema and of the generated code.
+  /// A description for readers of the schema and of the generated code.
   public var doc: String?
 
-  /// An enumeration as given.
+  /// Creates an enumeration.
   public init(name: String, rawType: AttributeType, cases: [Case], doc: String? = nil) {
     self.name = name
     self.rawType = rawType

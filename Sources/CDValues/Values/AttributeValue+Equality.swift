@@ -4,12 +4,12 @@
   import Foundation
 #endif
 
-/// Two values are equal when they are the same value to the last bit, so that equal models have one canonical
-/// text and a predicate can be the key of a cache.
+/// Two values are equal if all their bits are equal. So equal models have the same canonical text, and a predicate can
+/// be the key of a cache.
 ///
-/// Swift's own equality is wider: it takes `é` and `e` with a combining accent for one string, 0.0 and -0.0
-/// for one number, and it holds NaN equal to nothing, itself included. How values compare in a predicate is
-/// neither of the two: 1 and 1.0 are equal there.
+/// Swift's own equality differs: it treats `é` and `e` with a combining accent as the same string, and 0.0 and -0.0 as
+/// the same number, and NaN is not even equal to itself. Predicates compare values in a third way, in which 1 and 1.0
+/// are equal.
 extension AttributeValue: Hashable {
   public static func == (lhs: AttributeValue, rhs: AttributeValue) -> Bool {
     switch (lhs, rhs) {
@@ -36,7 +36,8 @@ extension AttributeValue: Hashable {
     case .int(let value): hasher.combine(value)
     case .double(let value): hasher.combine(value.bitPattern)
     case .decimal(let value): hasher.combine(value)
-    // Swift hashes equivalent strings alike, so strings that are the same to the last code unit too.
+    // Swift gives canonically equivalent strings the same hash, so strings with the same code units have the same hash
+    // too.
     case .string(let value): hasher.combine(value)
     case .date(let value): hasher.combine(value.timeIntervalSinceReferenceDate.bitPattern)
     case .data(let value): hasher.combine(value)

@@ -4,9 +4,9 @@
   public import Foundation
 #endif
 
-/// A value that an attribute can have, or a constant of an expression.
+/// A value of an attribute, or a constant of an expression.
 ///
-/// All integer types are one case here, as are `Float` and `Double`: the attribute's type says which.
+/// One case is used for all integer types, and one for `Float` and `Double`. The attribute's type distinguishes them.
 public enum AttributeValue: Sendable {
   /// No value.
   case null
@@ -20,7 +20,7 @@ public enum AttributeValue: Sendable {
   case decimal(Decimal)
   /// Text.
   case string(String)
-  /// A moment.
+  /// A point in time.
   case date(Date)
   /// Bytes.
   case data(Data)

@@ -24,7 +24,7 @@ public struct Digest: Hashable, Sendable, LosslessStringConvertible {
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
-  /// Reads 64 hexadecimal digits of either case; nil for any other text.
+  /// Reads 64 hexadecimal digits in upper or lower case. Returns nil for any other text.
   public init?(_ description: String) {
     let digits = Array(description.utf8)
     guard digits.count == 64 else { return nil }

@@ -1,16 +1,16 @@
 /// SHA-256 as FIPS 180-4 defines it.
 ///
-/// It is our own because it is short: a cryptography package would add a minute to every user's build. It
-/// guards against mistakes and not against an attacker who times it.
+/// The project has its own short implementation, because a cryptography package would add a minute to every user's
+/// build. It protects against mistakes, but not against timing attacks.
 package enum SHA256 {
-  /// The digest of some bytes.
+  /// The digest of a byte array.
   package static func digest(of bytes: [UInt8]) -> Digest {
     var compression = Compression()
     let whole = bytes.count / 64 * 64
     for block in stride(from: 0, to: whole, by: 64) {
       compression.add(bytes, at: block)
     }
-    // A one bit, zeros up to the last eight bytes of a block, and the count of bits.
+    // The padding: a one bit, then zeros up to the last eight bytes of a block, then the number of bits.
     var tail = Array(bytes[whole...])
     tail.append(0x80)
     tail.append(contentsOf: repeatElement(0, count: (120 - tail.count) % 64))
