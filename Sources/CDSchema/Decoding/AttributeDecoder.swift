@@ -1,6 +1,6 @@
 import CDModel
 
-/// Who has an attribute.
+/// The sort of declaration that contains an attribute.
 enum AttributeOwner {
   case entity, composite
 
@@ -24,7 +24,7 @@ enum AttributeOwner {
 }
 
 extension DecodingContext {
-  /// Reads an attribute in its short form, a type, or as a mapping.
+  /// Reads an attribute in its short form, which is only a type, or in its long form, a mapping.
   func decodeAttribute(
     _ pair: MarkedNode.Pair, _ element: ModelElement, owner: AttributeOwner
   ) -> AttributeDescription {
@@ -78,7 +78,7 @@ extension DecodingContext {
     "enum": "the enum's name is the 'type'",
   ]
 
-  /// The type, from `type` or `codable`. False where it is not known.
+  /// Reads the type from `type` or `codable`. Returns false if the type is unknown.
   private func decodeType(
     _ reader: MappingReader, into result: inout AttributeDescription, _ owner: AttributeOwner
   ) -> Bool {
@@ -115,7 +115,7 @@ extension DecodingContext {
     return checkField(result.type, at: node, reader.element, owner)
   }
 
-  /// A composite cannot hold a composite, and so neither itself.
+  /// Reports a composite as the type of a composite's field. Composites cannot be nested.
   @discardableResult
   private func checkField(
     _ type: AttributeType, at node: MarkedNode, _ element: ModelElement, _ owner: AttributeOwner
@@ -137,7 +137,7 @@ extension DecodingContext {
     return result
   }
 
-  /// `default`, `min` and `max`, which are read by the attribute's type.
+  /// Reads `default`, `min` and `max` according to the attribute's type.
   private func decodeConstants(_ reader: MappingReader, into result: inout AttributeDescription) {
     if let node = reader.node("default") {
       switch (result.type, node.text) {
@@ -171,7 +171,7 @@ extension DecodingContext {
 }
 
 extension AttributeType {
-  /// Whether `min` and `max` can bound it.
+  /// Whether `min` and `max` are allowed for the type.
   var isOrdered: Bool {
     switch self {
     case .int16, .int32, .int64, .float, .double, .decimal, .date: true
@@ -179,6 +179,6 @@ extension AttributeType {
     }
   }
 
-  /// Whether `minLength` and `maxLength` can bound it.
+  /// Whether `minLength` and `maxLength` are allowed for the type.
   var hasLength: Bool { self == .string || self == .data }
 }

@@ -1,7 +1,7 @@
 import CDModel
 
 extension DecodingContext {
-  /// Reads the mapping under `composites:`: a mapping of fields, or one with `fields` and `doc`.
+  /// Reads the composites under `composites:`. Each is a mapping of fields, or a mapping with `fields` and `doc`.
   func decodeComposites(_ pairs: [MarkedNode.Pair]) -> [CompositeDescription] {
     pairs.map { pair in
       let element = ModelElement.composite(version: version, name: pair.name)
@@ -41,7 +41,7 @@ extension DecodingContext {
     return result
   }
 
-  /// Whether `fields` is the mapping of the fields and not a field of that name.
+  /// Whether `fields` contains the fields. It can also be a field with this name.
   private func hasLongForm(_ pairs: [MarkedNode.Pair]) -> Bool {
     guard let fields = pairs.first(where: { $0.name == "fields" }),
       case .mapping(let inner) = fields.value.content

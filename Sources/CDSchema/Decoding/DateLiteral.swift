@@ -4,14 +4,14 @@
   public import Foundation
 #endif
 
-/// Reads dates of ISO 8601: a day (its start in UTC), or a day and a time with its zone.
+/// Reads ISO 8601 dates: a day, which means its start in UTC, or a day and a time with a time zone.
 ///
-/// `2024-02-29`, `2024-02-29T12:30:00Z`, `2024-02-29T12:30:00.125+01:00`. A time without a zone is refused,
-/// since it would mean another instant on every machine.
+/// `2024-02-29`, `2024-02-29T12:30:00Z`, `2024-02-29T12:30:00.125+01:00`. A time without a time zone is refused,
+/// because its meaning would depend on the machine.
 public struct DateLiteral {
   private var rest: Substring.UTF8View
 
-  /// The date of a text; nil where it is none of these.
+  /// Reads a date from a text. Returns nil if the text has none of these forms.
   public static func date(_ text: String) -> Date? {
     var reader = DateLiteral(rest: text[...].utf8)
     return reader.read()
@@ -41,7 +41,7 @@ public struct DateLiteral {
     return Date(timeIntervalSinceReferenceDate: seconds - Double(offset))
   }
 
-  /// The zone's distance from UTC in seconds.
+  /// The time zone's offset from UTC in seconds.
   private mutating func zone() -> Int? {
     if take("Z") { return 0 }
     let sign: Int
@@ -80,7 +80,7 @@ public struct DateLiteral {
     year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
   }
 
-  /// Days from 2001-01-01 in the Gregorian calendar, which ISO 8601 uses for all years.
+  /// The number of days from 2001-01-01 in the Gregorian calendar, which ISO 8601 uses for all years.
   private static func daysSinceReference(year: Int, month: Int, day: Int) -> Int {
     func daysBefore(_ year: Int) -> Int {
       let last = year - 1

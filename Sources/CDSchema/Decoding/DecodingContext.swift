@@ -1,17 +1,17 @@
 import CDModel
 
-/// What the decoding of one file works with: its text, its version and where to report.
+/// The shared state of decoding one file: its text, its version and the collector for diagnostics.
 ///
-/// A class because one file's decoders fill the same tables; it never leaves the call that made it.
+/// It is a class because the decoders of one file fill the same tables. It never leaves the call that created it.
 final class DecodingContext {
   let source: SourceText
-  /// The number of the version that the file holds; 0 for `model.yaml`.
+  /// The number of the file's version; 0 for `model.yaml`.
   let version: Int
   let diagnostics: DiagnosticCollector
   var positions: ElementPositions
-  /// Elements whose declaration has a mistake that was reported. What follows from it is not reported again.
+  /// Elements whose declaration has a reported mistake. Mistakes that only follow from it are not reported.
   var broken: Set<ModelElement> = []
-  /// The enumerations and composites of the file, whose names are types.
+  /// The file's enumerations and composites. Their names are types.
   var enums: [String: EnumDescription] = [:]
   var compositeNames: Set<String> = []
   var composites: [String: CompositeDescription] = [:]
@@ -26,7 +26,7 @@ final class DecodingContext {
 
   func location(_ node: MarkedNode) -> SourceLocation { source.location(at: node.range.lowerBound) }
 
-  /// Reports an error at a node, unless the node was refused and thereby reported before.
+  /// Reports an error at a node, unless the parser has already refused and reported the node.
   func error(_ node: MarkedNode, _ message: String, suggestion: String? = nil) {
     if node.isRefused { return }
     diagnostics.error(location(node), message, suggestion: suggestion)
@@ -37,7 +37,7 @@ final class DecodingContext {
     diagnostics.warning(location(node), message)
   }
 
-  /// Notes where an element is declared.
+  /// Records the position of an element's declaration.
   func declare(_ element: ModelElement, at key: MarkedNode) {
     positions.record(element, nameOffset: key.range.lowerBound, in: source)
   }

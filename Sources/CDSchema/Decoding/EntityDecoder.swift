@@ -118,7 +118,7 @@ extension DecodingContext {
     return result
   }
 
-  /// The lists within a list, each with its place in it.
+  /// Reads a list of lists, and returns each inner list with its index.
   private func lists(_ reader: MappingReader, _ key: String, example: String) -> [(
     Int, MarkedNode, [MarkedNode]
   )] {

@@ -1,8 +1,8 @@
 import CDModel
 
 extension DecodingContext {
-  /// Reads the mapping under `enums:`. What is readable of a wrong enumeration is kept, so that attributes
-  /// that use it are not reported as well.
+  /// Reads the enumerations under `enums:`. The readable parts of a wrong enumeration are kept, so that attributes that
+  /// use it are not reported too.
   func decodeEnums(_ pairs: [MarkedNode.Pair]) -> [EnumDescription] {
     pairs.compactMap { pair in
       let element = ModelElement.enumeration(version: version, name: pair.name)

@@ -1,7 +1,7 @@
 import CDModel
 
 extension DecodingContext {
-  /// Reads a predicate; a mistake in it is reported at its own place.
+  /// Reads a predicate. A mistake is reported at its exact position.
   func predicate(_ node: MarkedNode) -> FetchPredicate? {
     guard let text = text(of: node, as: "the predicate"), !isCutShort(node) else { return nil }
     do {
@@ -12,7 +12,7 @@ extension DecodingContext {
     }
   }
 
-  /// Reads an expression; a mistake in it is reported at its own place.
+  /// Reads an expression. A mistake is reported at its exact position.
   func valueExpression(_ node: MarkedNode) -> ValueExpression? {
     guard let text = text(of: node, as: "the expression"), !isCutShort(node) else { return nil }
     do {
@@ -29,13 +29,13 @@ extension DecodingContext {
       error.message + (commentRemark(node) ?? ""))
   }
 
-  /// Reads the elements of `sort` or of an index: key paths, with a `-` for descending.
+  /// Reads the elements of `sort` or of an index: key paths, with a `-` for descending order.
   func sortKeys(_ reader: MappingReader, _ key: String) -> [SortKey] {
     guard let elements = reader.list(key, of: "key paths such as [name, -dueDate]") else { return [] }
     return sortKeys(elements, of: reader.element, prefix: key)
   }
 
-  /// - Parameter prefix: The name under which the places of the elements are kept.
+  /// - Parameter prefix: The key under which the positions of the elements are recorded.
   func sortKeys(_ elements: [MarkedNode], of element: ModelElement, prefix: String) -> [SortKey] {
     var keys: [SortKey] = []
     for node in elements {

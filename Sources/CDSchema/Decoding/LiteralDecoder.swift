@@ -4,22 +4,22 @@
   import Foundation
 #endif
 
-/// Reads values as the schema language writes them, strictly: what could be read in two ways is refused.
+/// Reads literal values of the schema language strictly: it refuses ambiguous texts.
 enum LiteralDecoder {
-  /// A decimal integer with or without a sign. No underscores, blanks or other bases.
+  /// Reads a decimal integer, optionally with a minus sign. Underscores, spaces and other bases are not allowed.
   static func integer(_ text: String) -> Int64? {
     let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
     guard !digits.isEmpty, digits.allSatisfy(isDigit) else { return nil }
     return Int64(text)
   }
 
-  /// A finite decimal number, with or without a fraction and an exponent.
+  /// Reads a finite decimal number, optionally with a fraction and an exponent.
   static func double(_ text: String) -> Double? {
     guard isDecimalNumber(text), let value = Double(text), value.isFinite else { return nil }
     return value
   }
 
-  /// A decimal number that `Decimal` holds exactly: 38 digits at most.
+  /// Reads a decimal number that `Decimal` holds exactly: at most 38 digits.
   static func decimal(_ text: String) -> Decimal? {
     guard isDecimalNumber(text) else { return nil }
     let mantissa = text.prefix { $0 != "e" && $0 != "E" }
@@ -57,7 +57,7 @@ enum LiteralDecoder {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
-  /// What other languages write for true and false.
+  /// Returns `true` or `false` for a word that other languages use for it; nil for other words.
   static func likelyBool(_ text: String) -> String? {
     switch text.lowercased() {
     case "true", "yes", "on", "y", "1": "true"

@@ -1,21 +1,21 @@
 import CDModel
 
-/// Reads the keys of one mapping and reports those that do not belong there.
+/// Reads the keys of one mapping and reports unknown keys.
 struct MappingReader {
   private let context: DecodingContext
   let element: ModelElement
-  /// Where to report that a key is missing.
+  /// The node at which missing keys are reported.
   let place: MarkedNode
   private let values: [String: MarkedNode]
-  /// Whether YAML refused a part of the mapping, so that nothing can be said of what is not there.
+  /// Whether the YAML parser refused a part of the mapping. Keys may then seem to be missing.
   private let isIncomplete: Bool
 
   /// - Parameters:
-  ///   - node: What should be a mapping. Nothing at all counts as an empty one.
-  ///   - noun: What the mapping describes, with its article, for messages.
-  ///   - keys: The keys that it may have.
-  ///   - hints: What to do in place of a key that other tools have.
-  /// - Returns: Nil, reported, where the node is no mapping.
+  ///   - node: The node that should be a mapping. An empty node counts as an empty mapping.
+  ///   - noun: The thing that the mapping describes, with its article, for messages.
+  ///   - keys: The allowed keys.
+  ///   - hints: What to write instead of keys that other tools use.
+  /// - Returns: Nil if the node is not a mapping, which is reported.
   init?(
     _ node: MarkedNode, of element: ModelElement, at place: MarkedNode, noun: String, keys: [String],
     hints: [String: String] = [:], context: DecodingContext
@@ -32,7 +32,7 @@ struct MappingReader {
         context.positions.record(pair.value, as: pair.name, of: element)
         context.positions.record(pair.key, as: "key:" + pair.name, of: element)
       } else if pair.value.isRefused {
-        // Such as a key without a value, which is likely no key at all.
+        // For example, a key without a value, which was probably not meant as a key.
         isIncomplete = true
       } else if let hint = hints[pair.name] {
         context.error(pair.key, "unknown key '\(pair.name)'; \(hint)")
@@ -47,7 +47,7 @@ struct MappingReader {
     self.isIncomplete = isIncomplete
   }
 
-  /// Reports that a key is missing, unless it may be what YAML could not read.
+  /// Reports a missing key, unless it may be in the part that the YAML parser refused.
   func reportMissing(_ message: String) {
     if !isIncomplete { context.error(place, message) }
   }
@@ -56,12 +56,12 @@ struct MappingReader {
 
   func node(_ key: String) -> MarkedNode? { values[key] }
 
-  /// The text of a value. A value that is no text, or is nothing, is reported.
+  /// Reads a text. Reports an empty value and a value that is not a text.
   func text(_ key: String) -> String? {
     values[key].flatMap { context.text(of: $0, as: "'\(key)'") }
   }
 
-  /// A text that people write, such as a documentation comment, which no comment may have cut short.
+  /// Reads a text for people, such as a documentation comment. Reports a text that ends because a YAML comment begins.
   func prose(_ key: String) -> String? {
     guard let node = values[key], let text = context.text(of: node, as: "'\(key)'") else { return nil }
     return context.isCutShort(node) ? nil : text
@@ -80,7 +80,7 @@ struct MappingReader {
     }
   }
 
-  /// An integer of at least `minimum`.
+  /// Reads an integer of at least `minimum`.
   func int(_ key: String, atLeast minimum: Int) -> Int? {
     guard let node = values[key], let text = context.text(of: node, as: "'\(key)'") else { return nil }
     guard let number = LiteralDecoder.integer(text), number >= Int64(minimum) else {
@@ -90,7 +90,7 @@ struct MappingReader {
     return Int(number)
   }
 
-  /// The elements of a list.
+  /// Reads the elements of a list.
   func list(_ key: String, of what: String) -> [MarkedNode]? {
     guard let node = values[key] else { return nil }
     guard case .sequence(let elements) = node.content else {
@@ -100,12 +100,12 @@ struct MappingReader {
     return elements
   }
 
-  /// The pairs of a mapping of names to something.
+  /// Reads the pairs of a mapping whose keys are names.
   func pairs(_ key: String) -> [MarkedNode.Pair] {
     values[key].flatMap { context.pairs(of: $0, noun: "'\(key)'") } ?? []
   }
 
-  /// Free keys and texts.
+  /// Reads free keys and texts.
   func info() -> [String: String] {
     var result: [String: String] = [:]
     for pair in pairs("info") {
@@ -118,7 +118,7 @@ struct MappingReader {
 }
 
 extension DecodingContext {
-  /// The pairs of a mapping; those of none for nothing at all. Other kinds are reported.
+  /// The pairs of a mapping; empty for an empty node. Any other node is reported.
   func pairs(of node: MarkedNode, noun: String) -> [MarkedNode.Pair]? {
     if case .mapping(let pairs) = node.content { return pairs }
     if node.isEmpty { return [] }
@@ -127,7 +127,7 @@ extension DecodingContext {
     return nil
   }
 
-  /// The text of a scalar that is something. Other kinds are reported.
+  /// The text of a scalar that is not empty. Any other node is reported.
   func text(of node: MarkedNode, as what: String) -> String? {
     if node.isEmpty {
       error(node, "\(what) has no value")
@@ -138,7 +138,7 @@ extension DecodingContext {
     return nil
   }
 
-  /// The `#…` of a comment that follows a plain scalar on its line.
+  /// The comment that follows a plain scalar on its line, if there is one: its offset and its first word.
   private func comment(after node: MarkedNode) -> (offset: Int, word: String)? {
     guard case .scalar(_, .plain) = node.content else { return nil }
     let scalars = source.scalars
@@ -152,8 +152,8 @@ extension DecodingContext {
     return (offset, source.text(offset..<end))
   }
 
-  /// Reports a comment that is glued to its `#` behind a plain text, since it was likely part of the text:
-  /// `title == #like`, `doc: Issue #12`.
+  /// Reports a comment without a space after its `#` that follows a plain text, because it was probably meant as part
+  /// of the text: `title == #like`, `doc: Issue #12`.
   func isCutShort(_ node: MarkedNode) -> Bool {
     guard let (offset, word) = comment(after: node), word.unicodeScalars.count > 1 else { return false }
     diagnostics.error(
@@ -163,7 +163,7 @@ extension DecodingContext {
     return true
   }
 
-  /// What to add to the error of an expression that ends where a comment starts.
+  /// An addition to the error of an expression that ends where a comment begins.
   func commentRemark(_ node: MarkedNode) -> String? {
     comment(after: node).map {
       "; the '#' in column \(source.location(at: $0.offset).column) starts a comment: "

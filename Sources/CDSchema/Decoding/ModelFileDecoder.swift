@@ -6,7 +6,7 @@ import CDModel
   import Foundation
 #endif
 
-/// What `model.yaml` says.
+/// The contents of `model.yaml`.
 struct DecodedModelFile {
   var id: UUID?
   var current: Int?

@@ -19,7 +19,7 @@ extension DecodingContext {
     "default": "relationships have no default",
   ]
 
-  /// Reads a relationship; nil where it has no destination that could be read.
+  /// Reads a relationship. Returns nil if its destination cannot be read.
   func decodeRelationship(_ pair: MarkedNode.Pair, _ element: ModelElement) -> RelationshipDescription? {
     guard case .mapping = pair.value.content else {
       broken.insert(element)
@@ -102,7 +102,7 @@ extension DecodingContext {
     result.inverse = text == "none" ? nil : text
   }
 
-  /// `ordered`, `count` and `optional`, which belong to to-many relationships.
+  /// Reads `ordered`, `count` and `optional`. The first two are only for to-many relationships.
   private func decodeCardinality(_ reader: MappingReader, into result: inout RelationshipDescription) {
     let isOptional = reader.bool("optional")
     guard result.isToMany else {
@@ -125,12 +125,12 @@ extension DecodingContext {
         error(node, "'count' is a number or a range such as 0...500, 1... or ...5, and not '\(text)'")
       }
     }
-    // Who asks for one object at least does not mean "or none", unless that is said.
+    // A count of at least one object makes the relationship mandatory, unless `optional` says otherwise.
     result.isOptional = isOptional ?? ((result.minimumCount ?? 0) == 0)
   }
 }
 
-/// The bounds that `count` gives: `3`, `0...500`, `1...`, `...5`.
+/// The limits in `count`: `3`, `0...500`, `1...`, `...5`.
 private struct CountRange {
   var minimum: Int?
   var maximum: Int?

@@ -1,7 +1,7 @@
-/// A check that a text can be the name of a Swift type, so that a slip is found in the schema and not in the
+/// Checks whether a text can be the name of a Swift type, so that a mistake is found in the schema and not in the
 /// generated code.
 enum SwiftTypeSyntax {
-  /// Names with dots and type arguments, `[T]`, `[K: V]`, each perhaps with `?`.
+  /// Accepts names with dots and generic arguments, `[T]` and `[K: V]`, each optionally with `?`.
   static func isType(_ text: String) -> Bool {
     var reader = Reader(rest: text[...])
     return reader.takeType(depth: 0) && reader.rest.isEmpty

@@ -1,13 +1,13 @@
 import CDModel
 
-/// The type of an attribute as it was written.
+/// The type of an attribute as written in the schema.
 struct TypeReference {
   var type: AttributeType
   var isOptional: Bool
 }
 
 extension DecodingContext {
-  /// Reads a type's name with perhaps a `?`, and reports names that are no type.
+  /// Reads a type's name, optionally with a `?`, and reports unknown types.
   func typeReference(_ node: MarkedNode) -> TypeReference? {
     if case .sequence = node.content {
       error(
@@ -53,9 +53,9 @@ extension DecodingContext {
   }
 }
 
-/// What other tools and languages call the types.
+/// The names that other tools and languages use for the types.
 enum ForeignTypes {
-  /// A name without case, blanks and underscores.
+  /// The name in lower case, without spaces and underscores.
   static func key(_ name: String) -> String {
     name.lowercased().filter { $0 != " " && $0 != "_" }
   }

@@ -7,11 +7,11 @@ import CDModel
 #endif
 
 extension DecodingContext {
-  /// Reads a constant of a type, as defaults and bounds are written, and reports what is none.
+  /// Reads a constant of a type, such as a default or a bound, and reports a value that does not fit.
   func value(_ node: MarkedNode, of type: AttributeType, as what: String) -> AttributeValue? {
     if case .composite(let name) = type { return compositeValue(node, of: name, as: what) }
     if case .string = type, case .scalar(let text, let style) = node.content, style != .plain {
-      // A quoted nothing is a string.
+      // An empty text in quotes is a string.
       return .string(text)
     }
     guard let text = text(of: node, as: what) else { return nil }
@@ -98,7 +98,8 @@ extension DecodingContext {
     return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// A composite's constant: a mapping of its fields. Fields with a default, and optional ones, may be absent.
+  /// Reads a constant of a composite: a mapping with its fields. Optional fields and fields with a default may be
+  /// missing.
   private func compositeValue(_ node: MarkedNode, of name: String, as what: String) -> AttributeValue? {
     guard let composite = composites[name] else { return nil }
     guard case .mapping(let pairs) = node.content else {
@@ -136,7 +137,7 @@ extension DecodingContext {
 }
 
 extension AttributeType {
-  /// What an integer type can hold; nil for the other types.
+  /// The range of an integer type; nil for other types.
   var integerRange: ClosedRange<Int64>? {
     switch self {
     case .int16: Int64(Int16.min)...Int64(Int16.max)

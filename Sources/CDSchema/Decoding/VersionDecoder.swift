@@ -1,11 +1,11 @@
 import CDModel
 
-/// A version as its file has it, before anything is checked that needs more than one element.
+/// The contents of a version's file, before the checks that need more than one element.
 struct DecodedVersion {
   var version: ModelVersion
-  /// Whether the file names what the version is based on.
+  /// Whether the file contains `basedOn`.
   var hasBases: Bool
-  /// Elements with a mistake of their own.
+  /// Elements whose own declaration has a mistake.
   var broken: Set<ModelElement>
 }
 
@@ -15,7 +15,8 @@ extension DecodingContext {
   ]
 
   /// Reads a version's file.
-  /// - Parameter root: The document; nil for a file without one.
+  ///
+  /// - Parameter root: The document; nil for an empty file.
   func decodeVersion(_ root: MarkedNode?) -> DecodedVersion {
     var result = ModelVersion(number: version)
     let element = ModelElement.version(version)
@@ -37,7 +38,7 @@ extension DecodingContext {
     else { return DecodedVersion(version: result, hasBases: false, broken: [element]) }
     result.label = reader.prose("label")
     result.basedOn = decodeBases(reader)
-    // The names of types come first: they may be used before the line that declares them.
+    // The names of types are read first, because attributes may use them before their declaration.
     let compositePairs = reader.pairs("composites")
     compositeNames = Set(compositePairs.map(\.name))
     let entityPairs = reader.pairs("entities")
@@ -53,7 +54,7 @@ extension DecodingContext {
     return DecodedVersion(version: result, hasBases: reader.has("basedOn"), broken: broken)
   }
 
-  /// `basedOn`: a number or a list of numbers.
+  /// Reads `basedOn`: a number or a list of numbers.
   private func decodeBases(_ reader: MappingReader) -> [Int] {
     guard let node = reader.node("basedOn") else { return [] }
     let nodes: [MarkedNode]

@@ -22,7 +22,7 @@ extension Diagnostic: Codable {
       suggestion: try container.decodeIfPresent(String.self, forKey: .suggestion))
   }
 
-  /// Writes a flat object: `severity`, `path`, `line`, `column`, `message` and perhaps `suggestion`.
+  /// Writes a flat object: `severity`, `path`, `line`, `column`, `message` and, if there is one, `suggestion`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(severity, forKey: .severity)
@@ -33,11 +33,11 @@ extension Diagnostic: Codable {
     try container.encodeIfPresent(suggestion, forKey: .suggestion)
   }
 
-  /// The diagnostics as a JSON list, in the order given, with sorted keys: what `--format json` prints.
+  /// The diagnostics as a JSON list in the given order, with sorted keys. `--format json` prints it.
   public static func json(_ diagnostics: [Diagnostic]) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    // Strings and integers always encode.
+    // Encoding strings and integers cannot fail.
     guard let data = try? encoder.encode(diagnostics) else { return "[]" }
     return String(decoding: data, as: UTF8.self)
   }

@@ -1,20 +1,20 @@
-/// A remark on a file: a mistake that must be mended, or something that is likely not meant.
+/// A message about a file: a mistake that must be corrected, or something that was probably not intended.
 public struct Diagnostic: Hashable, Sendable {
-  /// How much a diagnostic matters.
+  /// How serious a diagnostic is.
   public enum Severity: String, Hashable, Sendable, CaseIterable {
     /// The model cannot be used.
     case error
-    /// The model can be used, and is likely not what was meant.
+    /// The model can be used, but is probably not as intended.
     case warning
-    /// Something worth knowing, such as the other place that an error is about.
+    /// Additional information, such as the second position of an error.
     case note
   }
 
   public var severity: Severity
   public var location: SourceLocation
-  /// What is wrong and what to do about it, without the place and without ``suggestion``.
+  /// The problem and its remedy, without the position and without ``suggestion``.
   public var message: String
-  /// The text that was probably meant, where there is one that is close.
+  /// The text that was probably meant; nil if no known text is similar.
   public var suggestion: String?
 
   public init(
@@ -34,13 +34,13 @@ public struct Diagnostic: Hashable, Sendable {
 }
 
 extension Diagnostic: CustomStringConvertible {
-  /// `path:line:column: error: message`, as compilers write it.
+  /// The diagnostic as compilers write it: `path:line:column: error: message`.
   public var description: String { "\(location): \(severity.rawValue): \(fullMessage)" }
 }
 
 extension Diagnostic: Comparable {
-  /// By path, line and column; what stands at one place comes by its severity and then its text, so that
-  /// the order is the same in every run.
+  /// Orders diagnostics by path, line and column. Those at the same position are ordered by severity and then by text,
+  /// so that the order is the same in every run.
   public static func < (left: Diagnostic, right: Diagnostic) -> Bool {
     if left.location != right.location { return left.location < right.location }
     if left.severity != right.severity { return left.severity.rank < right.severity.rank }
@@ -59,6 +59,6 @@ extension Diagnostic.Severity {
 }
 
 extension Sequence<Diagnostic> {
-  /// Whether any of them is an error.
+  /// Whether any diagnostic is an error.
   public var containsErrors: Bool { contains { $0.severity == .error } }
 }

@@ -1,6 +1,6 @@
-/// Gathers what the stages of loading have to say, so that every mistake is reported and not the first alone.
+/// Collects the diagnostics of all loading stages, so that every mistake is reported and not only the first one.
 ///
-/// A class because all stages of one load share it; it never leaves the call that made it.
+/// It is a class because all stages of one load share it. It never leaves the call that created it.
 final class DiagnosticCollector {
   private var reported: Set<Diagnostic> = []
 
@@ -20,11 +20,11 @@ final class DiagnosticCollector {
     report(Diagnostic(.note, at: location, message))
   }
 
-  /// How many different ones have been reported.
+  /// The number of different diagnostics.
   var count: Int { reported.count }
 
   var containsErrors: Bool { reported.containsErrors }
 
-  /// Everything that was reported, once each, in order of place.
+  /// All diagnostics without duplicates, in order of position.
   var sorted: [Diagnostic] { reported.sorted() }
 }

@@ -1,16 +1,18 @@
-/// Warnings that are the same for several versions of a model, each of them once.
+/// Joins warnings that are equal for several versions of a model.
 ///
-/// A version mostly has what the one before it has, and what is remarked of it. Whoever reads a hundred versions' remarks
-/// reads none.
+/// Most elements of a version, and the warnings about them, are the same in the version before. Nobody reads the
+/// repeated warnings of a hundred versions.
 enum RepeatedWarnings {
   /// - Parameters:
-  ///   - diagnostics: All there is to say, in order.
+  ///   - diagnostics: All diagnostics, in order.
   ///   - versions: The versions' numbers by the paths of their files.
-  /// - Returns: The same, where of equal warnings the newest version's is left, and names the others.
+  /// - Returns: The diagnostics. Of equal warnings, only that of the newest version is kept, and it names the other
+  ///   versions.
   static func joined(_ diagnostics: [Diagnostic], versions: [String: Int]) -> [Diagnostic] {
     struct Key: Hashable {
       var message: String
-      /// Which of a version's warnings with this text it is: some name nothing that tells them apart.
+      /// The index of this warning among those of its version with the same text. The text does not always identify its
+      /// element.
       var place: Int
     }
     var counts: [String: Int] = [:]
@@ -28,7 +30,7 @@ enum RepeatedWarnings {
       guard let key = keys[place], let all = numbers[key], all.count > 1 else { return each }
       guard let newest = all.max(), versions[each.location.path] == newest else { return nil }
       var result = each
-      // A suggestion ends the text, so that it has to become part of it.
+      // A suggestion is printed at the end of the text, so it must be part of the text before more is added.
       (result.message, result.suggestion) = (each.fullMessage, nil)
       result.message +=
         " (so too in version\(all.count > 2 ? "s" : "") \(ranges(all.filter { $0 != newest })))"
@@ -36,7 +38,7 @@ enum RepeatedWarnings {
     }
   }
 
-  /// Numbers as people list them: `1 to 4, 6`.
+  /// Formats numbers as a list for people: `1 to 4, 6`.
   private static func ranges(_ numbers: [Int]) -> String {
     var ranges: [ClosedRange<Int>] = []
     for number in numbers.sorted() {

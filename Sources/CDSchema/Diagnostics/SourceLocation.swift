@@ -1,10 +1,10 @@
-/// A place in a file, as compilers and editors count it.
+/// A position in a file, as compilers and editors count it.
 public struct SourceLocation: Hashable, Sendable {
-  /// The file's path as the caller gave it.
+  /// The file's path, as the caller gave it.
   public var path: String
-  /// The line, the first being 1.
+  /// The line, counted from 1.
   public var line: Int
-  /// The column in Unicode scalars, the first being 1.
+  /// The column in Unicode scalars, counted from 1.
   public var column: Int
 
   public init(path: String, line: Int, column: Int) {
@@ -22,6 +22,6 @@ extension SourceLocation: Comparable {
 }
 
 extension SourceLocation: CustomStringConvertible {
-  /// `path:line:column`, which editors and build tools make a link of.
+  /// The location as `path:line:column`, which editors and build tools turn into a link.
   public var description: String { "\(path):\(line):\(column)" }
 }

@@ -1,7 +1,7 @@
-/// Where each element of a loaded model was written, and each value that belongs to it.
+/// The positions of all elements of a loaded model and of their values.
 ///
-/// A key names a value of the element as the schema language does: `type`, `inverse`, `where`. An element of
-/// a list has its place behind it, the first being 0: `sort[1]`, `basedOn[0]`.
+/// A key identifies a value of an element by its name in the schema language: `type`, `inverse`, `where`. An element of
+/// a list also has its index, counted from 0: `sort[1]`, `basedOn[0]`.
 public struct ElementPositions: Sendable {
   struct Place: Sendable {
     var source: SourceText
@@ -14,21 +14,21 @@ public struct ElementPositions: Sendable {
 
   init() {}
 
-  // MARK: Asking
+  // MARK: Lookup
 
-  /// The place of an element's name; nil for an element that the files do not have.
+  /// The position of an element's name; nil for an element that is not in the files.
   public subscript(_ element: ModelElement) -> SourceLocation? {
     places[element].map { $0.source.location(at: $0.nameOffset) }
   }
 
-  /// The place of a value of an element; nil where the element has no such value.
+  /// The position of an element's value; nil if the element has no such value.
   public subscript(_ element: ModelElement, key: String) -> SourceLocation? {
     guard let place = places[element], let node = place.values[key] else { return nil }
     return place.source.location(at: node.range.lowerBound)
   }
 
-  /// The place nearest to a value that there is: the value's, else its element's, else that of the element
-  /// around it. Nil only where not even `model.yaml` was read.
+  /// The nearest known position of a value: its own, or else that of its element, or else that of the enclosing
+  /// element. Nil only if not even `model.yaml` was read.
   public func nearest(to element: ModelElement, key: String? = nil) -> SourceLocation? {
     if let key, let location = self[element, key] { return location }
     var next: ModelElement? = element
@@ -39,10 +39,10 @@ public struct ElementPositions: Sendable {
     return nil
   }
 
-  /// The place of a character within a value that is a text, such as an expression, however it was quoted
-  /// or folded.
+  /// The position of a character within a text value, such as an expression. Quotes and folded lines are taken into
+  /// account.
   ///
-  /// - Parameter utf8Offset: An offset in the UTF-8 of the text's value.
+  /// - Parameter utf8Offset: An offset in the UTF-8 of the value.
   public func location(
     of element: ModelElement, key: String, utf8Offset: Int
   ) -> SourceLocation? {
@@ -53,7 +53,7 @@ public struct ElementPositions: Sendable {
   // MARK: Recording
 
   mutating func record(_ element: ModelElement, nameOffset: Int, in source: SourceText) {
-    // Of two declarations with one name the first counts, here as in the model.
+    // If two declarations have the same name, the first counts, as in the model.
     if places[element] == nil { places[element] = Place(source: source, nameOffset: nameOffset) }
   }
 
@@ -65,7 +65,7 @@ public struct ElementPositions: Sendable {
 }
 
 extension SourceText {
-  /// The place of a character within a scalar's value; the scalar's own place where that is not known.
+  /// The position of a character within a scalar's value. If it is unknown, the scalar's own position.
   func location(in node: MarkedNode, utf8Offset: Int) -> SourceLocation {
     guard let positions = ScalarPositions(node, in: self) else {
       return location(at: node.range.lowerBound)

@@ -1,48 +1,47 @@
 public import CDModel
 
-/// What came of loading a model.
+/// The result of loading a model.
 public struct LoadedModel: Sendable {
   /// The model; nil if any diagnostic is an error.
   public var model: ManagedObjectModel?
 
-  /// The model where each of its versions and mappings is right in itself, though a locked version may have
-  /// changed, or a step between versions not be proven; nil where a file has a mistake of its own.
+  /// The model if each of its versions and mappings is correct by itself; nil if a file has a mistake of its own. A
+  /// locked version may have changed, and a step between versions may not be proven.
   ///
-  /// It is for tools that show what is missing. Nothing may be generated from it or stored by it.
+  /// It is for tools that show what is missing. Do not generate code from it, and do not open a store with it.
   public var unprovenModel: ManagedObjectModel?
 
-  /// The released versions, as `versions.lock` has them, in order of their numbers.
+  /// The released versions in `versions.lock`, in order of their numbers.
   public var lockedVersions: [LockedVersion] = []
 
-  /// Whether `versions.lock` holds the current version, so that what is built may be released.
+  /// Whether `versions.lock` contains the current version, so that a build with it may be released.
   public var locksCurrentVersion: Bool {
     lockedVersions.contains { $0.number == unprovenModel?.currentVersionNumber }
   }
 
-  /// Every mistake and warning, in order of path, line and column.
+  /// All mistakes and warnings, in order of path, line and column.
   public var diagnostics: [Diagnostic]
 
-  /// The files of the model's folder by their names, those that cdgen does not read left out.
+  /// The files of the model's folder by name, without those that cdgen does not read.
   public var files: [ModelFile]
 
-  /// Where each element stands in those files.
+  /// The position of each element in those files.
   public var positions: ElementPositions
 
-  /// How far generated declarations can be seen, one of ``accessLevels``; nil where `model.yaml` does not say.
+  /// The access level of generated declarations, one of ``accessLevels``; nil if `model.yaml` does not set it.
   ///
-  /// It is no part of the model: it is about the module that the model is built in, and no store knows it.
+  /// It is not part of the model: it belongs to the module that the model is built in, and no store depends on it.
   public var access: String?
 
-  /// Whether generated classes are to list their key paths, for `#Predicate`; as with ``access``, it is no part of the
-  /// model.
+  /// Whether generated classes list their key paths, for `#Predicate`. Like ``access``, this is not part of the model.
   public var listsKeyPaths = false
 
-  /// Whether generated classes are to be observable; as with ``access``, it is no part of the model.
+  /// Whether generated classes are observable. Like ``access``, this is not part of the model.
   public var isObservable = false
 
-  /// What `access` in `model.yaml` can be.
+  /// The allowed values of `access` in `model.yaml`.
   public static let accessLevels = ["internal", "package", "public"]
 
-  /// Whether anything is wrong that must be mended.
+  /// Whether any diagnostic is an error.
   public var hasErrors: Bool { diagnostics.containsErrors }
 }

@@ -1,24 +1,24 @@
 public import CDModel
 
-/// What a model's `versions.lock` keeps of a released version: enough to find out whether its file is still
-/// what was released, and which element is not.
+/// The entry of a released version in `versions.lock`. It shows whether the version's file has changed since the
+/// release, and which elements have changed.
 public struct LockedVersion: Hashable, Sendable {
   /// The version's number.
   public let number: Int
-  /// The hash of what affects stored data.
+  /// The data hash, which covers everything that affects stored data.
   public let data: Digest
-  /// The hash of indexes and unique constraints.
+  /// The layout hash, which covers indexes and unique constraints.
   public let layout: Digest
-  /// The hash of everything.
+  /// The definition hash, which covers everything.
   public let definition: Digest
-  /// The beginnings of the digests of the version's elements, as hexadecimal digits. They only have to tell
-  /// an element from its own older self: the hashes above guard the whole.
+  /// The beginnings of the digests of the version's elements, as hexadecimal digits. They only have to show whether an
+  /// element has changed; the hashes above protect the whole version.
   public let elements: [VersionElement: String]
 
-  /// How many digits of an element's digest are kept.
+  /// The number of digits that are kept of an element's digest.
   static let digitCount = 16
 
-  /// Locks a version as it is.
+  /// Creates the entry of a version in its present form.
   public init(_ version: ModelVersion) {
     let hashes = version.hashes
     number = version.number

@@ -1,8 +1,8 @@
 import CDModel
 
 extension ModelElement {
-  /// The element of a version, as far as a place is kept for it: indexes and unique constraints as a whole
-  /// stand under their entity.
+  /// The element of a version for which a position is recorded. Indexes and unique constraints as a whole are
+  /// represented by their entity.
   init(_ element: VersionElement, version: Int) {
     self =
       switch element {
@@ -23,7 +23,7 @@ extension ModelElement {
 }
 
 extension ElementPositions {
-  /// The place of an element of a version, or the nearest around it.
+  /// The position of an element of a version, or else of the nearest enclosing element.
   func location(of element: VersionElement, version: Int) -> SourceLocation? {
     let key: String? =
       switch element {

@@ -1,8 +1,8 @@
-/// A part of a model by its names, for which ``ElementPositions`` knows where it was written.
+/// A part of a model, identified by names. ``ElementPositions`` records its position.
 public enum ModelElement: Hashable, Sendable {
-  /// The model itself: `model.yaml`.
+  /// The model itself, which is `model.yaml`.
   case model
-  /// A version: its file.
+  /// A version, which is its file.
   case version(Int)
   case enumeration(version: Int, name: String)
   case enumCase(version: Int, enumeration: String, name: String)
@@ -15,16 +15,16 @@ public enum ModelElement: Hashable, Sendable {
   case relationship(version: Int, entity: String, name: String)
   case fetchedProperty(version: Int, entity: String, name: String)
   case fetchTemplate(version: Int, entity: String, name: String)
-  /// An index by its place in the entity's list, the first being 0.
+  /// An index, identified by its position in the entity's list, counted from 0.
   case index(version: Int, entity: String, place: Int)
-  /// A uniqueness constraint by its place in the entity's list, the first being 0.
+  /// A unique constraint, identified by its position in the entity's list, counted from 0.
   case uniquenessConstraint(version: Int, entity: String, place: Int)
-  /// The mapping of a step: its file.
+  /// The mapping of a step, which is its file.
   case mapping(from: Int, to: Int)
-  /// A rule of a mapping by its place among all of them, the first being 0.
+  /// A rule of a mapping, identified by its position among all of them, counted from 0.
   case entityRule(from: Int, to: Int, place: Int)
 
-  /// The name of a property of an entity; nil for the other elements.
+  /// The name of an entity's property; nil for other elements.
   var propertyName: String? {
     switch self {
     case .attribute(_, _, let name), .relationship(_, _, let name), .fetchedProperty(_, _, let name): name
@@ -32,7 +32,7 @@ public enum ModelElement: Hashable, Sendable {
     }
   }
 
-  /// The element within which this one is declared; nil for the model.
+  /// The element that contains this one; nil for the model.
   public var container: ModelElement? {
     switch self {
     case .model: nil

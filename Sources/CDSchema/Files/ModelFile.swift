@@ -1,6 +1,6 @@
 /// A file of a model's folder.
 public struct ModelFile: Hashable, Sendable {
-  /// What a file is for, by its name.
+  /// The purpose of a file, determined by its name.
   public enum Kind: Hashable, Sendable {
     /// `model.yaml`
     case model
@@ -10,10 +10,10 @@ public struct ModelFile: Hashable, Sendable {
     case mapping(from: Int, to: Int)
     /// `versions.lock`
     case lock
-    /// Something that is none of cdgen's business, such as a README.
+    /// A file that cdgen does not use, such as a README.
     case other
 
-    /// The kind for a file's name; nil for a YAML file that can be none of a model's.
+    /// Determines the purpose from a file's name. Returns nil for a YAML file whose name is not allowed in a model.
     public init?(fileName: String) {
       switch fileName {
       case "model.yaml": self = .model
@@ -43,9 +43,9 @@ public struct ModelFile: Hashable, Sendable {
   }
 
   public var kind: Kind
-  /// The name within the folder.
+  /// The name in the folder.
   public var name: String
-  /// The path as messages show it: the folder's as the caller gave it, and the name.
+  /// The path for messages: the folder's path as the caller gave it, with the file's name.
   public var path: String
   public var bytes: [UInt8]
 

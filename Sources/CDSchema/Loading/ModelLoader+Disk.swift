@@ -5,9 +5,9 @@
 #endif
 
 extension ModelLoader {
-  /// Loads a model from its folder. What cannot be read is reported as the mistakes within files are.
+  /// Loads a model from its folder. Unreadable files are reported in the same way as mistakes in files.
   ///
-  /// - Parameter folder: The path of a `NAME.cdmodel` folder. Messages show it as it is given here.
+  /// - Parameter folder: The path of a `NAME.cdmodel` folder. Messages show it as given.
   public static func load(folder: String) -> LoadedModel {
     let diagnostics = DiagnosticCollector()
     var path = folder
@@ -61,7 +61,7 @@ extension ModelLoader {
     #endif
   }
 
-  /// A file's bytes. One that is no plain file, is too large or cannot be read is reported.
+  /// Reads a file's bytes. Reports a file that is not a regular file, is too large or cannot be read.
   private static func read(_ path: String, _ diagnostics: DiagnosticCollector) -> [UInt8]? {
     let place = SourceLocation(path: path, line: 1, column: 1)
     let target = URL(filePath: path).resolvingSymlinksInPath().path
@@ -72,7 +72,7 @@ extension ModelLoader {
         diagnostics.error(place, isLink ? "the link leads nowhere" : "this is no plain file")
         return nil
       }
-      // A file beyond the limit is not even read.
+      // A file beyond the size limit is not read at all.
       if let size = attributes[.size] as? UInt64, size > UInt64(YAMLLimits.fileSize) {
         diagnostics.error(
           place, "the file has \(size) bytes; a model's file may have \(YAMLLimits.fileSize) at most")
@@ -85,7 +85,7 @@ extension ModelLoader {
     }
   }
 
-  /// The system's reason in a word, without paths, which the place shows already.
+  /// The system's reason in a few words. It leaves out paths, because the message's position already shows the path.
   private static func reason(_ error: any Error) -> String {
     guard let error = error as? CocoaError else { return String(describing: error) }
     switch error.code {

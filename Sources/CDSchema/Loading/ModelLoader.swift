@@ -1,7 +1,6 @@
 import CDModel
 
-/// Reads a model from the files of its `NAME.cdmodel` folder, checks it, and says of every mistake where it
-/// stands.
+/// Reads a model from the files of its `NAME.cdmodel` folder, checks it, and reports every mistake with its position.
 ///
 /// ```swift
 /// let loaded = ModelLoader.load(folder: "Schemas/ToDo.cdmodel")
@@ -12,14 +11,14 @@ public enum ModelLoader {
   /// Loads a model from files in memory.
   ///
   /// - Parameters:
-  ///   - name: The model's name: the folder's without `.cdmodel`.
-  ///   - files: The folder's files by their names.
-  ///   - folder: The folder's path as messages are to show it; empty for the files' names alone.
+  ///   - name: The model's name, which is the folder's name without `.cdmodel`.
+  ///   - files: The folder's files by name.
+  ///   - folder: The folder's path for messages; empty to show only the files' names.
   public static func load(name: String, files: [String: [UInt8]], folder: String = "") -> LoadedModel {
     load(name: name, files: files, folder: folder, diagnostics: DiagnosticCollector())
   }
 
-  /// - Parameter names: Files that are there and could not be read, which was reported.
+  /// - Parameter names: Files that exist but could not be read, which is already reported.
   static func load(
     name: String, files: [String: [UInt8]], unreadable names: [String] = [], folder: String,
     diagnostics: DiagnosticCollector
@@ -50,7 +49,7 @@ public enum ModelLoader {
     return check(reading, name: name, files: modelFiles, diagnostics: diagnostics)
   }
 
-  /// Looks at what the files say together.
+  /// Performs the checks that need several files.
   private static func check(
     _ reading: ModelReading, name: String, files: [ModelFile], diagnostics: DiagnosticCollector
   ) -> LoadedModel {
@@ -89,7 +88,8 @@ public enum ModelLoader {
       isObservable: reading.head?.isObservable ?? false)
   }
 
-  /// The files that cdgen reads, in order of kind and number; others are reported where they look like a slip.
+  /// Returns the files that cdgen reads, ordered by purpose and number. Reports other files whose names look like
+  /// mistakes.
   private static func classify(
     _ files: [String: [UInt8]], folder: String, diagnostics: DiagnosticCollector
   ) -> [ModelFile] {
@@ -108,7 +108,7 @@ public enum ModelLoader {
   }
 }
 
-/// What is wrong with the name of a YAML file in a model's folder.
+/// Describes what is wrong with the name of a YAML file in a model's folder.
 private enum FileNameAdvice {
   static func message(for name: String) -> String {
     let rule =

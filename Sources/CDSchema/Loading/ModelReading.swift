@@ -1,14 +1,14 @@
 import CDModel
 
-/// What the files of a model's folder say, one by one.
+/// Reads the files of a model's folder one by one and collects their contents.
 struct ModelReading {
   var positions = ElementPositions()
   var head: DecodedModelFile?
-  /// In ascending order of their numbers.
+  /// The versions, in ascending order of their numbers.
   var versions: [DecodedVersion] = []
   var mappings: [DecodedMapping] = []
   var locks: [LockParser.Entry] = []
-  /// Versions whose files are there and could not be read.
+  /// Versions whose files exist but could not be read.
   var unreadable: Set<Int>
 
   init(unreadable: Set<Int>) {
@@ -52,7 +52,7 @@ struct ModelReading {
     positions = context.positions
   }
 
-  /// Reads one file's tree. Nil where it is not readable to its end.
+  /// Parses one file. Returns nil if it cannot be read completely.
   private mutating func parse(
     _ file: ModelFile, version: Int, _ diagnostics: DiagnosticCollector
   ) -> (context: DecodingContext, root: MarkedNode?)? {
@@ -60,7 +60,7 @@ struct ModelReading {
     guard let source = parsed.source, parsed.isComplete else { return nil }
     let context = DecodingContext(
       source: source, version: version, diagnostics: diagnostics, positions: positions)
-    // The context holds the only copy while it adds to it.
+    // Emptying this property gives the context the only copy, so adding positions to it does not copy them all.
     positions = ElementPositions()
     return (context, parsed.root)
   }

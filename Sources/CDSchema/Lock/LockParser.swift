@@ -1,17 +1,17 @@
 import CDModel
 
-/// Reads `versions.lock` and reports every line that is damaged.
+/// Reads `versions.lock` and reports damaged lines.
 struct LockParser {
-  /// A locked version and the place of its block.
+  /// A locked version with the position of its block.
   struct Entry {
     var version: LockedVersion
     var location: SourceLocation
-    /// The place of the line of each element.
+    /// The position of the line of each element.
     var elementLocations: [VersionElement: SourceLocation]
     var definitionLocation: SourceLocation
   }
 
-  /// A block that is being read.
+  /// A block that is still being read.
   private struct Block {
     var number: Int
     var location: SourceLocation
@@ -19,7 +19,7 @@ struct LockParser {
     var hashLocations: [String: SourceLocation] = [:]
     var elements: [VersionElement: String] = [:]
     var locations: [VersionElement: SourceLocation] = [:]
-    /// Whether a line of it is damaged, so that nothing can be said of what it lacks.
+    /// Whether a line of the block is damaged. Missing lines are then not reported.
     var isDamaged = false
   }
 
@@ -29,7 +29,7 @@ struct LockParser {
   private var block: Block?
   private(set) var entries: [Entry] = []
 
-  /// The versions of a file; those that are damaged are reported and left out.
+  /// Reads the versions of a file. Damaged ones are reported and left out.
   static func parse(_ file: ModelFile, diagnostics: DiagnosticCollector) -> [Entry] {
     guard let source = SourceText(path: file.path, bytes: file.bytes, diagnostics: diagnostics) else {
       return []
@@ -58,7 +58,7 @@ struct LockParser {
     SourceLocation(path: path, line: line, column: column)
   }
 
-  /// Reads a line. False where nothing of the file can be understood.
+  /// Reads a line. Returns false if the rest of the file cannot be read.
   private mutating func read(_ text: String, line: Int) -> Bool {
     for mark in ["<<<<<<<", "=======", ">>>>>>>", "|||||||"] where text.hasPrefix(mark) {
       diagnostics.error(
@@ -146,7 +146,7 @@ struct LockParser {
     let version = LockedVersion(
       number: block.number, data: data, layout: layout, definition: definition, elements: block.elements)
     if let first = entries.first(where: { $0.version.number == block.number }) {
-      // Both sides of a merge may have locked it.
+      // Both branches of a merge may have locked the same version.
       if first.version != version {
         diagnostics.error(
           block.location,
@@ -163,7 +163,7 @@ struct LockParser {
 }
 
 extension String {
-  /// The text without the line break at its end and the blanks before it.
+  /// The text without white space at its end.
   fileprivate var trimmingLineEnd: String {
     var text = self[...]
     while let last = text.last, last.isWhitespace { text = text.dropLast() }

@@ -2,8 +2,8 @@ import CDModel
 
 /// The text of `versions.lock`.
 ///
-/// A version is a block of lines of its own, and nothing in the file depends on two versions: after a merge of
-/// two branches the blocks of both are kept, in any order.
+/// Each version is a separate block of lines, and no line depends on two versions. So after a merge of two branches,
+/// the blocks of both can be kept in any order.
 public enum LockText {
   /// The file's name in a model's folder.
   public static let fileName = "versions.lock"
@@ -19,7 +19,7 @@ public enum LockText {
 
     """
 
-  /// The file with some versions, in order of their numbers.
+  /// The text of the file for the given versions, in order of their numbers.
   public static func text(of versions: [LockedVersion]) -> String {
     versions.sorted { $0.number < $1.number }.reduce(head) { $0 + "\n" + block($1) }
   }
@@ -39,7 +39,7 @@ public enum LockText {
 
   // MARK: Elements
 
-  /// Elements in the order of the file: the version's own, types, and entity by entity its parts.
+  /// The elements in the order of the file: the version's bases, its types, and then each entity with its parts.
   static func sorted(_ elements: [VersionElement]) -> [VersionElement] {
     func key(_ element: VersionElement) -> (Int, String, Int, String) {
       let name = words(of: element).name
@@ -80,7 +80,7 @@ public enum LockText {
     }
   }
 
-  /// The element that a line of the file names; nil where the word or the form of the name is wrong.
+  /// The element that a line of the file describes; nil if the word or the form of the name is wrong.
   static func element(_ word: String, _ name: String) -> VersionElement? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     switch (word, parts.count) {

@@ -1,18 +1,18 @@
 import CDModel
 
-/// Compares the locked versions with their files.
+/// Compares locked versions with their files.
 struct LockValidator {
   let entries: [LockParser.Entry]
   let versions: [ModelVersion]
-  /// Versions whose files have mistakes: what they hold is not known.
+  /// Versions whose files have mistakes, so that their contents are unknown.
   let unreadable: Set<Int>
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
   /// Reports every difference.
   ///
-  /// - Returns: The locked versions that have files, and those among them that are not what they were: nothing
-  ///   that follows from that is worth a word.
+  /// - Returns: The locked versions that have files, and the changed versions among them. Mistakes that only follow
+  ///   from a change need no further report.
   func validate() -> (locked: Set<Int>, changed: Set<Int>) {
     var locked: Set<Int> = []
     var changed: Set<Int> = []
@@ -30,7 +30,7 @@ struct LockValidator {
         continue
       }
       locked.insert(number)
-      // The other hashes follow from this one, and take much longer: builds do without them.
+      // The definition hash covers what the other hashes cover. Computing those takes much longer, so builds skip them.
       if version.definitionHash != entry.version.definition {
         changed.insert(number)
         reportDifferences(of: version, entry)
@@ -42,7 +42,7 @@ struct LockValidator {
   private func reportDifferences(of version: ModelVersion, _ entry: LockParser.Entry) {
     let differences = entry.version.differences(from: version)
     for difference in differences { report(difference, of: version, entry) }
-    // Where every element is as it was, it is the lock that is wrong, or what made it.
+    // If no element has changed, the lock itself is wrong, or the tool that wrote it.
     if differences.isEmpty {
       diagnostics.error(
         entry.definitionLocation,
@@ -68,7 +68,7 @@ struct LockValidator {
         place,
         "version \(number) is locked, and \(element) is not what it was then: stores of it exist; \(remedy)")
     case .removed(let element):
-      // What is gone has no line of its own: that of what it belonged to is the nearest.
+      // A removed element has no line of its own, so the nearest line of its former owner is used.
       guard let place = positions.location(of: element, version: number) else { return }
       diagnostics.error(
         place,
@@ -78,15 +78,14 @@ struct LockValidator {
 }
 
 extension LockedVersion {
-  /// How an element of a version is not what it was when the version was locked.
+  /// A difference between a version and the version that was locked.
   fileprivate enum Difference: Hashable {
     case added(VersionElement)
     case changed(VersionElement)
     case removed(VersionElement)
   }
 
-  /// Every element that is not as it was. What belongs to an element that came or went as a whole is not
-  /// listed beside it.
+  /// All differences from a version. If an element was added or removed as a whole, its parts are not listed.
   fileprivate func differences(from version: ModelVersion) -> [Difference] {
     let entries = ElementDigests(version).entries
     let present = Set(entries.map(\.element))
@@ -106,7 +105,7 @@ extension LockedVersion {
 }
 
 extension VersionElement {
-  /// The element that this one is a part of; nil for what belongs to the version itself.
+  /// The element that contains this one; nil for an element of the version itself.
   fileprivate var owner: VersionElement? {
     switch self {
     case .bases, .enumeration, .composite, .configuration, .entity: nil

@@ -2,7 +2,7 @@ import CDMapping
 import CDModel
 
 extension ElementPositions {
-  /// The place of a problem in a mapping file.
+  /// The position of a problem in a mapping file.
   func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation? {
     func rule(_ place: Int) -> ModelElement {
       .entityRule(from: source, to: destination, place: place)
@@ -34,8 +34,8 @@ extension ElementPositions {
     return nearest(to: element, key: key)
   }
 
-  /// The place of what a change is about, in the file of the version that has it; of what the step's rules leave open,
-  /// in the mapping.
+  /// The position of the element that a change is about, in the file of the version that contains it. For an undecided
+  /// part of a rule, the position in the mapping.
   func location(of change: ModelChange, in version: ModelVersion?, rules: MappingRules?) -> SourceLocation? {
     if case .undecided(_, let note) = change.kind, let rules {
       for (place, rule) in rules.entities.enumerated() {
@@ -57,7 +57,7 @@ extension ElementPositions {
 }
 
 extension ModelChange {
-  /// Whether it says that a part of a rule is undecided.
+  /// Whether the change reports that a part of a rule is undecided.
   fileprivate func isAbout(_ part: UndecidedPart, of rule: EntityRule) -> Bool {
     remedies.contains(.decided(entity: rule.destination, name: part.name))
   }

@@ -1,9 +1,9 @@
 import CDModel
 
-/// What a mapping file holds, and whether all of it could be read.
+/// The contents of a mapping file, and whether the file could be read completely.
 struct DecodedMapping {
   var rules: MappingRules
-  /// Whether something in it is wrong and was reported, so that what it says is not known.
+  /// Whether the file has a reported mistake, so that its meaning is unknown.
   var isBroken: Bool
 }
 
@@ -22,13 +22,14 @@ extension DecodingContext {
   ]
 
   /// Reads the mapping of a step.
-  /// - Parameter root: The document; nil for a file without one.
+  ///
+  /// - Parameter root: The document; nil for an empty file.
   func decodeMapping(_ root: MarkedNode?, from source: Int, to destination: Int) -> DecodedMapping {
     let element = ModelElement.mapping(from: source, to: destination)
     let start = MarkedNode(content: .scalar("", .plain), range: 0..<0)
     declare(element, at: start)
     var rules = MappingRules(source: source, destination: destination)
-    // An empty file says what can be inferred: it is the permission for a step to a sibling.
+    // An empty file means that everything can be inferred. It allows a step between sibling versions.
     guard
       let reader = MappingReader(
         root ?? start, of: element, at: start, noun: "a mapping", keys: ["entities", "drop", "onDuplicate"],
@@ -43,7 +44,7 @@ extension DecodingContext {
     return DecodedMapping(rules: rules, isBroken: false)
   }
 
-  /// One entity: a rule, or a list of them where objects come from several.
+  /// Reads the rule of one entity, or a list of rules if its objects come from several source entities.
   private func decodeRules(_ pair: MarkedNode.Pair, of mapping: ModelElement, into rules: inout MappingRules)
   {
     guard case .sequence(let nodes) = pair.value.content else {
@@ -97,7 +98,7 @@ extension DecodingContext {
     return rule
   }
 
-  /// A mapping's name becomes that of a function where its policy is custom.
+  /// Reads a mapping's name. In a custom mapping, it becomes the name of a function.
   private func mappingName(_ reader: MappingReader) -> String? {
     guard let text = reader.text("name"), let node = reader.node("name") else { return nil }
     if let problem = NameRules.problem(with: text) {
@@ -132,7 +133,7 @@ extension DecodingContext {
     return result
   }
 
-  /// `{ Person: { fullName: keepFirst, "name, city": keepLast } }`
+  /// Reads duplicate rules: `{ Person: { fullName: keepFirst, "name, city": keepLast } }`.
   private func decodeDuplicates(
     _ reader: MappingReader, _ element: ModelElement, into rules: inout MappingRules
   ) {

@@ -1,9 +1,9 @@
-/// Adds names to lists of a YAML text, and the lists where they are missing, without touching anything else.
+/// Adds names to lists in a YAML text. Creates missing lists, and changes nothing else in the text.
 struct MappingEditor {
   private let source: SourceText
   private let root: MarkedNode?
 
-  /// - Returns: Nil where the text is no valid YAML.
+  /// - Returns: Nil if the text is not valid YAML.
   init?(_ text: String) {
     let diagnostics = DiagnosticCollector()
     let parsed = YAMLParser.parse(path: "", bytes: Array(text.utf8), diagnostics: diagnostics)
@@ -12,9 +12,9 @@ struct MappingEditor {
     root = parsed.root
   }
 
-  /// The text with a name more in the list that some keys lead to.
+  /// Returns the text with a name added to the list at a path of keys.
   ///
-  /// - Returns: Nil where something else than mappings and a list stands on the way.
+  /// - Returns: Nil if the path contains anything other than mappings with a list at the end.
   func adding(_ name: String, to keys: [String]) -> String? {
     guard let root, !root.isEmpty else { return joined(source.text(0..<source.scalars.count), keys, name) }
     return adding(name, to: keys[...], in: root, indentation: 0)
@@ -25,7 +25,7 @@ struct MappingEditor {
   ) -> String? {
     guard let key = keys.first else { return addingElement(name, to: node, indentation) }
     guard case .mapping(let pairs) = node.content else {
-      // Of several rules for an entity the first will do.
+      // If an entity has several rules, the first one is used.
       if case .sequence(let nodes) = node.content, let first = nodes.first {
         return adding(name, to: keys, in: first, indentation: column(of: first))
       }
@@ -46,7 +46,7 @@ struct MappingEditor {
   private func addingElement(_ name: String, to node: MarkedNode, _ indentation: Int) -> String? {
     guard case .sequence(let elements) = node.content else { return nil }
     if isFlow(node) {
-      // Before the bracket, behind the last element and a comma that may be there already.
+      // The name is inserted after the last element, before the bracket and a trailing comma, if any.
       guard let last = elements.last else { return insert(name, at: node.range.lowerBound + 1) }
       return insert(", " + name, at: last.range.upperBound)
     }
@@ -55,7 +55,7 @@ struct MappingEditor {
     return insertLine("\(dash)- \(name)", behind: last)
   }
 
-  /// Where the dash of an element of a block list stands.
+  /// The column of the dash before an element of a block list.
   private func dashColumn(of element: MarkedNode) -> Int? {
     let line = source.line(source.lineIndex(at: element.range.lowerBound))
     return line.first { source.scalars[$0] == "-" }.map { $0 - line.lowerBound }
@@ -76,13 +76,13 @@ struct MappingEditor {
     return insertLine(lines, behind: last.value.isEmpty ? last.key : last.value)
   }
 
-  /// Text that leads to a list with one name, in braces and brackets.
+  /// A list with one name inside nested mappings, in braces and brackets.
   private static func flow(_ keys: [String], _ name: String) -> String {
     guard let key = keys.first else { return "[\(name)]" }
     return "{ \(key): \(flow(Array(keys.dropFirst()), name)) }"
   }
 
-  /// The same in lines; the last key stands with its list.
+  /// A list with one name inside nested mappings, one line per key. The list is on the last key's line.
   private static func block(_ keys: [String], _ name: String, indentation: Int) -> String {
     let blanks = String(repeating: " ", count: indentation)
     guard keys.count > 1 else { return "\(blanks)\(keys.first ?? ""): [\(name)]" }
@@ -94,7 +94,7 @@ struct MappingEditor {
     return start + Self.block(keys, name, indentation: 0) + "\n"
   }
 
-  // MARK: Places
+  // MARK: Positions
 
   private func isFlow(_ node: MarkedNode) -> Bool {
     guard node.range.lowerBound < source.scalars.count else { return false }
@@ -105,7 +105,7 @@ struct MappingEditor {
     node.range.lowerBound - source.line(source.lineIndex(at: node.range.lowerBound)).lowerBound
   }
 
-  /// Behind the colon of a key.
+  /// The offset after the colon of a key.
   private func end(ofKey key: MarkedNode) -> Int {
     var offset = key.range.upperBound
     while offset < source.scalars.count, source.scalars[offset] == " " { offset += 1 }
@@ -116,7 +116,7 @@ struct MappingEditor {
     source.text(0..<offset) + text + source.text(offset..<source.scalars.count)
   }
 
-  /// Puts lines behind the line on which a node ends, its comment included.
+  /// Inserts lines after the line on which a node ends, including a comment on that line.
   private func insertLine(_ text: String, behind node: MarkedNode) -> String {
     let last = lastScalar(of: node)
     let line = source.line(source.lineIndex(at: max(last - 1, 0)))
@@ -125,7 +125,8 @@ struct MappingEditor {
     return before + gap + text + "\n" + source.text(line.upperBound..<source.scalars.count)
   }
 
-  /// Where the text of a node ends: that of a block ends with its last part, and not before what comes next.
+  /// The offset at which a node's text ends. libyaml ends a block before the next node, so the end of its last part is
+  /// used.
   private func lastScalar(of node: MarkedNode) -> Int {
     if isFlow(node) { return node.range.upperBound }
     switch node.content {
@@ -138,7 +139,7 @@ struct MappingEditor {
     }
   }
 
-  /// An offset without the blanks and line breaks before it.
+  /// The offset without white space before it.
   private func trimmed(_ offset: Int) -> Int {
     var offset = min(offset, source.scalars.count)
     while offset > 0, source.scalars[offset - 1].properties.isWhitespace { offset -= 1 }

@@ -2,15 +2,14 @@ public import CDMapping
 import CDModel
 
 extension MappingFile {
-  /// Losses that are meant, to be written into a mapping.
+  /// Confirmed losses to be written into a mapping.
   public struct Confirmations: Hashable, Sendable {
-    /// Entities of the source whose objects are lost.
+    /// Entities of the source whose objects may be lost.
     public var entities: [String]
-    /// Properties of the source that are lost, with the entity of the destination that their `drop` stands
-    /// under.
+    /// Properties of the source that may be lost, each with the destination entity whose rule contains its `drop`.
     public var properties: [Property]
 
-    /// A property, and where its loss is confirmed.
+    /// A property, with the entity whose rule confirms its loss.
     public struct Property: Hashable, Sendable {
       /// The entity of the destination.
       public var entity: String
@@ -18,7 +17,7 @@ extension MappingFile {
       public var name: String
     }
 
-    /// Those that a step wants.
+    /// Creates the confirmations that a step needs.
     public init(of step: MigrationStep) {
       entities = []
       properties = []
@@ -37,12 +36,12 @@ extension MappingFile {
     public var isEmpty: Bool { entities.isEmpty && properties.isEmpty }
   }
 
-  /// A mapping's text with confirmations in it. All that is there stays as it was written.
+  /// Returns a mapping's text with confirmations added. The existing text stays unchanged.
   ///
   /// - Parameters:
-  ///   - confirmations: What is to be confirmed.
-  ///   - text: The mapping; nil where there is no file yet.
-  /// - Returns: Nil where the text is no valid YAML, or is written in a way that nothing can be added to.
+  ///   - confirmations: The losses to confirm.
+  ///   - text: The mapping; nil if there is no file yet.
+  /// - Returns: Nil if the text is not valid YAML, or has a form to which nothing can be added.
   public static func adding(_ confirmations: Confirmations, to text: String?) -> String? {
     var text = text ?? ""
     for property in confirmations.properties {

@@ -1,22 +1,22 @@
 import CDMapping
 import CDModel
 
-/// Proves that every released version has a way to the current one on which there is a rule for every change.
+/// Proves that every released version has a path to the current one, and that every change on the path has a rule.
 struct ProofValidator {
   let model: ManagedObjectModel
   let locked: Set<Int>
-  /// Locked versions that are not what they were: what follows from that is not reported beside it.
+  /// Locked versions that have changed. Mistakes that follow from the change are not reported.
   let changed: Set<Int>
-  /// Mappings whose files have mistakes, as `3-4`: nothing can be said of their steps.
+  /// Mappings whose files have mistakes, such as `3-4`. Their steps cannot be checked.
   let broken: Set<String>
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
-  /// How much what is missing on a step matters.
+  /// How serious an unresolved change of a step is.
   private struct Demand {
-    /// A released version's stores take the step.
+    /// Whether stores of a released version take the step.
     var isReleased = false
-    /// Both a version before it and one behind it are released, so that a loss is one of users' data.
+    /// Whether there are released versions both before and after the step. A loss would then affect users' data.
     var isBetweenReleases = false
   }
 
@@ -51,7 +51,7 @@ struct ProofValidator {
     }
   }
 
-  /// The steps that stores take to the current version. A version beyond the current one is in the making.
+  /// The steps that stores take to the current version. Versions after the current one are not finished yet.
   private func demands(of line: VersionLine) -> [StepKey: Demand] {
     let current = model.currentVersionNumber
     var result: [StepKey: Demand] = [:]

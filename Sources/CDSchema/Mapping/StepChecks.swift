@@ -1,6 +1,6 @@
 import CDModel
 
-/// What is checked of a model when each of its files has been read: the lock, and the steps between versions.
+/// The checks after all files have been read: the lock, and the steps between versions.
 struct StepChecks {
   let versions: [ModelVersion]
   let files: [ModelFile]
@@ -12,7 +12,7 @@ struct StepChecks {
     Set(diagnostics.sorted.lazy.filter { $0.severity == .error }.map(\.location.path))
   }
 
-  /// Whether all errors so far are in mapping files or in the lock, so that the steps can be looked at.
+  /// Whether all errors so far are in mapping files or in the lock, so that the steps can be checked.
   var areVersionsRight: Bool {
     let others = files.filter { file in
       switch file.kind {
@@ -23,7 +23,7 @@ struct StepChecks {
     return wrongPaths.isSubset(of: others.map(\.path))
   }
 
-  /// Each mapping is of two versions that there are.
+  /// Checks that each mapping is between two different, existing versions.
   func checkNumbers(of mappings: [MappingRules]) {
     let numbers = Set(files.compactMap { if case .version(let number) = $0.kind { number } else { nil } })
     for rules in mappings {
@@ -40,7 +40,7 @@ struct StepChecks {
     }
   }
 
-  /// The numbers of the locked versions that there are, and of those that were changed.
+  /// Returns the numbers of the locked versions that have files, and of those that have changed.
   func checkLocks(
     _ entries: [LockParser.Entry], unreadable: Set<Int>
   ) -> (locked: Set<Int>, changed: Set<Int>) {

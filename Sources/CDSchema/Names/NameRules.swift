@@ -1,6 +1,7 @@
-/// What a name may consist of. Names become Swift identifiers, columns of tables and words of expressions.
+/// The rules for names. Names become Swift identifiers, table columns and words in expressions.
 public enum NameRules {
-  /// A letter or an underscore and then letters, digits and underscores, in any script that Swift allows.
+  /// Whether a name consists of a letter or an underscore, followed by letters, digits and underscores. All scripts
+  /// that Swift allows are valid.
   public static func isIdentifier(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first else { return false }
     return (first == "_" || first.properties.isXIDStart)
@@ -11,7 +12,7 @@ public enum NameRules {
     name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { isIdentifier(String($0)) }
   }
 
-  /// Why a name is refused; nil for one that is not.
+  /// The reason why a name is refused; nil for a valid name.
   public static func problem(with name: String) -> String? {
     if !isIdentifier(name) {
       return "'\(name)' is no name: a name is a letter and then letters, digits and underscores"
@@ -25,22 +26,22 @@ public enum NameRules {
     return nil
   }
 
-  /// Whether an attribute or relationship can be called so in Swift.
+  /// Whether an attribute or relationship can have this name in Swift.
   public static func isPropertyName(_ name: String) -> Bool {
     isIdentifier(name) && !ReservedNames.properties.contains(name)
   }
 
-  /// Whether a field of a composite can be called so in Swift.
+  /// Whether a field of a composite can have this name in Swift.
   public static func isFieldName(_ name: String) -> Bool {
     isIdentifier(name) && !ReservedNames.fields.contains(name)
   }
 
-  /// Whether an entity's class can be called so.
+  /// Whether an entity's class can have this name.
   public static func isClassName(_ name: String, ofModel model: String) -> Bool {
     isIdentifier(name) && !ReservedNames.types.contains(name) && name != model + "Model"
   }
 
-  /// Whether a fetch that the schema names can be called so.
+  /// Whether a named fetch of the schema can have this name.
   public static func isFetchName(_ name: String) -> Bool {
     problem(with: name) == nil && !ReservedNames.statics.contains(name)
   }

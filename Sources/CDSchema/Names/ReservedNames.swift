@@ -1,8 +1,8 @@
-/// Names that generated code cannot give to what a model declares. The one place where they are listed.
+/// Names that declarations of a model cannot have in generated code. This is the only list of them.
 ///
-/// Swift's keywords are not among them: generated code escapes those.
+/// Swift's keywords are not included, because generated code escapes them.
 enum ReservedNames {
-  /// Types that generated code mentions. An entity's class of such a name would stand in for them.
+  /// Types that generated code uses. An entity's class with such a name would hide the type.
   static let types: Set<String> = swiftTypes.union(foundationTypes).union(runtimeTypes)
 
   private static let swiftTypes: Set<String> = [
@@ -25,7 +25,7 @@ enum ReservedNames {
     "ManagedObjectModel", "PersistentContainer", "PersistentStoreCoordinator",
   ]
 
-  /// The public members of `ManagedObject`, and what no Swift property can be called.
+  /// The public members of `ManagedObject`, and names that no Swift property can have.
   static let properties: Set<String> = [
     "objectID", "entity", "managedObjectContext", "value", "setValue", "values", "changedValues",
     "committedValues", "isFault", "isInaccessible", "isDeleted", "isInserted", "isUpdated", "hasChanges",
@@ -40,13 +40,13 @@ enum ReservedNames {
     "objects", "object", "fetch", "Fields", "Key", "entityName", "init", "self", "Type", "Protocol",
   ]
 
-  /// What a field of a generated struct cannot be called.
+  /// Names that a field of a generated struct cannot have.
   static let fields: Set<String> = ["hashValue", "hash", "init", "self", "Type", "Protocol"]
 
-  /// What a case of a generated enum cannot be called.
+  /// Names that a case of a generated enum cannot have.
   static let cases: Set<String> = ["allCases", "init", "self", "Type", "Protocol"]
 
-  /// What an entity's relationships and composites' fields cannot be called, whatever their names in Swift,
-  /// since the schema language gives the word a meaning.
+  /// Names that relationships and composites' fields cannot have, whatever their Swift name is, because the word has a
+  /// meaning in the schema language.
   static let relationships: Set<String> = ["none"]
 }

@@ -2,7 +2,7 @@ package import CDModel
 
 /// The order of constants of one type.
 package enum AttributeOrder {
-  /// Whether one constant comes before the other. False for constants without an order, or of two types.
+  /// Whether the left constant is less than the right one. False for constants without an order or of different types.
   package static func isLess(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
     switch (left, right) {
     case (.int(let left), .int(let right)): left < right

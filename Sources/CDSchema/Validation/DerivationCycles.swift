@@ -1,9 +1,9 @@
 import CDModel
 
-/// Finds derived attributes that depend on themselves, be it through others or through other objects: what is
-/// computed at a save must be computed from what is known by then.
+/// Finds derived attributes that depend on themselves, directly, through other attributes or through other objects. A
+/// value computed at a save must only depend on values that are already known.
 struct DerivationCycles {
-  /// A derived attribute and the entity that declares it.
+  /// A derived attribute with the entity that declares it.
   struct Node: Hashable {
     var entity: String
     var attribute: String
@@ -27,7 +27,7 @@ struct DerivationCycles {
     }
   }
 
-  /// Each circle once, from its first declared attribute back to it.
+  /// Returns each cycle once, starting and ending at the attribute that is declared first.
   func find() -> [[Node]] {
     var finished: Set<Node> = []
     var circles: [[Node]] = []
@@ -40,8 +40,8 @@ struct DerivationCycles {
     return circles
   }
 
-  /// The nodes without those that use none, or that none uses, all others of that kind taken away: what is left is in a
-  /// circle or between two.
+  /// Nodes that may be part of a cycle. It repeatedly removes nodes that use no other node, and nodes that no other
+  /// node uses. The remaining nodes are in a cycle or between two cycles.
   private func nodesOfCircles() -> Set<Node> {
     var users: [Node: [Node]] = [:]
     for (node, used) in uses { for each in used { users[each, default: []].append(node) } }
@@ -69,7 +69,7 @@ struct DerivationCycles {
     return left
   }
 
-  /// The shortest way from a node to another along what they use.
+  /// The shortest path from one node to another along their dependencies.
   private func path(from start: Node, backTo goal: Node) -> [Node]? {
     var previous: [Node: Node] = [:]
     var pending = [start]
@@ -94,7 +94,7 @@ struct DerivationCycles {
     return nil
   }
 
-  /// The derived attribute at the end of a key path.
+  /// The derived attribute at the end of a key path; nil if there is none.
   private func target(of steps: [PathStep], from start: String) -> Node? {
     var entity = start
     for step in steps {

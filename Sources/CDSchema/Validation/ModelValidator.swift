@@ -1,16 +1,16 @@
 import CDModel
 
-/// Checks a whole model: its versions one by one, and then what they say of one another.
+/// Checks a whole model: first each version, then the relations between versions.
 struct ModelValidator {
   let name: String
   let head: DecodedModelFile?
   let versions: [DecodedVersion]
-  /// Versions whose files are there and could not be read.
+  /// Versions whose files exist but could not be read.
   let unreadable: Set<Int>
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
 
-  /// The versions with their bases filled in, and the number of the current one if there is one.
+  /// Returns the versions with their bases filled in, and the number of the current version, if there is one.
   func validate() -> (versions: [ModelVersion], current: Int?) {
     let numbers = Set(versions.map(\.version.number)).union(unreadable)
     var result: [ModelVersion] = []

@@ -1,16 +1,16 @@
-import Foundation  // NSRegularExpression, by whose rules a pattern is later matched.
+import Foundation  // NSRegularExpression, which the runtime also uses to match patterns.
 
-/// Whether a text matches the `pattern` of an attribute, found out in a bounded number of steps: a pattern may backtrack
-/// for longer than anybody waits.
+/// Whether a text matches the `pattern` of an attribute. The number of steps is limited, because some patterns
+/// backtrack for too long.
 package enum PatternMatch {
   case matches
   case differs
-  /// It takes more than ten million steps to find out.
+  /// The match takes more than ten million steps.
   case tooCostly
-  /// The pattern is no regular expression.
+  /// The pattern is not a valid regular expression.
   case malformed
 
-  /// How often the engine may report that it is still at work. It does so every 10,000 steps.
+  /// How often the engine may report progress before the match is abandoned. It reports every 10,000 steps.
   private static let mostReports = 1000
 
   package init(_ text: String, _ pattern: String) {
@@ -40,8 +40,8 @@ package enum PatternMatch {
     self = result
   }
 
-  /// The expression for a whole text; nil for a pattern that is malformed, by itself or within what makes it one for
-  /// a whole text.
+  /// The expression for a match of the whole text. Nil for a pattern that is malformed by itself, or becomes malformed
+  /// when it is embedded in the expression.
   static func expression(_ pattern: String) -> NSRegularExpression? {
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
     return try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")

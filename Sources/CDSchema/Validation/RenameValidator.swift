@@ -32,7 +32,7 @@ struct RenameValidator {
     }
   }
 
-  /// - Parameter kept: The entities that are not renamed.
+  /// - Parameter kept: The names of the entities without `renamedFrom`.
   private func validate(
     _ old: String, of entity: EntityDescription, kept: Set<String>, sources: inout [String: String]
   ) {

@@ -1,19 +1,18 @@
 import CDModel
 
-/// Checks one version: names, references and values that do not fit together.
+/// Checks one version: its names, its references, and values that do not fit together.
 ///
-/// It goes on after every mistake. What follows from a mistake that was reported is not reported again:
-/// elements in `broken` are taken to be right.
+/// It continues after every mistake. Mistakes that only follow from a reported one are not reported: elements in
+/// `broken` count as correct.
 struct VersionValidator {
   let modelName: String
   let version: ModelVersion
   let graph: EntityGraph
   let broken: Set<ModelElement>
-  /// Names of properties and types whose declarations are wrong: what an expression with one of them means
-  /// cannot be said.
+  /// Names of properties and types with wrong declarations. Expressions that use them cannot be checked.
   let suspectNames: Set<String>
   let circles: InheritanceCircles
-  /// How many ancestors each entity has, by its place.
+  /// The number of ancestors of each entity, by the entity's index.
   let depths: [Int]
   let positions: ElementPositions
   let diagnostics: DiagnosticCollector
@@ -77,7 +76,7 @@ struct VersionValidator {
     return names
   }
 
-  /// Whether an entity inherits from one that is not there, so that what it has altogether is not known.
+  /// Whether one of the entity's ancestors does not exist, so that its inherited properties are unknown.
   private func hasUnknownAncestor(_ entity: EntityDescription) -> Bool {
     graph.root(of: entity.name)?.parent != nil
   }
@@ -106,7 +105,7 @@ struct VersionValidator {
 
   // MARK: Reporting
 
-  /// Reports at a value of an element, or at the element where it has no such value.
+  /// Reports an error at a value of an element, or at the element itself if it has no such value.
   func error(_ element: ModelElement, _ key: String? = nil, _ message: String, suggestion: String? = nil) {
     guard let location = positions.nearest(to: element, key: key) else { return }
     diagnostics.error(location, message, suggestion: suggestion)
@@ -117,7 +116,7 @@ struct VersionValidator {
     diagnostics.warning(location, message)
   }
 
-  /// Reports at a step of a key path, `author.name` having two.
+  /// Reports an error at one step of a key path. For example, `author.name` has two steps.
   func error(
     _ element: ModelElement, _ key: String, step: Int, _ message: String, suggestion: String? = nil
   ) {
@@ -132,7 +131,7 @@ struct VersionValidator {
     diagnostics.error(place, message, suggestion: suggestion)
   }
 
-  /// What a name stands for that is no entity, to say in place of "unknown".
+  /// Reports a name that is not an entity. If it is another element's name, the message says so instead of "unknown".
   private func reportUnknownEntity(_ name: String, _ element: ModelElement, _ key: String) {
     if graph.enumeration(name) != nil {
       error(element, key, "'\(name)' is an enum and no entity; an attribute can have it as its type")
@@ -146,19 +145,19 @@ struct VersionValidator {
   }
 }
 
-/// A property of any kind, as the checks of names see it.
+/// A property of any sort, as the checks of names use it.
 struct NamedProperty {
   var name: String
   var swiftName: String
   var element: ModelElement
   var noun: String
-  /// Whether a table has a column or a join table for it.
+  /// Whether the property has a column or a join table.
   var hasColumn: Bool
   var isToMany = false
 }
 
 extension VersionValidator {
-  /// An entity's own properties in order of their kinds.
+  /// An entity's own properties: attributes, relationships, then fetched properties.
   private func properties(of entity: EntityDescription) -> [NamedProperty] {
     let attributes = entity.attributes.map {
       NamedProperty(
@@ -180,7 +179,7 @@ extension VersionValidator {
 
   // MARK: Entities, enums and composites
 
-  /// Entities, enums and composites are all types, and so share one namespace.
+  /// Entities, enumerations and composites are all types, so they share one namespace.
   private func validateTypeNames() {
     struct TypeName {
       var noun: String
@@ -347,7 +346,7 @@ extension VersionValidator {
     }
   }
 
-  /// What properties are called in Swift, inherited ones among them.
+  /// Checks the Swift names of an entity's properties, including inherited ones.
   private func validateSwiftNames(of entity: EntityDescription) {
     var taken: [String: String] = [:]
     if !isInCycle(entity) {
@@ -396,7 +395,7 @@ extension VersionValidator {
     }
   }
 
-  /// An inheritance root and all entities below it share one table.
+  /// Checks column names. All entities of an inheritance hierarchy share one table.
   private func validateColumnNames() {
     for root in version.entities where graph.root(of: root.name)?.name == root.name {
       var first: [String: String] = [:]
@@ -417,7 +416,7 @@ extension VersionValidator {
 }
 
 extension String {
-  /// The word with `a` or `an` before it.
+  /// The word with `a` or `an` in front.
   var withArticle: String {
     guard let first else { return self }
     return ("aeiou".contains(first.lowercased()) ? "an " : "a ") + self
@@ -425,7 +424,7 @@ extension String {
 }
 
 extension VersionValidator {
-  /// An attribute of an entity or a field of a composite.
+  /// Checks an attribute of an entity or a field of a composite.
   private func validate(_ attribute: AttributeDescription, _ element: ModelElement) {
     if broken.contains(element) { return }
     validateKind(attribute, element)
@@ -562,7 +561,7 @@ extension VersionValidator {
       error(element, "inverse", "'\(name)' of '\(destination)' is no relationship")
       return
     case nil:
-      // One whose declaration is wrong is not in the model, and was reported.
+      // A relationship with a wrong declaration is missing in the model, and is already reported.
       if graph.lineage(of: destination).contains(where: { broken.contains(relationshipElement(name, $0)) }) {
         return
       }
@@ -589,7 +588,7 @@ extension VersionValidator {
     }
   }
 
-  /// Rules that make sense each and not together.
+  /// Reports two delete rules that are valid alone, but not together.
   private func validateDeleteRules(
     _ relationship: RelationshipDescription, _ entity: EntityDescription, _ inverse: RelationshipDescription,
     _ element: ModelElement
@@ -641,10 +640,10 @@ extension VersionValidator {
     }
   }
 
-  /// Whether there is an entity with more: what looks at all that entities inherit would take too long.
+  /// Whether an entity has more ancestors than allowed. Checks of inherited properties would then take too long.
   var isTooDeep: Bool { depths.contains { $0 > EntityGraph.mostAncestors } }
 
-  /// Reports the first entity that is too deep, not those below it.
+  /// Reports the first entity that is too deep, but not its subentities.
   private func validateDepths() {
     for (entity, depth) in zip(version.entities, depths)
     where depth == EntityGraph.mostAncestors + 1 && !isInCycle(entity) {
@@ -655,7 +654,7 @@ extension VersionValidator {
     }
   }
 
-  /// Names along a way, without the middle of a long one.
+  /// The names along a path. The middle of a long path is left out.
   private static func path(_ names: [String]) -> String {
     guard names.count > 24 else { return names.joined(separator: " → ") }
     return
@@ -665,14 +664,14 @@ extension VersionValidator {
   private func isInCycle(_ entity: EntityDescription) -> Bool { circles.names.contains(entity.name) }
 }
 
-/// The circles in which entities inherit from each other.
+/// The cycles of entities that inherit from each other.
 struct InheritanceCircles {
-  /// Each circle from its first declared entity on, along the parents.
+  /// Each cycle along the parents, starting at the entity that is declared first.
   private(set) var all: [[EntityDescription]] = []
   private(set) var names: Set<String> = []
 
   init(_ graph: EntityGraph) {
-    // The walk that first came by an entity: one that comes by itself again has closed a circle.
+    // The walk that first visited each entity. A walk that reaches its own entity again has found a cycle.
     var walks: [String: Int] = [:]
     for (number, start) in graph.version.entities.enumerated() {
       var path: [EntityDescription] = []
@@ -688,7 +687,8 @@ struct InheritanceCircles {
       all.append(Array(path[place...]))
       names.formUnion(path[place...].map(\.name))
     }
-    // A walk may have come from outside, and by another than the first one.
+    // A walk may enter a cycle at any of its entities, so each cycle is rotated to start at the one that is declared
+    // first.
     guard !all.isEmpty else { return }
     let order = Dictionary(
       zip(graph.version.entities.map(\.name), 0...), uniquingKeysWith: { first, _ in first })
@@ -730,7 +730,7 @@ extension VersionValidator {
     }
   }
 
-  /// The elements of an index or a unique constraint, which a table must have as columns.
+  /// Checks the elements of an index or a unique constraint. Each must be a column of the table.
   private func validate(
     _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String,
     allowsFields: Bool
@@ -809,7 +809,7 @@ extension VersionValidator {
     }
   }
 
-  /// Whether a property was declared with a mistake.
+  /// Whether the declaration of a property has a mistake.
   private func isBroken(_ name: String, of entity: EntityDescription) -> Bool {
     graph.lineage(of: entity.name).contains {
       broken.contains(attributeElement(name, $0)) || broken.contains(relationshipElement(name, $0))
@@ -820,7 +820,7 @@ extension VersionValidator {
   private func reportUnknownProperty(
     _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String, step: Int = 0
   ) {
-    // A relationship or fetched property whose declaration is wrong is not in the model, and was reported.
+    // A relationship or fetched property with a wrong declaration is missing in the model, and is already reported.
     if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
     let names = graph.lineage(of: entity.name).flatMap { properties(of: $0).map(\.name) }
     error(
@@ -831,7 +831,7 @@ extension VersionValidator {
 }
 
 extension VersionValidator {
-  /// The key paths of a `sort`: to-one relationships and then an attribute.
+  /// Checks the key paths of a `sort`: any number of to-one relationships, followed by an attribute.
   private func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
     var seen: Set<String> = []
     for (place, sortKey) in keys.enumerated() {
@@ -943,7 +943,7 @@ extension VersionValidator {
 }
 
 extension VersionValidator {
-  /// The expression of a derived attribute, which must have a value of the attribute's type for every object.
+  /// Checks the expression of a derived attribute. It must have a value of the attribute's type for every object.
   private func validateDerivation(of attribute: AttributeDescription, _ entity: EntityDescription) {
     let element = attributeElement(attribute.name, entity)
     guard let derivation = attribute.derivation, !broken.contains(element) else { return }
@@ -977,7 +977,7 @@ extension VersionValidator {
     }
   }
 
-  /// Only fetch templates have variables, which become parameters.
+  /// Reports variables. Only fetch templates may have them, where they become parameters.
   private func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
     for name in names {
       let text = positions.node(of: element, key: key)?.text ?? ""
@@ -991,7 +991,7 @@ extension VersionValidator {
     }
   }
 
-  /// Passes on what the checker found, each at its own place in the file.
+  /// Reports the checker's diagnostics, each at its position in the file.
   private func report(
     _ found: [ExpressionDiagnostic], _ element: ModelElement, _ key: String, of entity: EntityDescription
   ) {
@@ -1010,8 +1010,7 @@ extension VersionValidator {
     }
   }
 
-  /// Whether an expression names something whose declaration is wrong, so that its own mistakes may only
-  /// follow from that one.
+  /// Whether an expression uses a name whose declaration is wrong. Its own mistakes may then only follow from that.
   private func isSuspect(_ element: ModelElement, _ key: String, of entity: EntityDescription) -> Bool {
     if hasUnknownAncestor(entity) { return true }
     guard !suspectNames.isEmpty, let text = positions.node(of: element, key: key)?.text else { return false }

@@ -5,8 +5,8 @@
 #endif
 
 extension DateLiteral {
-  /// The text from which ``date(_:)`` reads just this date: a day where it starts one in UTC, else a time with all
-  /// its digits. Nil outside the years 1 to 9999.
+  /// The text that ``date(_:)`` reads as exactly this date: only the day if the date is the start of a day in UTC,
+  /// otherwise a time with all its digits. Nil outside the years 1 to 9999.
   public static func text(of date: Date) -> String? {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)
@@ -23,7 +23,7 @@ extension DateLiteral {
     return text + "T" + clock + (fraction == 0 ? "" : "." + digits(of: fraction)) + "Z"
   }
 
-  /// The digits behind the point of a number from 0 to 1, as many as tell it from its neighbours.
+  /// The digits after the point of a number between 0 and 1, as many as are needed to read the same number again.
   private static func digits(of fraction: Double) -> String {
     let text = fraction.description
     guard let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...]) else {
@@ -38,7 +38,7 @@ extension DateLiteral {
     return String(repeating: "0", count: max(width - digits.count, 0)) + digits
   }
 
-  /// The Gregorian day that is some days after 2001-01-01, by counting eras of 400 years from 1 March.
+  /// The Gregorian date of a number of days after 2001-01-01. It counts eras of 400 years that begin on 1 March.
   private static func civil(daysSinceReference days: Int) -> (year: Int, month: Int, day: Int) {
     // 2001-01-01 is 730 791 days after 0000-03-01.
     let count = days + 730_791

@@ -1,16 +1,17 @@
 public import CDModel
 
-/// Writes the rules of a step in the language of mapping files. What was written reads back as the same rules, those
-/// for one entity beside each other.
+/// Writes the rules of a step in the language of mapping files. Reading the text gives the same rules, but rules for
+/// the same entity are grouped.
 public struct MappingText {
-  /// What is remarked at the top of the file.
+  /// The comment at the top of the file.
   public var head: String?
-  /// What is remarked above the rules of an entity, by its name; above the entities that are dropped, by "".
+  /// The comments above the rules of entities, by the entity's name. The comment above the dropped entities has the key
+  /// "".
   public var comments: [String: String]
 
   private let rules: MappingRules
 
-  /// The text of a step's rules.
+  /// Creates the text of a step's rules.
   public init(_ rules: MappingRules, head: String? = nil, comments: [String: String] = [:]) {
     self.rules = rules
     self.head = head

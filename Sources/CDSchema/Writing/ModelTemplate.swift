@@ -4,19 +4,18 @@
   public import Foundation
 #endif
 
-/// The files that a new model starts with.
+/// The initial files of a new model.
 public enum ModelTemplate {
-  /// The files of a new model's folder by their names: `model.yaml`, and a first version that shows the
-  /// language.
+  /// The files of a new model's folder by name: `model.yaml`, and a first version that shows the language.
   ///
   /// - Parameters:
-  ///   - name: The model's name: the folder's without `.cdmodel`.
-  ///   - id: The model's identity, which must be a fresh one for each model.
+  ///   - name: The model's name, which is the folder's name without `.cdmodel`.
+  ///   - id: The model's identity. Each model needs a new one.
   public static func files(name: String, id: UUID) -> [String: String] {
     ["model.yaml": modelFile(name: name, id: id), VersionFile.name(of: 1): firstVersion]
   }
 
-  /// Why a name cannot be a model's; nil for one that can.
+  /// The reason why a model cannot have a name; nil for a valid name.
   public static func problem(withName name: String) -> String? { NameRules.problem(with: name) }
 
   private static func modelFile(name: String, id: UUID) -> String {
@@ -74,12 +73,12 @@ public enum ModelTemplate {
 }
 
 extension ModelTemplate {
-  /// The `model.yaml` of a model that comes from elsewhere.
+  /// The `model.yaml` of an imported model.
   ///
   /// - Parameters:
   ///   - name: The model's name.
-  ///   - id: The model's identity, which must be a fresh one for each model.
-  ///   - current: The version that generated classes speak for; nil for the highest.
+  ///   - id: The model's identity. Each model needs a new one.
+  ///   - current: The version that generated classes match; nil for the highest.
   public static func modelFile(name: String, id: UUID, current: Int?) -> String {
     let line = current.map { "current: \($0)" } ?? "# current: 1"
     return modelFile(name: name, id: id).split(separator: "\n", omittingEmptySubsequences: false)

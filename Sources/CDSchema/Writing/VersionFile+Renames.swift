@@ -1,8 +1,8 @@
 extension VersionFile {
-  /// A version's text without its `renamedFrom`s, which speak of the version before and have no place in the
-  /// next one. Everything else stays as it was written, comments included.
+  /// Returns a version's text without `renamedFrom`, which names elements of the version before and would be wrong in
+  /// the next version. Everything else stays unchanged, including comments.
   ///
-  /// - Returns: The text itself where it is no valid YAML: then nothing can be told from it.
+  /// - Returns: The same text if it is not valid YAML.
   public static func removingRenames(from text: String) -> String {
     let parsed = YAMLParser.parse(
       path: "", bytes: Array(text.utf8), diagnostics: DiagnosticCollector())
@@ -26,7 +26,7 @@ extension VersionFile {
   }
 }
 
-/// Finds what to cut out of a text so that a mapping loses its `renamedFrom`.
+/// Finds the ranges of a text that must be removed to delete `renamedFrom` from a mapping.
 private enum RenameRemoval {
   static func collect(in node: MarkedNode, _ source: SourceText, _ removals: inout [Range<Int>]) {
     guard let place = node.pairs.firstIndex(where: { $0.name == "renamedFrom" }) else { return }
@@ -39,27 +39,27 @@ private enum RenameRemoval {
     }
   }
 
-  /// The lines of a pair, with a comment behind it.
+  /// The lines of a pair, including a comment after it.
   private static func blockRange(_ pair: MarkedNode.Pair, _ source: SourceText) -> Range<Int> {
     let first = source.line(source.lineIndex(at: pair.key.range.lowerBound))
     let last = source.line(source.lineIndex(at: max(pair.value.range.upperBound - 1, 0)))
     return first.lowerBound..<last.upperBound
   }
 
-  /// The pair with the comma that sets it apart, and the blanks beside.
+  /// The pair with its comma and the spaces next to it.
   private static func flowRange(
     _ pair: MarkedNode.Pair, at place: Int, of node: MarkedNode, _ source: SourceText
   ) -> Range<Int> {
     let scalars = source.scalars
     var end = pair.value.range.upperBound
     if place + 1 < node.pairs.count {
-      // Up to the comma, which a comment may come before, and the blanks behind it.
+      // The range includes the comma, comments before it, and the spaces after it.
       let next = node.pairs[place + 1].key.range.lowerBound
       while end < next, scalars[end] != "," {
         if scalars[end] == "#" { end = source.line(source.lineIndex(at: end)).upperBound } else { end += 1 }
       }
       end = min(end + 1, next)
-      // What has lines of its own goes with them.
+      // If the pair has lines of its own, the whole lines are removed.
       let line = source.line(source.lineIndex(at: pair.key.range.lowerBound))
       let isFirst = scalars[line.lowerBound..<pair.key.range.lowerBound].allSatisfy { $0 == " " }
       let lineEnd = source.line(source.lineIndex(at: end - 1)).upperBound
@@ -69,14 +69,14 @@ private enum RenameRemoval {
     }
     guard place > 0 else { return pair.key.range.lowerBound..<end }
     let previous = node.pairs[place - 1].value.range.upperBound
-    // A comma that is left over is allowed: one with a comment behind it stays with it.
+    // A comma that remains is allowed. If a comment follows the comma, both stay.
     let hasComment = scalars[previous..<pair.key.range.lowerBound].contains("#")
     return (hasComment ? pair.key.range.lowerBound : previous)..<end
   }
 }
 
 extension MarkedNode {
-  /// The pairs of a mapping; none for other kinds.
+  /// The pairs of a mapping; empty for other nodes.
   var pairs: [Pair] {
     if case .mapping(let pairs) = content { pairs } else { [] }
   }

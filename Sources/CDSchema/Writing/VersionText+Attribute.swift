@@ -7,7 +7,7 @@ import CDModel
 #endif
 
 extension VersionText {
-  /// An attribute or a field: its type alone where nothing else is said.
+  /// An attribute or a field. It is only the type if it has no other properties.
   func attribute(_ attribute: AttributeDescription) -> YAMLValue {
     let mark = attribute.isOptional ? "?" : ""
     var pairs = PairList()
@@ -40,7 +40,7 @@ extension VersionText {
     return .mapping(pairs.list, .short)
   }
 
-  /// A default, a bound or a case's value.
+  /// A default, a bound or the value of a case.
   func value(_ value: AttributeValue, of type: AttributeType) -> YAMLValue {
     switch (value, type) {
     case (_, .enumeration(let name)):
@@ -67,7 +67,7 @@ extension VersionText {
     }
   }
 
-  /// A number without a fraction that says nothing.
+  /// A number without the fraction `.0`.
   private static func number(_ text: String) -> String {
     text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }

@@ -41,7 +41,7 @@ extension VersionText {
     return .mapping(pairs.list, .lines)
   }
 
-  /// An element by its name, with what is to be said of it.
+  /// An element by its name, with its comment.
   private func pair(_ name: String, _ value: YAMLValue, of element: ModelElement) -> YAMLPair {
     YAMLPair(name, value, comment: comments[element])
   }

@@ -1,18 +1,18 @@
 public import CDModel
 
-/// Writes versions in the schema language, as a person would: what goes without saying is not said.
+/// Writes versions in the schema language as a person would, without default values.
 ///
-/// What was written reads back as the same version. It holds for every version that could have been read: one with a
-/// property of no type, say, has no text that would be right.
+/// Reading the text gives the same version. This holds for every version that can be read from a file. A version with
+/// an impossible element, such as a property without a type, has no valid text.
 public struct VersionText {
-  /// What is remarked above elements, by element. Only entities and their properties have remarks.
+  /// The comments above elements, by element. Only entities and their properties can have comments.
   public var comments: [ModelElement: String]
-  /// What is remarked at the top of the file.
+  /// The comment at the top of the file.
   public var head: String?
 
   let version: ModelVersion
 
-  /// The text of a version.
+  /// Creates the text of a version.
   public init(_ version: ModelVersion, head: String? = nil, comments: [ModelElement: String] = [:]) {
     self.version = version
     self.head = head
@@ -52,7 +52,7 @@ public struct VersionText {
     return pairs.list
   }
 
-  /// What a version is based on where its file does not say.
+  /// The bases of a version whose file does not declare them.
   private static func defaultBases(of number: Int) -> [Int] { number > 1 ? [number - 1] : [] }
 
   private func enumeration(_ description: EnumDescription) -> YAMLValue {
@@ -78,7 +78,7 @@ public struct VersionText {
   }
 }
 
-/// Pairs in the order in which they are added; what is not there is left out.
+/// A list of pairs in the order in which they are added. Missing values are left out.
 struct PairList {
   var list: [YAMLPair] = []
 
@@ -100,7 +100,7 @@ struct PairList {
     if !pairs.isEmpty { list.append(YAMLPair(key, .mapping(pairs, layout))) }
   }
 
-  /// Free keys and texts, in the order of the keys.
+  /// Adds free keys and texts, in the order of the keys.
   mutating func add(_ key: String, _ info: [String: String]) {
     let sorted = info.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     add(key, sorted.map { YAMLPair($0.key, .text($0.value)) }, .short)

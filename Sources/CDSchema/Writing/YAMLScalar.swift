@@ -1,6 +1,6 @@
-/// Texts as YAML scalars that read back as just these texts.
+/// Writes texts as YAML scalars. Reading a scalar gives exactly the same text.
 enum YAMLScalar {
-  /// - Parameter isInFlow: Whether it stands within braces or brackets.
+  /// - Parameter isInFlow: Whether the scalar is inside braces or brackets.
   static func text(_ text: String, isInFlow: Bool) -> String {
     if isPlain(text, isInFlow: isInFlow) { return text }
     let hasControls = text.unicodeScalars.contains { needsEscape($0) }
@@ -8,7 +8,7 @@ enum YAMLScalar {
     return doubleQuoted(text)
   }
 
-  /// The lines of a folded block; nil for a text that no such block holds, or that is no sentence.
+  /// The lines of a folded block. Nil if a folded block cannot hold the text, or if the text is only one word.
   static func folded(_ text: String, width: Int) -> [String]? {
     guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last, first != " ",
       last != " ",
@@ -16,7 +16,7 @@ enum YAMLScalar {
     else { return nil }
     var lines: [String] = []
     var line = ""
-    // Where two blanks follow each other nothing is broken: folding would not give them back.
+    // Lines are not broken at two consecutive spaces, because folding would not restore them.
     for piece in pieces(text) {
       if line.isEmpty {
         line = piece
@@ -30,7 +30,7 @@ enum YAMLScalar {
     return lines + [line]
   }
 
-  /// The parts of a text between single blanks.
+  /// The parts of a text between single spaces.
   private static func pieces(_ text: String) -> [String] {
     var result: [String] = [""]
     let scalars = Array(text.unicodeScalars)
@@ -58,13 +58,13 @@ enum YAMLScalar {
       if scalar == ":", isInFlow || (place + 1 < scalars.count && scalars[place + 1] == " ") { return false }
       if scalar == "#", place > 0, scalars[place - 1] == " " { return false }
       if isInFlow, ",[]{}".unicodeScalars.contains(scalar) { return false }
-      // A '?' ends the name of an optional type and stands nowhere else without quotes.
+      // A '?' is plain only at the end of an optional type's name. Elsewhere the text needs quotes.
       if isInFlow, scalar == "?", place + 1 < scalars.count { return false }
     }
     return true
   }
 
-  /// What stands in a quoted text by its number, since it is not to be seen or is a line's end.
+  /// Whether a scalar must be written as an escape in a quoted text, because it is invisible or ends a line.
   private static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F...0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFF0...0xFFFF: true

@@ -1,12 +1,12 @@
-/// A value to be written as YAML: as a person would, in one line where it fits and in several where not.
+/// A value to be written as YAML, as a person would: on one line if it fits, otherwise on several.
 indirect enum YAMLValue {
-  /// A text, quoted where YAML needs that.
+  /// A text, in quotes if YAML requires them.
   case text(String)
   case list([YAMLValue])
   case mapping([YAMLPair], YAMLLayout)
 }
 
-/// A key with its value, and what is remarked above it.
+/// A key with its value, and the comment above it.
 struct YAMLPair {
   var key: String
   var value: YAMLValue
@@ -19,22 +19,22 @@ struct YAMLPair {
   }
 }
 
-/// How a mapping stands.
+/// How a mapping is laid out.
 enum YAMLLayout {
-  /// In braces where that fits into the line.
+  /// In braces, if it fits on the line.
   case short
-  /// A line a key.
+  /// One line per key.
   case lines
 }
 
-/// Writes ``YAMLValue``s.
+/// Writes ``YAMLValue``s as text.
 struct YAMLText {
-  /// The column that lines end before, where there is a choice.
+  /// The maximum width of a line, if the line can be broken.
   private static let width = 110
 
   private(set) var text = ""
 
-  /// The lines of a mapping's pairs.
+  /// Writes the lines of a mapping's pairs.
   mutating func write(_ pairs: [YAMLPair], depth: Int) {
     let indentation = String(repeating: "  ", count: depth)
     for pair in pairs {
@@ -77,7 +77,7 @@ struct YAMLText {
     }
   }
 
-  /// A value in one line; nil for one that wants several.
+  /// A value on one line; nil if it needs several lines.
   private static func flow(_ value: YAMLValue, isNested: Bool) -> String? {
     switch value {
     case .text(let string): return YAMLScalar.text(string, isInFlow: isNested)

@@ -1,13 +1,12 @@
-/// A node of a YAML document with its place in the file.
+/// A node of a YAML document, with its position in the file.
 ///
-/// No scalar is given a type: `no`, `~` and `1e3` are texts, and what a text means is decided by whoever
-/// knows what should stand there.
+/// Scalars have no type: `no`, `~` and `1e3` are texts. The decoder that reads a value decides what its text means.
 struct MarkedNode: Sendable {
   enum Content: Sendable {
     case scalar(String, ScalarStyle)
     case mapping([Pair])
     case sequence([MarkedNode])
-    /// What was refused and reported already, such as an alias. Nothing more is said about it.
+    /// A node that was refused and reported, such as an alias. Nothing more is reported about it.
     case refused
   }
 
@@ -23,15 +22,15 @@ struct MarkedNode: Sendable {
   }
 
   var content: Content
-  /// Offsets in the ``SourceText``.
+  /// The offsets in the ``SourceText``.
   var range: Range<Int>
 
-  /// Whether nothing at all was written, as after `key:` at the end of a line.
+  /// Whether the value is empty, as after `key:` at the end of a line.
   var isEmpty: Bool {
     if case .scalar("", .plain) = content { true } else { false }
   }
 
-  /// The text of a scalar, nil for the other kinds.
+  /// The text of a scalar; nil for other nodes.
   var text: String? {
     if case .scalar(let text, _) = content { text } else { nil }
   }
@@ -40,7 +39,7 @@ struct MarkedNode: Sendable {
     if case .refused = content { true } else { false }
   }
 
-  /// What the node is, for messages.
+  /// The sort of node in words, for messages.
   var kindName: String {
     switch content {
     case .scalar("", .plain): "nothing"

@@ -1,16 +1,16 @@
-/// Maps places in a scalar's value back to the file.
+/// Maps positions in a scalar's value to positions in the file.
 ///
-/// The value of a folded, quoted or multi-line scalar is not a piece of the file: breaks became blanks,
-/// escapes became characters, indentation went. This reads the scalar's source again in the way that libyaml
-/// does and remembers where each scalar of the value came from.
+/// The value of a folded, quoted or multi-line scalar differs from its text in the file: line breaks become spaces,
+/// escapes become characters, and indentation is removed. This type reads the scalar's source again, as libyaml does,
+/// and records the origin of each Unicode scalar of the value.
 struct ScalarPositions: Sendable {
-  /// For each Unicode scalar of the value its offset in the file, and at the end that of the value's end.
+  /// The offset in the file of each Unicode scalar of the value, followed by the offset of the value's end.
   let offsets: [Int]
-  /// For each Unicode scalar of the value its offset in the value's UTF-8, and at the end the length of it.
+  /// The offset in the value's UTF-8 of each Unicode scalar of the value, followed by the total length.
   private let utf8Offsets: [Int]
 
-  /// - Returns: Nil if the source cannot be read to give the value, which would be a defect here; callers
-  ///   then use the scalar's own place.
+  /// - Returns: Nil if reading the source again does not give the value. That would be a bug; callers then use the
+  ///   scalar's own position.
   init?(_ node: MarkedNode, in source: SourceText) {
     guard case .scalar(let value, let style) = node.content else { return nil }
     guard let offsets = ScalarScanner.offsets(of: value, style: style, range: node.range, in: source)
@@ -25,7 +25,7 @@ struct ScalarPositions: Sendable {
     utf8Offsets = lengths
   }
 
-  /// The file's offset for an offset in the value's UTF-8. Past the value's end it is that end's.
+  /// The offset in the file for an offset in the value's UTF-8. An offset after the value's end gives the end.
   func sourceOffset(utf8Offset: Int) -> Int {
     var low = 0
     var high = utf8Offsets.count

@@ -3,7 +3,7 @@ extension ScalarScanner {
     case strip, clip, keep
   }
 
-  /// The indentations that the content of a literal or folded scalar may have.
+  /// The possible indentations of a literal or folded scalar's content.
   func possibleIndentations() -> [Int] {
     var scanner = self
     let (_, isExplicit) = scanner.scanHeader()
@@ -27,7 +27,7 @@ extension ScalarScanner {
     return isExplicit ? Array(1...max(detected, 1)).reversed() + [0] : [detected, 0]
   }
 
-  /// Literal and folded scalars. Returns the offset of the value's end.
+  /// Reads a literal or folded scalar. Returns the offset of the value's end.
   mutating func scanBlock(isLiteral: Bool, indentation: Int) -> Int {
     let (chomping, _) = scanHeader()
     var leading: (scalar: Unicode.Scalar, offset: Int)?
@@ -59,7 +59,7 @@ extension ScalarScanner {
     return last
   }
 
-  /// The line of the indicator: its chomping and whether it tells the indentation.
+  /// Reads the line of the indicator: the chomping, and whether the indentation is explicit.
   private mutating func scanHeader() -> (chomping: Chomping, isExplicit: Bool) {
     var chomping = Chomping.clip
     var isExplicit = false
@@ -70,7 +70,7 @@ extension ScalarScanner {
       case "+": chomping = .keep
       case "1"..."9": isExplicit = true
       default:
-        // Only a comment can follow.
+        // Only a comment can follow here.
         while let rest = current, !Self.isBreak(rest) { index += 1 }
         continue
       }
@@ -80,8 +80,7 @@ extension ScalarScanner {
     return (chomping, isExplicit)
   }
 
-  /// Steps over the indentation of the next line that has content, and gives the ends of the empty lines
-  /// before it.
+  /// Skips empty lines and the indentation of the next line with content. Returns the line ends of the empty lines.
   private mutating func skipIndentation(_ indentation: Int) -> [(scalar: Unicode.Scalar, offset: Int)] {
     var breaks: [(scalar: Unicode.Scalar, offset: Int)] = []
     while true {

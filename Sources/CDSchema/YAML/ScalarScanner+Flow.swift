@@ -1,5 +1,5 @@
 extension ScalarScanner {
-  /// Plain and quoted scalars. Returns the offset of the value's end.
+  /// Reads a plain or quoted scalar. Returns the offset of the value's end.
   mutating func scanFlow(_ style: MarkedNode.ScalarStyle) -> Int {
     if style != .plain { index += 1 }
     while let scalar = current {
@@ -22,8 +22,8 @@ extension ScalarScanner {
 
   private var isDoubledQuote: Bool { index + 1 < end && scalars[index + 1] == "'" }
 
-  /// Blanks within a line are kept; around line ends they go, one end becomes a blank and of several the
-  /// first goes.
+  /// Reads white space. Within a line it is kept. At line ends it is removed: a single line end becomes a space, and of
+  /// several line ends the first is removed.
   private mutating func fold(afterEscapedBreak: Bool) {
     var blanks: [(Unicode.Scalar, Int)] = []
     var first: (scalar: Unicode.Scalar, offset: Int)?
@@ -83,7 +83,7 @@ extension ScalarScanner {
     if let scalar = Unicode.Scalar(number) { append(scalar, at: start) }
   }
 
-  /// The one-letter escapes whose character is not the letter itself.
+  /// The one-letter escapes that do not stand for the letter itself.
   private static let escapes: [Unicode.Scalar: Unicode.Scalar] = [
     "0": "\0", "a": "\u{7}", "b": "\u{8}", "t": "\t", "n": "\n", "v": "\u{B}", "f": "\u{C}", "r": "\r",
     "e": "\u{1B}", "N": "\u{85}", "_": "\u{A0}", "L": "\u{2028}", "P": "\u{2029}",

@@ -1,5 +1,5 @@
-/// Reads a scalar's source again, by the rules of YAML 1.1 as libyaml applies them, noting where each scalar
-/// of the value comes from.
+/// Reads a scalar's source again, by the rules of YAML 1.1 as libyaml applies them, and records the origin of each
+/// Unicode scalar of the value.
 struct ScalarScanner {
   let scalars: [Unicode.Scalar]
   let end: Int
@@ -7,8 +7,8 @@ struct ScalarScanner {
   var value: [Unicode.Scalar] = []
   var offsets: [Int] = []
 
-  /// The file's offset of every Unicode scalar in `value` and of its end; nil where the source does not
-  /// read as that value.
+  /// The offset in the file of every Unicode scalar of a value and of its end. Nil if reading the source does not give
+  /// the value.
   static func offsets(
     of value: String, style: MarkedNode.ScalarStyle, range: Range<Int>, in source: SourceText
   ) -> [Int]? {
@@ -20,8 +20,8 @@ struct ScalarScanner {
       let last = scanner.scanFlow(style)
       return scanner.value == expected ? scanner.offsets + [last] : nil
     case .literal, .folded:
-      // An explicit indentation counts from the parent's, which the source of the scalar does not show:
-      // every depth that it can be is tried.
+      // An explicit indentation is relative to the parent's, which is not visible in the scalar's source. So every
+      // possible indentation is tried.
       for indentation in fresh.possibleIndentations() {
         var scanner = fresh
         let last = scanner.scanBlock(isLiteral: style == .literal, indentation: indentation)
@@ -47,7 +47,7 @@ struct ScalarScanner {
     }
   }
 
-  /// Steps over a line's end and gives what a value holds for it.
+  /// Skips a line end and returns the scalar that a value contains for it.
   mutating func readBreak() -> (scalar: Unicode.Scalar, offset: Int) {
     let offset = index
     let first = scalars[index]

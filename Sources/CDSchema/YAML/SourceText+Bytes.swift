@@ -1,5 +1,5 @@
 extension SourceText {
-  /// Decodes a file's bytes, or reports why they are no text that YAML allows.
+  /// Decodes a file's bytes. Returns nil and reports the reason if they are not text that YAML allows.
   init?(path: String, bytes: [UInt8], diagnostics: DiagnosticCollector) {
     let start = SourceLocation(path: path, line: 1, column: 1)
     guard bytes.count <= YAMLLimits.fileSize else {
@@ -25,7 +25,7 @@ extension SourceText {
         "the character \(Self.codePoint(scalar)) is not allowed; in a double-quoted text write it as an escape"
       )
       isAllowed = false
-      // A file with one such character often consists of them.
+      // A file with one such character often consists of them, so only the first is reported.
       break
     }
     if !isAllowed { return nil }
@@ -41,7 +41,7 @@ extension SourceText {
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       return "the file is in UTF-16; save it as UTF-8"
     }
-    // UTF-16 without a mark: every other byte of a text's ASCII part is zero.
+    // UTF-16 without a byte order mark: every second byte of ASCII text is zero.
     if bytes.count >= 4, bytes.count.isMultiple(of: 2) {
       if bytes[1] == 0 && bytes[3] == 0 && bytes[0] != 0 || bytes[0] == 0 && bytes[2] == 0 && bytes[1] != 0 {
         return "the file is in UTF-16; save it as UTF-8"
@@ -59,8 +59,8 @@ extension SourceText {
     return prefix.location(at: valid.count)
   }
 
-  /// The characters that YAML lets stand in a file. A byte order mark inside a file is allowed by YAML and
-  /// not here, since nobody sees it.
+  /// Whether YAML allows a character in a file. YAML also allows a byte order mark inside a file; it is refused here,
+  /// because it is invisible.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0A, 0x0D, 0x20...0x7E, 0x85: true

@@ -1,9 +1,8 @@
-/// A file's text with the place of every scalar in it.
+/// A file's text, with the position of every scalar.
 ///
-/// Offsets count Unicode scalars from 0, as libyaml's marks do. This is the one place where they become lines
-/// and columns.
+/// Offsets count Unicode scalars from 0, as libyaml's marks do. Only this type converts them to lines and columns.
 struct SourceText: Sendable {
-  /// The file's path as the caller gave it.
+  /// The file's path, as the caller gave it.
   private let path: String
   let scalars: [Unicode.Scalar]
   /// The offset of each line's first scalar.
@@ -25,7 +24,7 @@ struct SourceText: Sendable {
     lineStarts = starts
   }
 
-  /// The line and column of an offset. An offset past the end is the end's.
+  /// The line and column of an offset. An offset after the end gives the end.
   func location(at offset: Int) -> SourceLocation {
     let offset = min(max(offset, 0), scalars.count)
     let line = lineIndex(at: offset)
@@ -34,13 +33,13 @@ struct SourceText: Sendable {
 
   var lineCount: Int { lineStarts.count }
 
-  /// The offsets of a line, its end included, the first line being 0.
+  /// The offsets of a line, including its line end. Lines are counted from 0.
   func line(_ index: Int) -> Range<Int> {
     let end = index + 1 < lineStarts.count ? lineStarts[index + 1] : scalars.count
     return lineStarts[index]..<end
   }
 
-  /// The line that holds an offset, the first being 0.
+  /// The index of the line that contains an offset, counted from 0.
   func lineIndex(at offset: Int) -> Int {
     var low = 0
     var high = lineStarts.count

@@ -1,6 +1,6 @@
 import CLibYAML
 
-/// libyaml's events as Swift values. Marks stay what they are: offsets in Unicode scalars.
+/// libyaml's events as Swift values. Positions stay offsets in Unicode scalars.
 final class YAMLEventStream {
   enum Event {
     case streamStart, streamEnd, documentEnd, mappingEnd, sequenceEnd
@@ -11,13 +11,13 @@ final class YAMLEventStream {
     case mappingStart(isFlow: Bool, properties: Properties)
   }
 
-  /// What YAML can put before a node.
+  /// The properties that YAML allows before a node.
   struct Properties {
     var anchor: String?
     var tag: String?
   }
 
-  /// Where and why reading ended.
+  /// The position and reason of a syntax error.
   struct SyntaxError: Error {
     var offset: Int
     var problem: String
@@ -25,7 +25,7 @@ final class YAMLEventStream {
     var contextOffset: Int
   }
 
-  // libyaml's parser points into itself and must stay where it is.
+  // libyaml's parser contains pointers into itself, so it must not be moved in memory.
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let bytes: UnsafeMutableBufferPointer<UInt8>
 
@@ -44,7 +44,7 @@ final class YAMLEventStream {
     bytes.deallocate()
   }
 
-  /// The next event and the offsets of what it is about.
+  /// Returns the next event with its range of offsets.
   func next() throws(SyntaxError) -> (event: Event, range: Range<Int>) {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw syntaxError() }

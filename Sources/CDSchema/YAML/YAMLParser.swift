@@ -1,27 +1,27 @@
-/// Makes the marked tree of a file and reports what of YAML the schema language refuses.
+/// Parses a file into a tree of marked nodes and reports features of YAML that the schema language does not allow.
 ///
-/// Anchors, aliases, tags, merge keys, directives and further documents are refused because each of them
-/// makes a line mean something that is written elsewhere, and some of them silently swallow parts of an
-/// expression. Aliases are never expanded, so that no file can grow while it is read.
+/// Anchors, aliases, tags, merge keys, directives and further documents are refused. Each of them makes the meaning of
+/// a line depend on another line, and some would silently remove parts of an expression. Aliases are never expanded, so
+/// the tree cannot grow beyond the file.
 struct YAMLParser {
   private let source: SourceText
   private let diagnostics: DiagnosticCollector
   private let events: YAMLEventStream
   private var depth = 0
   private var nodeCount = 0
-  /// The offsets of the scalars, in which a tab is part of a text.
+  /// The ranges of the scalars. A tab inside a scalar is part of its text.
   private var scalarRanges: [Range<Int>] = []
 
-  /// The reading of a file.
+  /// The result of parsing a file.
   struct Result {
     var source: SourceText?
-    /// The document; nil for an empty file and where the file could not be read to its end.
+    /// The document; nil for an empty file, or if the file could not be read completely.
     var root: MarkedNode?
-    /// Whether the file was read to its end.
+    /// Whether the file was read completely.
     var isComplete: Bool
   }
 
-  /// Ends the reading; what is wrong was reported.
+  /// Ends parsing after an error that is already reported.
   private struct Stop: Error {}
 
   static func parse(path: String, bytes: [UInt8], diagnostics: DiagnosticCollector) -> Result {
@@ -166,7 +166,7 @@ struct YAMLParser {
     }
   }
 
-  /// The text of a key, or nil with a report where a key is no text.
+  /// The text of a key. Returns nil and reports the key if it is not a text.
   private func keyName(_ key: MarkedNode) -> String? {
     switch key.content {
     case .scalar("<<", .plain):
@@ -185,7 +185,7 @@ struct YAMLParser {
     }
   }
 
-  // MARK: What is refused
+  // MARK: Refused features
 
   private func report(_ offset: Int, _ message: String) {
     diagnostics.error(source.location(at: offset), message)
@@ -239,7 +239,7 @@ struct YAMLParser {
 
   // MARK: Tabs and syntax errors
 
-  /// Reports every tab before the first character of a line that is not inside a text.
+  /// Reports every tab in the indentation of a line, except inside a scalar.
   private func reportTabs(throughLine last: Int) {
     var ranges = scalarRanges.makeIterator()
     var current = ranges.next()
@@ -269,7 +269,7 @@ struct YAMLParser {
   private func report(_ error: YAMLEventStream.SyntaxError) {
     let line = source.lineIndex(at: min(error.offset, source.scalars.count))
     reportTabs(throughLine: line)
-    // Where a tab stands, libyaml's words for it would only confuse.
+    // If the line contains a tab in its indentation, libyaml's message would only confuse.
     if tab(in: source.line(line)) != nil { return }
     if let gluedKey = YAMLSyntaxMessage.gluedKey(for: error, in: source) {
       report(gluedKey.offset, gluedKey.message)

@@ -1,4 +1,4 @@
-/// Words for libyaml's syntax errors, with the remedy for those that people run into.
+/// Messages for libyaml's syntax errors, with remedies for common ones.
 enum YAMLSyntaxMessage {
   static func message(for error: YAMLEventStream.SyntaxError, in source: SourceText) -> String {
     var message = "no valid YAML: \(error.problem)"
@@ -11,7 +11,7 @@ enum YAMLSyntaxMessage {
     return message
   }
 
-  /// A key without a blank behind its colon, which YAML reads as a text that goes on in the next line.
+  /// Finds a key without a space after its colon. YAML reads it as a text that continues on the next line.
   static func gluedKey(
     for error: YAMLEventStream.SyntaxError, in source: SourceText
   ) -> (offset: Int, message: String)? {
@@ -39,7 +39,7 @@ enum YAMLSyntaxMessage {
     return nil
   }
 
-  /// What a text that holds a key and a value without a blank between them should have been.
+  /// The corrected form of a text that consists of a key and a value without a space between them; nil for other texts.
   static func gluedKey(in node: MarkedNode) -> String? {
     guard case .scalar(let text, .plain) = node.content, let colon = text.firstIndex(of: ":"),
       NameRules.isIdentifier(String(text[..<colon])), !text.contains(" "), text.last != ":"
