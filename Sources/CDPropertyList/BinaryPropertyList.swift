@@ -1,16 +1,18 @@
-/// Reads binary property lists. What points outside the bytes, or in circles, gives nil, and so does what would be more
-/// than its bytes can hold: values may be shared, so that a small file could otherwise be read without end.
+/// Reads binary property lists. The result is nil if a reference points outside the bytes, if values contain each
+/// other, or if the values are more than the bytes could hold. A limit on values is needed because values may be
+/// shared: a small file could otherwise expand without end.
 package struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsets: [Int]
   private let referenceSize: Int
-  /// How many more values may be read. A value that is not shared takes a byte, and so does what refers to it.
+  /// The number of values that may still be read. Every unshared value, and every reference to it, takes at least one
+  /// byte.
   private var budget: Int
-  /// How many more bytes of texts and data, each of which is read once.
+  /// The number of bytes of text and data that may still be read. Each value is read only once.
   private var byteBudget: Int
   private var scalars: [Int: PropertyListValue] = [:]
 
-  /// The root of a property list.
+  /// Reads the root value of a property list.
   package static func read(_ bytes: [UInt8]) -> PropertyListValue? {
     guard var list = BinaryPropertyList(bytes), let root = list.root else { return nil }
     return list.value(root, depth: 0)
@@ -60,7 +62,7 @@ package struct BinaryPropertyList {
     case 0x1:
       let size = 1 << low
       guard size <= 16, start + 1 + size <= bytes.count else { return .other }
-      // Sixteen bytes are for what is above the largest Int64.
+      // An integer of 16 bytes exceeds the range of Int64.
       if size == 16 { return .other }
       let bits = bytes[(start + 1)..<(start + 1 + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return .int(size == 8 ? Int64(bitPattern: bits) : Int64(bits))
@@ -106,7 +108,7 @@ package struct BinaryPropertyList {
     }
   }
 
-  /// Data, or text in ASCII or UTF-16.
+  /// Reads data, or text in ASCII or UTF-16.
   private mutating func scalar(_ start: Int, _ low: Int, isData: Bool, unit: Int) -> PropertyListValue? {
     guard let (first, count) = extent(start, low, unit: unit) else { return nil }
     byteBudget -= count * unit
@@ -117,7 +119,7 @@ package struct BinaryPropertyList {
     return .string(String(decoding: units, as: UTF16.self))
   }
 
-  /// Where the contents of a value start, and how many units they have.
+  /// The offset of a value's contents and their number of units.
   private func extent(_ start: Int, _ low: Int, unit: Int) -> (first: Int, count: Int)? {
     var first = start + 1
     var count = low

@@ -10,7 +10,7 @@ package indirect enum PropertyListValue: Hashable, Sendable {
   case date(Double)
   case list([PropertyListValue])
   case dictionary([String: PropertyListValue])
-  /// The place of an archived object.
+  /// The index of an archived object.
   case reference(Int)
   case other
 

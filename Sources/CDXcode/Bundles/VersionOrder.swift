@@ -1,16 +1,16 @@
-/// In which order a bundle's versions follow each other. Xcode does not write it down.
+/// The order of a bundle's versions. Xcode does not store it.
 struct VersionOrder {
-  /// A version and those that it is based on.
+  /// A version and the versions that it is based on.
   struct Entry: Hashable {
     var name: String
-    /// Nil for the one before.
+    /// Nil if the version is based on the one before it.
     var bases: [String]?
   }
 
   var entries: [Entry]
 
-  /// The order of a text that lists the versions, a line each, the oldest first. `NAME <- BASE, BASE` names what a
-  /// version is based on where that is not the one before. A `#` starts a comment.
+  /// Reads the order from a text that lists the versions from oldest to newest, one per line. `NAME <- BASE, BASE`
+  /// names the bases of a version that is not based on the one before it. A `#` starts a comment.
   init(text: String) {
     entries = text.split(whereSeparator: \.isNewline).compactMap { line in
       let trimmed = line.drop { $0 == " " || $0 == "\t" }
@@ -29,10 +29,10 @@ struct VersionOrder {
     return name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : String(name)
   }
 
-  /// The order that names tell by their numbers; nil where they do not tell it.
+  /// Derives the order from the numbers in the versions' names. Nil if this is not possible.
   ///
-  /// They do where all are one name with a number behind it, `Model 2`, `Model_v3`, `App1.4.2`, each with another, but
-  /// for the first, which may have none, or one that belongs to the name: `App2`, `App2 2`.
+  /// It is possible if all names consist of the same text and different numbers: `Model 2`, `Model_v3`, `App1.4.2`. The
+  /// first name may have no number, or its number may belong to the text: `App2`, `App2 2`.
   init?(numbersIn names: [String], bundle: String) {
     guard names.count > 1 else {
       entries = names.map { Entry(name: $0) }
@@ -54,8 +54,8 @@ struct VersionOrder {
     return keyed.sorted { $0.1.numbers.lexicographicallyPrecedes($1.1.numbers) }.map { Entry(name: $0.0) }
   }
 
-  /// The order where the first version's name ends with a digit of its own, and the others have that name and a number:
-  /// `App2`, `App2 2`, or `Sample3`, `Sample3_v2`.
+  /// The order if the first version's name itself ends with a digit, and the other names add a number to it: `App2`,
+  /// `App2 2`, or `Sample3`, `Sample3_v2`.
   private static func behindFirst(_ names: [String]) -> [Entry]? {
     guard let first = names.min(by: { $0.count < $1.count }), first.last.map(NaturalOrder.isDigit) ?? false
     else {
@@ -64,7 +64,7 @@ struct VersionOrder {
     var numbers: [[Int]: String] = [:]
     for name in names where name != first {
       let rest = name.dropFirst(first.count)
-      // Another digit or a point would be of the first one's own number.
+      // If a digit or a point follows, it continues the number in the first name.
       guard name.hasPrefix(first), let next = rest.first, !NaturalOrder.isDigit(next), next != "." else {
         return nil
       }
@@ -75,7 +75,7 @@ struct VersionOrder {
     return ([first] + later).map { Entry(name: $0) }
   }
 
-  /// A name without its number, and the number, which may have points: `App1.4.2` gives `app` and 1, 4, 2.
+  /// Splits a name into its text and its number, which may contain points: `App1.4.2` gives `app` and 1, 4, 2.
   private static func key(_ name: String) -> (stem: String, numbers: [Int]) {
     var stem = Substring(name)
     while let last = stem.last, NaturalOrder.isDigit(last) || last == "." { stem.removeLast() }
@@ -83,7 +83,7 @@ struct VersionOrder {
     while digits.first == "." { digits.removeFirst() }
     var numbers = digits.split(separator: ".").compactMap { Int($0) }
     if numbers.count != digits.split(separator: ".").count { numbers = [] }
-    // `1.0` and `1` are one number.
+    // `1.0` and `1` are the same number.
     while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
     func trim() {
       while let last = stem.last, !(last.isLetter || NaturalOrder.isDigit(last)) { stem.removeLast() }

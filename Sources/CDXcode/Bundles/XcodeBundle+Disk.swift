@@ -1,18 +1,18 @@
 import Foundation
 
-/// Why a bundle cannot be read.
+/// The reason why a bundle cannot be read.
 public struct XcodeBundleError: Error, Hashable, CustomStringConvertible {
-  /// The file or folder that it is about.
+  /// The path of the file or folder with the problem.
   public var path: String
-  /// What is wrong and what to do about it.
+  /// The problem and its remedy.
   public var message: String
 
-  /// `path: error: message`, as compilers write it.
+  /// The error as compilers write it: `path: error: message`.
   public var description: String { "\(path): error: \(message)" }
 }
 
 extension XcodeBundle {
-  /// Reads the files of an `.xcdatamodeld` or `.xcdatamodel`. Nothing is looked at within them.
+  /// Reads the files of an `.xcdatamodeld` or `.xcdatamodel`. Their contents are not parsed.
   public init(contentsOf path: String) throws(XcodeBundleError) {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -68,8 +68,8 @@ extension XcodeBundle {
       currentName: try Self.currentName(path + "/.xccurrentversion"), binaryNames: binary, emptyNames: empty)
   }
 
-  /// The version that a file `.xccurrentversion` names; nil where there is no file, or where it names none, as of a model
-  /// that has one version.
+  /// The version named in the file `.xccurrentversion`. Nil if there is no such file or it names no version, as for a
+  /// model with only one version.
   private static func currentName(_ path: String) throws(XcodeBundleError) -> String? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     let bytes = try bytes(path)
@@ -82,7 +82,7 @@ extension XcodeBundle {
     }
   }
 
-  /// The file's bytes. One that is larger than is read is not even opened.
+  /// Reads a file's bytes. A file beyond the size limit is not opened.
   static func bytes(_ path: String) throws(XcodeBundleError) -> [UInt8] {
     do {
       let target = resolved(path)
@@ -102,7 +102,7 @@ extension XcodeBundle {
     }
   }
 
-  /// A path without links.
+  /// The path with symbolic links resolved.
   static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 
   static func isFolder(_ path: String) -> Bool {
@@ -115,9 +115,9 @@ extension XcodeBundle {
   }
 }
 
-/// `.xccurrentversion`, a property list with one name.
+/// The file `.xccurrentversion`, a property list with one name.
 enum CurrentVersionFile {
-  /// The current version's name without its extension; nil where the file names none.
+  /// The current version's name without its extension; nil if the file does not contain one.
   static func name(in bytes: [UInt8]) throws(MarkupError) -> String? {
     let root = try MarkupReader.read(bytes)
     guard root.name == "plist", let values = root.children("dict").first?.children else {

@@ -1,15 +1,15 @@
-/// One of Xcode's models as it lies on disk: the versions of an `.xcdatamodeld`, or a single `.xcdatamodel`.
+/// An Xcode model on disk: the versions of an `.xcdatamodeld`, or a single `.xcdatamodel`.
 public struct XcodeBundle: Sendable {
-  /// A version's folder.
+  /// The folder of a version.
   public struct Version: Sendable {
     /// The folder's name without its extension.
     public var name: String
-    /// The path of its file, as messages show it.
+    /// The path of the version's file, for messages.
     public var path: String
     /// The file's bytes.
     public var contents: [UInt8]
 
-    /// A version as given.
+    /// Creates a version.
     public init(name: String, path: String, contents: [UInt8]) {
       self.name = name
       self.path = path
@@ -21,16 +21,16 @@ public struct XcodeBundle: Sendable {
   public var name: String
   /// The path as the caller gave it.
   public var path: String
-  /// In the order of their names, numbers counting as such.
+  /// The versions ordered by name. Numbers in names are compared as numbers.
   public var versions: [Version]
-  /// The version that Xcode builds classes of; nil where the bundle does not say.
+  /// The version from which Xcode generates classes; nil if the bundle does not name one.
   public var currentName: String?
-  /// Versions in the binary form of Xcode 3, which is not read.
+  /// The names of versions in the binary format of Xcode 3, which cannot be read.
   public var binaryNames: [String]
-  /// Versions whose folders have no file `contents`.
+  /// The names of versions whose folders contain no file `contents`.
   public var emptyNames: [String]
 
-  /// A bundle as given.
+  /// Creates a bundle.
   public init(
     name: String, path: String, versions: [Version], currentName: String? = nil, binaryNames: [String] = [],
     emptyNames: [String] = []
@@ -43,14 +43,14 @@ public struct XcodeBundle: Sendable {
     self.emptyNames = emptyNames.sorted(by: NaturalOrder.isBefore)
   }
 
-  /// Whether the numbers in the versions' names tell which came first. Where they do not, only an order that somebody
-  /// writes makes a history of the versions.
+  /// Whether the order of the versions follows from the numbers in their names. Otherwise the order must be given
+  /// explicitly.
   public var tellsOrder: Bool {
     VersionOrder(numbersIn: versions.map(\.name), bundle: name) != nil
   }
 }
 
-/// The order of names in which `2` comes before `10`.
+/// Compares names so that `2` comes before `10`.
 enum NaturalOrder {
   static func isBefore(_ left: String, _ right: String) -> Bool {
     let (one, two) = (parts(left), parts(right))
@@ -71,14 +71,14 @@ enum NaturalOrder {
     case number(Int)
   }
 
-  /// Runs of digits and what is between.
+  /// Splits a name into runs of digits and of other characters.
   private static func parts(_ name: String) -> [Part] {
     var result: [Part] = []
     var rest = Substring(name)
     while let first = rest.first {
       let isDigit = Self.isDigit(first)
       let run = rest.prefix { Self.isDigit($0) == isDigit }
-      // More digits than an Int has are no number that anybody counts by.
+      // A run with more digits than an Int can hold is compared as text.
       result.append(isDigit ? Int(run).map { .number($0) } ?? .text(String(run)) : .text(String(run)))
       rest = rest.dropFirst(run.count)
     }

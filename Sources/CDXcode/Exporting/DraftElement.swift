@@ -1,14 +1,14 @@
 import CDModel
 
-/// Which element of a version an element of Xcode's file is about: the places of entities and properties in their
-/// lists.
+/// Identifies the element of a version that an element of Xcode's file belongs to. Entities and properties are
+/// identified by their indices.
 enum ElementKey: Hashable {
   case model
   case entity(Int)
   case attribute(Int, Int)
   case relationship(Int, Int)
   case fetched(Int, Int)
-  /// The request within a fetched property.
+  /// The fetch request of a fetched property.
   case fetchedRequest(Int, Int)
   case template(Int, Int)
   case configuration(Int)
@@ -16,9 +16,9 @@ enum ElementKey: Hashable {
   case field(Int, Int)
 }
 
-/// An element as it is written of what a version says, before what only Xcode knows of it is put in.
+/// An element written from a version's own declarations, before Xcode's additional information is added.
 struct DraftElement {
-  /// Nil for an element that has nothing of its own to keep, such as `uniquenessConstraints`.
+  /// Nil for an element without information of its own, such as `uniquenessConstraints`.
   var key: ElementKey?
   var element: MarkupElement
   var children: [DraftElement] = []
@@ -30,20 +30,20 @@ struct DraftElement {
   }
 }
 
-/// The words by which Xcode's own is kept under `info`.
+/// The keys and values that keep Xcode's own information under `info`.
 enum XcodeInfo {
-  /// What every key starts with that is not one of the model's author.
+  /// The prefix of all keys that are not the model author's own.
   static let prefix = "xcode."
-  /// The value for an attribute that is not there, though it would be written.
+  /// The value for an attribute that is missing in Xcode's file, although the export would write it.
   static let absent = "(none)"
-  /// The forms of an entity's indexes, in their order.
+  /// The key for the forms of an entity's indexes, in their order.
   static let indexes = "xcode.indexes"
-  /// Stands for the class in a style for class names.
+  /// The placeholder for the entity's name in a style for class names.
   static let classMark = "*"
 }
 
 extension ModelVersion {
-  /// Free keys and texts of an element, and what its keys start with there.
+  /// The free keys and texts that contain an element's information, and the prefix of its keys.
   func info(of key: ElementKey) -> (info: [String: String], prefix: String) {
     switch key {
     case .model: return (info, "xcode.")
@@ -63,7 +63,7 @@ extension ModelVersion {
     }
   }
 
-  /// Keeps a text under a name for an element.
+  /// Stores a text under a name for an element.
   mutating func setInfo(of key: ElementKey, _ name: String, _ value: String) {
     let name = info(of: key).prefix + name
     switch key {

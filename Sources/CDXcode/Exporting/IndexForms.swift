@@ -1,13 +1,13 @@
 import CDModel
 
-/// The forms in which an entity's indexes stand in Xcode's file: new ones with a name, lists of the older kind, or
-/// only a mark at the property.
+/// The forms of an entity's indexes in Xcode's file: a new form with a name, an older list, or only a mark on the
+/// property.
 struct IndexForms {
   static let single = "(indexed)"
   static let compound = "(compound)"
 
   private let entity: EntityDescription
-  /// A form an index; a name where it is none of the two above.
+  /// The form of each index: one of the two above, or the index's name.
   private let forms: [String]
 
   init(_ entity: EntityDescription) {
@@ -20,7 +20,7 @@ struct IndexForms {
     }
   }
 
-  /// What an index is called that was not given a name.
+  /// The default name of an index.
   static func name(of index: IndexDescription) -> String {
     let names = index.elements.map { key in
       let name = key.keyPath.filter { $0 != "." }
@@ -33,7 +33,7 @@ struct IndexForms {
     zip(entity.indexes, forms).contains { $1 == Self.single && $0.elements[0].keyPath == property }
   }
 
-  /// The elements for all but the marks.
+  /// The XML elements of the indexes in the new form.
   var elements: [MarkupElement] {
     var result: [MarkupElement] = []
     for (index, form) in zip(entity.indexes, forms) where form != Self.single && form != Self.compound {

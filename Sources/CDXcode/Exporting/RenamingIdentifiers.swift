@@ -1,20 +1,20 @@
 import CDModel
 
-/// What identifies entities and properties from version to version in Xcode, where it is not their name.
+/// The renaming identifiers of entities and properties in Xcode, if they differ from the names.
 ///
-/// Two elements of neighbouring versions are the same to Core Data if their identifiers are, an element's name being
-/// its identifier where it has no other. Here a new name says what it was called before; so an element that was
-/// renamed once keeps its first name as its identifier for good.
+/// Core Data treats two elements of neighbouring versions as the same if their identifiers are equal. Without an
+/// explicit identifier, the name is the identifier. The schema language instead gives a renamed element its old name.
+/// So an element that was renamed once keeps its first name as its identifier in all later versions.
 struct RenamingIdentifiers {
-  /// By entity; the value is nil for those that are identified by their names.
+  /// The identifiers by entity. There is no entry for entities whose identifier is their name.
   private var entities: [String: String] = [:]
-  /// By `Entity.property`.
+  /// The identifiers by `Entity.property`.
   private var properties: [String: String] = [:]
 
-  /// Of a version that follows none.
+  /// Creates the identifiers of a version without a base.
   init() {}
 
-  /// Of a version, from those of the version that it is based on.
+  /// Creates the identifiers of a version from those of its base.
   init(_ version: ModelVersion, base: ModelVersion?, identifiers: RenamingIdentifiers) {
     guard let base else { return }
     let graph = EntityGraph(base)
@@ -26,7 +26,7 @@ struct RenamingIdentifiers {
         entity.attributes.map { ($0.name, $0.renamedFrom) }
         + entity.relationships.map { ($0.name, $0.renamedFrom) }
       for (name, renamedFrom) in owned {
-        // `Entity.name` speaks of another entity: Core Data sees only the name.
+        // `Entity.name` refers to another entity, but Core Data compares only the name.
         let oldName = renamedFrom?.split(separator: ".").last.map(String.init) ?? name
         guard let owner = graph.declaringEntity(of: oldName, in: old)?.name else { continue }
         let identifier = identifiers.properties["\(owner).\(oldName)"] ?? oldName
@@ -45,7 +45,7 @@ struct RenamingIdentifiers {
     properties["\(entity.name).\(name)"]
   }
 
-  /// Takes what is kept for single elements, which counts for the versions that follow.
+  /// Adopts identifiers that `info` stores for single elements. They also affect the versions that follow.
   mutating func apply(infoOf version: ModelVersion) {
     for entity in version.entities {
       if let kept = entity.info["xcode.elementID"] {

@@ -1,24 +1,24 @@
 import CDModel
 
-/// Puts into a draft what is kept under `info`: of single elements, and of all of a kind at once.
+/// Adds the information stored under `info` to a draft, both for single elements and for all elements of a sort.
 ///
-/// What all of a kind have alike is kept once, in the version: `xcode.attribute.syncable`, or
+/// A value that all elements of a sort share is stored once, in the version: `xcode.attribute.syncable`, or
 /// `xcode.Boolean.usesScalarValueType` for the attributes of a type.
 struct StyleSheet {
   let version: ModelVersion
 
-  /// Attributes that Xcode writes by its own age and settings. Only those become a style, for a style holds for
-  /// elements to come.
+  /// Attributes whose values depend on Xcode's version and settings. Only these become styles, because a style also
+  /// applies to elements that are added later.
   private static let styled: [String: Set<String>] = [
     "entity": ["syncable", "codeGenerationType", "representedClassName"],
     "attribute": ["syncable"],
     "relationship": ["syncable"],
   ]
 
-  /// Attributes that go by the type of the attribute.
+  /// Attributes whose values depend on the attribute's type.
   private static let styledByType: Set<String> = ["usesScalarValueType", "valueTransformerName"]
 
-  /// The key of a style; nil for what has none.
+  /// The key of a style; nil for an attribute without a style.
   static func styleKey(_ name: String, of element: MarkupElement) -> String? {
     if styled[element.name]?.contains(name) ?? false { return "\(XcodeInfo.prefix)\(element.name).\(name)" }
     if element.name == "attribute", styledByType.contains(name), let type = element["attributeType"] {
@@ -27,7 +27,7 @@ struct StyleSheet {
     return nil
   }
 
-  /// The attributes of an element that a style can give, whether the element has them or not.
+  /// The names of the attributes of an element that a style can set, whether or not the element has them.
   static func names(of element: MarkupElement) -> [String] {
     (styled[element.name] ?? []).union(element.name == "attribute" ? styledByType : []).sorted()
   }
@@ -49,20 +49,20 @@ struct StyleSheet {
     where name.hasPrefix(prefix) && name != XcodeInfo.indexes {
       let name = String(name.dropFirst(prefix.count))
       if name.hasPrefix("element."), !name.dropFirst(8).contains(".") {
-        // What is not written as XML is none of Xcode's, and stays where it is.
+        // Text that is not XML does not come from Xcode. It stays under `info`.
         if let child = try? MarkupReader.read(Array(value.utf8)) { Self.put(child, into: &element) }
       } else if !name.contains("."), !name.isEmpty {
         element[name] = value == XcodeInfo.absent ? nil : value
       }
     }
-    // What was put in stands where Xcode would have it.
+    // Sorts the attributes in the order that Xcode uses.
     element.attributes = element.attributes.enumerated()
       .sorted { (Self.rank($0.element.name), $0.offset) < (Self.rank($1.element.name), $1.offset) }.map(
         \.element)
     return element
   }
 
-  /// Lists of which Xcode reads one of a name. What the version could not say of one is kept as another.
+  /// List elements of which Xcode reads only one per name. An additional list is merged into the existing one.
   private static let lists: Set<String> = ["uniquenessConstraints", "compoundIndexes", "userInfo"]
 
   private static func put(_ child: MarkupElement, into element: inout MarkupElement) {
@@ -100,7 +100,7 @@ struct StyleSheet {
     return ""
   }
 
-  /// The value that a style gives; nil for none.
+  /// The value that a style sets; nil if it removes the attribute.
   static func value(_ style: String, className: String) -> String? {
     if style == XcodeInfo.absent { return nil }
     guard style.hasSuffix(XcodeInfo.classMark) else { return style }

@@ -51,14 +51,14 @@ extension VersionExporter {
     return element
   }
 
-  /// An enumeration is its raw type in Xcode.
+  /// The type that Xcode stores. An enumeration is stored as its raw type.
   private func storedType(_ type: AttributeType) -> AttributeType {
     if case .enumeration(let name) = type { return graph.enumeration(name)?.rawType ?? .string }
     return type
   }
 }
 
-/// What Xcode calls the types.
+/// Xcode's names for the types.
 enum AttributeTypeNames {
   private static let names: [(String, AttributeType)] = [
     ("Integer 16", .int16), ("Integer 32", .int32), ("Integer 64", .int64), ("Boolean", .bool),
@@ -75,11 +75,11 @@ enum AttributeTypeNames {
     }
   }
 
-  /// The type of a name; nil for those that need more than a name, and for unknown ones.
+  /// The type with a name. Nil for unknown types and for types that need more than a name.
   static func type(_ name: String) -> AttributeType? { names.first { $0.0 == name }?.1 }
 }
 
-/// Defaults and bounds as Xcode writes them.
+/// Writes defaults and bounds as Xcode does.
 enum ValueText {
   static func text(of value: AttributeValue, _ type: AttributeType) -> String? {
     switch value {
@@ -99,7 +99,7 @@ enum ValueText {
     }
   }
 
-  /// Whether two texts mean one value of a type: `0` and `0.0` of a Double, `NO` and `0` of a Boolean.
+  /// Whether two texts give the same value of a type: `0` and `0.0` for a Double, `NO` and `0` for a Boolean.
   static func areEqual(_ left: String, _ right: String, typeName: String) -> Bool {
     if left == right { return true }
     switch typeName {

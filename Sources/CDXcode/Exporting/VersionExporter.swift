@@ -1,13 +1,14 @@
 import CDModel
 
-/// Makes Xcode's elements of a version.
+/// Creates Xcode's elements for a version.
 ///
-/// First a draft is made of what the version says. Then what is kept under `info` is put in, for single elements and,
-/// as a style, for all of a kind. Import takes the same draft to see what is to be kept, so that the way back holds.
+/// First it creates a draft from the version's own declarations. Then it adds the information stored under `info`, for
+/// single elements and, as styles, for all elements of a sort. The importer compares the same draft with Xcode's file
+/// to decide what to store, so that an export restores the original file.
 struct VersionExporter {
   private let version: ModelVersion
   let graph: EntityGraph
-  /// What identifies an element over several versions, where that is not its name.
+  /// The renaming identifiers of elements, if they differ from the names.
   private let identifiers: RenamingIdentifiers
 
   init(_ version: ModelVersion, identifiers: RenamingIdentifiers) {
@@ -16,10 +17,10 @@ struct VersionExporter {
     graph = EntityGraph(version)
   }
 
-  /// The document's root.
+  /// The root element of the document.
   var root: MarkupElement { StyleSheet(version: version).finished(draft) }
 
-  /// What the version says, without what is kept under `info` for Xcode alone.
+  /// The elements from the version's own declarations, without the information stored under `info` for Xcode.
   var draft: DraftElement {
     let model = MarkupElement(
       "model",

@@ -1,14 +1,14 @@
 public import CDModel
 
-/// Writes a model as one of Xcode's.
+/// Writes a model as an Xcode model.
 public struct XcodeExporter: Sendable {
   /// The model.
   public var model: ManagedObjectModel
 
-  /// An export of a model.
+  /// Creates an exporter for a model.
   public init(_ model: ManagedObjectModel) { self.model = model }
 
-  /// The files of the bundle by their paths within it.
+  /// The files of the bundle by their paths in it.
   public var files: [String: String] {
     var result: [String: String] = [:]
     var identifiers: [Int: RenamingIdentifiers] = [:]
@@ -26,8 +26,8 @@ public struct XcodeExporter: Sendable {
     return result
   }
 
-  /// The versions' names by number: their labels, where these can be folders and are not taken, else the model's name
-  /// with the number.
+  /// The versions' names by number. A version's label is its name if it is a valid folder name and not already used.
+  /// Otherwise the name is the model's name with the number.
   private var names: [Int: String] {
     var result: [Int: String] = [:]
     var taken: Set<String> = []
@@ -42,7 +42,7 @@ public struct XcodeExporter: Sendable {
     return result
   }
 
-  /// What Xcode has no words for, a line each.
+  /// The parts of the current version that Xcode's format cannot express, one line each.
   public var losses: [String] {
     var result: [String] = []
     for version in model.versions where version.number == model.currentVersionNumber {

@@ -2,15 +2,15 @@ import CDModel
 import CDSchema
 import Foundation
 
-/// Defaults and bounds as they stand in Xcode's files, odd ones among them.
+/// Reads defaults and bounds from Xcode's files, including unusual forms.
 enum DefaultText {
-  /// A value, and whether it is not written as one of its type is: `NO` for an integer.
+  /// A value, and whether its text is unusual for its type: `NO` for an integer.
   struct Reading {
     var value: AttributeValue
     var isOdd = false
   }
 
-  /// The value of a text; nil for one that is none of the type.
+  /// Reads the value of a text; nil if it is not a value of the type.
   static func value(_ text: String, of type: AttributeType) -> Reading? {
     switch type {
     case .string: return Reading(value: .string(text))
@@ -70,7 +70,7 @@ enum DefaultText {
     return number
   }
 
-  /// Why a value cannot be an attribute's default.
+  /// The reason why a value cannot be an attribute's default; nil if it can.
   static func problem(with value: AttributeValue, for attribute: AttributeDescription) -> String? {
     if let minimum = attribute.minimum, AttributeOrder.isLess(value, minimum) {
       return "is below the minimum"

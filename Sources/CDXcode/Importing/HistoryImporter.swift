@@ -1,9 +1,9 @@
 import CDModel
 import CDSchema
 
-/// Reads all versions of a bundle, and what was renamed from one to the next.
+/// Reads all versions of a bundle and the renames between them.
 struct HistoryImporter {
-  /// Oldest first.
+  /// The versions, oldest first.
   var versions: [VersionImporter]
   private let bases: [[Int]]
 
@@ -44,8 +44,8 @@ struct HistoryImporter {
   }
 }
 
-/// Which transformable attributes are codables: those whose class, in the newest version that names one, is made of
-/// Swift's own types. Older versions follow it, for Core Data saw no change.
+/// Finds transformable attributes that can become codable attributes: in the newest version that names their class, it
+/// consists of Swift's own types. Older versions use the same type, because Core Data does not see a change of class.
 private enum CodableTypes {
   static func all(in roots: [MarkupElement]) -> [String: String] {
     var result: [String: String] = [:]
@@ -70,7 +70,7 @@ private enum CodableTypes {
     "Double", "Decimal", "Date", "Data", "UUID", "URL",
   ]
 
-  /// A list, dictionary or set of plain types; nil for anything else.
+  /// The text of a list, dictionary or set of plain types; nil for any other type.
   private static func type(_ text: String) -> String? {
     let text = text.hasPrefix(".") ? String(text.dropFirst()) : text
     guard text.hasPrefix("[") || text.hasPrefix("Set<") else { return nil }

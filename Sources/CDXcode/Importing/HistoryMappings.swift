@@ -2,20 +2,20 @@ import CDMapping
 import CDModel
 import CDSchema
 
-/// The mapping files of an imported history: what Xcode's mapping models say, and the questions that they leave.
+/// The mapping files of an imported history. They contain the rules from Xcode's mapping models and the open questions.
 ///
-/// Core Data lets go of what a version no longer has, and asks nobody. Here a person has to confirm each loss, so that it
-/// stays open, with its remedies in the file. Who imports may confirm them all at once; what looks like a renaming that
-/// nobody said, or like a move, is asked for all the same.
+/// Core Data deletes data that a version no longer has, without a question. Here a person must confirm each loss, so it
+/// stays open, and the file lists its remedies. The person who imports may confirm all losses at once. A possible
+/// rename or move that is not declared remains a question even then.
 struct HistoryMappings {
   private(set) var rules: [MappingRules] = []
   private(set) var files: [String: String] = [:]
   private let confirmsLosses: Bool
 
   /// - Parameters:
-  ///   - rules: Those of Xcode's mapping models.
-  ///   - notes: What is remarked at the top of their files, by the files' names.
-  ///   - confirmsLosses: Whether whoever imports has confirmed what is plainly lost.
+  ///   - rules: The rules from Xcode's mapping models.
+  ///   - notes: The comments at the top of the files, by the files' names.
+  ///   - confirmsLosses: Whether to confirm plain losses, on behalf of the person who imports.
   init(
     model: ManagedObjectModel, rules: [MappingRules], notes: [String: String], confirmsLosses: Bool = false
   ) {
@@ -40,7 +40,7 @@ struct HistoryMappings {
   {
     var rules = given ?? MappingRules(source: old.number, destination: new.number)
     var questions: [ModelChange] = []
-    // What is confirmed may bring up what was hidden behind it.
+    // A confirmation may reveal further changes.
     for _ in 0..<3 {
       let step = MigrationStep(from: old, to: new, rules: rules)
       questions = []
@@ -92,25 +92,25 @@ struct HistoryMappings {
     return lines.joined(separator: "\n")
   }
 
-  /// Whether a person's word is all that is missing.
+  /// Whether a confirmation is enough to resolve the change.
   private static func isConfirmable(_ change: ModelChange) -> Bool {
     change.verdict == .losesData && change.remedies.contains(where: \.isConfirmation)
   }
 
-  /// Whether a loss may be a renaming or a move that nobody said, or is none that Core Data takes by itself.
+  /// Whether a loss may be an undeclared rename or move, or is a loss that Core Data would not accept by itself.
   private static func isQuestion(_ change: ModelChange, _ rules: MappingRules, hasNewEntity: Bool) -> Bool {
     guard change.verdict == .losesData else { return true }
     switch change.kind {
     case .entityRemoved: return hasNewEntity
     case .attributeRemoved(let name), .relationshipRemoved(let name):
-      // What is undecided may well take it.
+      // An undecided part may use the removed property.
       return isLike(name.name, change.candidates) || rules.entities.contains { !$0.undecided.isEmpty }
     case .attributeTypeChanged, .entityBecameAbstract, .entityUnmapped: return true
     default: return false
     }
   }
 
-  /// Whether one of some names may be what a name has become.
+  /// Whether one of the candidates may be the new name of a removed property.
   private static func isLike(_ name: String, _ candidates: [String]) -> Bool {
     let candidates = candidates.map { $0.split(separator: ".").last.map(String.init) ?? $0 }
     if closestName(to: name, in: candidates) != nil { return true }
@@ -144,7 +144,7 @@ struct HistoryMappings {
 }
 
 extension Remedy {
-  /// Whether it says no more than that a loss is meant.
+  /// Whether the remedy only confirms a loss.
   fileprivate var isConfirmation: Bool {
     switch self {
     case .drop, .dropEntity: true

@@ -1,26 +1,27 @@
-/// Something that could not be taken over as it was.
+/// A message about something that could not be imported unchanged.
 struct ImportRemark: Hashable {
-  /// What it is about, in words: `attribute 'x' of 'Y'`.
+  /// The element, in words: `attribute 'x' of 'Y'`.
   var subject: String
   var message: String
-  /// Where it stands in its version's file.
+  /// The position in the version's file.
   var line: Int
   var column: Int
 }
 
-/// How models are imported.
+/// The options of an import.
 public struct XcodeImportOptions: Sendable {
-  /// What becomes of numbers and Booleans that Xcode lets be nil and classes show as plain values.
+  /// How to import optional numbers and Booleans that Xcode's classes show as plain values.
   public enum Scalars: String, Sendable, CaseIterable {
-    /// They stay optional: `Int32?`.
+    /// The attributes stay optional: `Int32?`.
     case optional
-    /// They are mandatory with a default, 0 or false where they have none: as code saw them.
+    /// The attributes become mandatory. Without a default of their own they get 0 or false, which is what the app's
+    /// code read.
     case `default`
   }
 
   public var scalars: Scalars
-  /// Whether whoever imports confirms that what a version no longer has is lost on purpose. Where something else may be
-  /// meant, a renaming that nobody said or a move, it is asked for all the same.
+  /// Whether to confirm that data which a version no longer has is lost on purpose. A possible rename or move that is
+  /// not declared remains a question.
   public var confirmsLosses: Bool
 
   public init(scalars: Scalars = .optional, confirmsLosses: Bool = false) {

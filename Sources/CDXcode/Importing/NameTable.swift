@@ -1,12 +1,12 @@
 import CDSchema
 
-/// The names that entities, composites and properties get: their own, where they can keep them.
+/// The names of imported entities, composites and properties. Names stay unchanged where possible.
 struct NameTable {
   private(set) var entities: [String: String] = [:]
   private(set) var composites: [String: String] = [:]
   private var properties: [String: [String: String]] = [:]
 
-  /// Of an entity that has one, and without circles.
+  /// The parent of each entity that has one. There are no cycles.
   private var parents: [String: String] = [:]
 
   init(_ root: MarkupElement, modelName: String = "") {
@@ -16,7 +16,7 @@ struct NameTable {
     readProperties(all)
   }
 
-  /// Entities of one tree share a table, whose columns may not differ in case alone.
+  /// Entities of one hierarchy share a table, so their column names must differ in more than case.
   private mutating func readProperties(_ all: [MarkupElement]) {
     var seen: Set<String> = []
     let entities = all.compactMap { element in element["name"].map { (name: $0, element: element) } }
@@ -38,7 +38,7 @@ struct NameTable {
     }
   }
 
-  /// The root of each entity. A parent that leads back to its own entity is none.
+  /// Finds the root of each entity. A parent that leads back to its own entity is ignored.
   private mutating func readParents(_ entities: [(name: String, element: MarkupElement)]) -> [String: String]
   {
     let known = Set(entities.map(\.name))
@@ -68,7 +68,8 @@ struct NameTable {
     return roots
   }
 
-  /// In Xcode a composite can be called as an entity is; here both are types of Swift.
+  /// In Xcode, a composite and an entity can have the same name. Here both become Swift types, so their names must
+  /// differ.
   private mutating func readComposites(
     _ root: MarkupElement, _ entities: [MarkupElement], _ modelName: String
   ) {
@@ -87,7 +88,7 @@ struct NameTable {
 
   func entity(_ name: String) -> String { entities[name] ?? name }
 
-  /// The name of a property that an entity has, of its own or by inheritance.
+  /// The name of a property that an entity declares or inherits.
   func property(_ name: String, of entity: String) -> String {
     var owner: String? = entity
     while let each = owner {
@@ -97,7 +98,8 @@ struct NameTable {
     return name
   }
 
-  /// A name for each, none of which differ in case alone. Who can keep a name has it first.
+  /// Gives each original a name, so that all names differ in more than case. Originals that can keep their name are
+  /// handled first.
   static func distinct(_ originals: [String]) -> [String: String] {
     var result: [String: String] = [:]
     var folded: [String: Int] = [:]
@@ -110,9 +112,9 @@ struct NameTable {
     return result
   }
 
-  /// A name that differs from all others not only in case.
+  /// Returns a name that differs from all others in more than case.
   ///
-  /// - Parameter folded: How often each name came, in small letters.
+  /// - Parameter folded: How often each name in lower case has been used.
   private static func unique(_ name: String, among folded: inout [String: Int]) -> String {
     var new = name
     while let count = folded[new.lowercased()] {
@@ -123,12 +125,12 @@ struct NameTable {
     return new
   }
 
-  /// `name_`, and then `name_2`, `name_3`.
+  /// Returns `name_`, and then `name_2`, `name_3`.
   static func numbered(_ name: String, _ count: Int) -> String {
     name + (count == 1 ? "_" : "_\(count)")
   }
 
-  /// A name with what no name can have replaced.
+  /// Replaces the characters that a name cannot contain.
   static func valid(_ name: String) -> String {
     if NameRules.problem(with: name) == nil { return name }
     var result = ""
@@ -145,19 +147,20 @@ struct NameTable {
   }
 }
 
-/// The names of the properties of one tree of entities.
+/// The property names of one entity hierarchy.
 ///
-/// Two properties of one object have two names. Those of siblings may share one, since no object has both.
+/// Two properties of one object must have different names. Properties of sibling entities may share a name, because no
+/// object has both.
 private struct ColumnNames {
   private struct Column {
     var spelling: String
-    /// Who has the name, by what the property is called in Xcode.
+    /// The entities that use the name, by the property's name in Xcode.
     var holders: [String: Holders] = [:]
   }
 
   private struct Holders {
     var entities: Set<String> = []
-    /// The entities and their ancestors.
+    /// The entities with their ancestors.
     var lines: Set<String> = []
 
     mutating func add(_ entity: String, _ parents: [String: String]) {
@@ -167,10 +170,10 @@ private struct ColumnNames {
     }
   }
 
-  /// By their names in small letters.
+  /// The columns by their names in lower case.
   private var columns: [String: Column] = [:]
   private var counts: [String: Int] = [:]
-  /// What a property of a name was called elsewhere, by what it would be called first.
+  /// The names given so far, by the first candidate for the name and then by the property's name in Xcode.
   private var given: [String: [String: String]] = [:]
 
   mutating func add(

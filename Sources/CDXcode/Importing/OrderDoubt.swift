@@ -1,15 +1,15 @@
 import CDModel
 
-/// A version that seems not to follow the one before it: what it lacks of that one comes back soon after.
+/// A version that probably does not follow the one before it, because elements that it lacks come back soon after.
 ///
-/// Xcode does not write down which version follows which, and an order by numbers or dates is wrong where two people
-/// worked at once. What a wrong order costs is data, for the step would drop what the sibling has.
+/// Xcode does not store which version follows which. An order by numbers or dates is wrong if two people worked at the
+/// same time. A wrong order causes data loss, because the step would drop the sibling's elements.
 struct OrderDoubt: Hashable {
   var version: String
-  /// The one before it, and what that one is based on.
+  /// The version before it, and the base of that version.
   var before: String
   var base: String
-  /// The first version that has again what is lacking.
+  /// The first later version that contains the missing elements again.
   var later: String
   var count: Int
 
@@ -19,20 +19,20 @@ struct OrderDoubt: Hashable {
       + "file for --order; if the order is another, write that"
   }
 
-  /// Looks at all versions, oldest first.
+  /// Checks all versions, ordered from oldest to newest.
   static func all(in versions: [ModelVersion]) -> [OrderDoubt] {
     guard versions.count > 3 else { return [] }
     let held = versions.map(parts)
     func label(_ place: Int) -> String { versions[place].label ?? "\(versions[place].number)" }
     return versions.indices.dropFirst(2).compactMap { place in
-      // Who names the bases has thought of it.
+      // If the order names the bases explicitly, it is not doubted.
       guard versions[place].basedOn == [versions[place - 1].number],
         let base = versions[place - 1].basedOn.first.flatMap({ number in
           versions.firstIndex { $0.number == number }
         })
       else { return nil }
       let lacking = held[place - 1].subtracting(held[place])
-      // One or two properties come and go; a sibling's work does so as a whole.
+      // One or two removed properties are normal. The work of a sibling version disappears as a whole.
       guard lacking.count > 2, held[base].subtracting(held[place]).count * 2 < lacking.count,
         let later = versions.indices[(place + 1)...].prefix(3).first(where: {
           held[$0].intersection(lacking).count * 2 > lacking.count

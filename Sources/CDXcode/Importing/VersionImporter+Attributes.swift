@@ -1,6 +1,6 @@
 import CDModel
 import CDSchema
-import Foundation  // NSRegularExpression, by whose rules a pattern is later matched.
+import Foundation  // NSRegularExpression, which the runtime also uses to match patterns.
 
 extension VersionImporter {
   mutating func attribute(
@@ -107,7 +107,8 @@ extension VersionImporter {
           remark(subject, "'\(original)' can be no name here, so it is called '\(fieldName)'", at: field)
         }
         var attribute = attribute(field, name: fieldName, subject: subject, owner: "")
-        // What a field cannot say is seen when what it says is written again.
+        // A field cannot have these. The comparison of the export with the original file finds them and stores them
+        // under `info`.
         attribute.isTransient = false
         attribute.derivation = nil
         attribute.storesExternally = false
@@ -221,7 +222,7 @@ extension VersionImporter {
     result.defaultValue = .value(read.value)
   }
 
-  /// As classes with plain numbers show it: nil reads as 0.
+  /// Makes a number or Boolean mandatory, as classes with plain values show it: nil becomes 0 or false.
   private func makeMandatory(_ result: inout AttributeDescription, _ element: MarkupElement) {
     guard result.isOptional, result.derivation == nil, element.flag("usesScalarValueType") else { return }
     let zero: AttributeValue

@@ -4,7 +4,7 @@ import CDSchema
 extension VersionImporter {
   // MARK: Derived attributes
 
-  /// A derivation that cannot be calculated here leaves a plain attribute.
+  /// Turns a derived attribute into a plain one if its derivation cannot be computed here.
   mutating func checkDerivations() {
     let checker = ExpressionChecker(graph: EntityGraph(version))
     for place in version.entities.indices {
@@ -70,7 +70,7 @@ extension VersionImporter {
   private mutating func dropFetched(_ name: String, from place: Int) {
     let count = remarks.count
     drop(name, from: place)
-    // It was remarked on with its reason.
+    // The reason is already reported, so the second remark is removed.
     remarks.removeLast(remarks.count - count)
   }
 
@@ -98,8 +98,8 @@ extension VersionImporter {
   }
 
   /// - Parameters:
-  ///   - places: Those of the entities by their names.
-  ///   - taken: The names of the fetches that were read, by the entities that have them.
+  ///   - places: The indices of the entities by name.
+  ///   - taken: The names of the fetches already read, by their entities.
   private mutating func readTemplate(
     _ element: MarkupElement, _ places: [String: Int], _ graph: EntityGraph,
     _ taken: inout [String: Set<String>]

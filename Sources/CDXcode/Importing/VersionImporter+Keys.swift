@@ -1,8 +1,9 @@
 import CDModel
 
 extension VersionImporter {
-  /// Indexes of all three kinds, and unique constraints.
-  /// - Parameter graph: The version's, in which keys and `info` are of no account.
+  /// Reads indexes in all three forms, and unique constraints.
+  ///
+  /// - Parameter graph: The graph of the version. Its keys and `info` are not used.
   mutating func readKeys(of place: Int, _ graph: EntityGraph) {
     guard let element = origins[.entity(place)] else { return }
     var forms: [String] = []
@@ -22,7 +23,7 @@ extension VersionImporter {
     readUniqueness(of: place, element, graph)
   }
 
-  /// `indexed="YES"` at properties.
+  /// Reads the marks `indexed="YES"` of properties.
   private mutating func readMarks(of place: Int, _ graph: EntityGraph, _ forms: inout [String]) {
     let entity = version.entities[place]
     let keys =
@@ -32,7 +33,7 @@ extension VersionImporter {
       }
     for (name, key) in keys {
       guard let element = origins[key], element.flag("indexed") else { continue }
-      // A to-one relationship is always indexed, and a to-many one has nothing that could be.
+      // A to-one relationship is always indexed, and a to-many relationship has no column to index.
       if case .relationship = key { continue }
       _ = add(
         IndexDescription(elements: [SortKey(name)]), form: IndexForms.single, to: place, element, graph,
@@ -70,7 +71,7 @@ extension VersionImporter {
     names.property(text ?? "", of: element["name"] ?? "")
   }
 
-  /// Whether an index was taken. One that was not is remarked on.
+  /// Adds an index. Returns false and adds a remark if the index is not valid.
   private mutating func add(
     _ index: IndexDescription, form: String, to place: Int, _ element: MarkupElement, _ graph: EntityGraph,
     _ forms: inout [String]
@@ -113,7 +114,7 @@ extension VersionImporter {
     if !others.children.isEmpty { keep(others, of: .entity(place)) }
   }
 
-  /// Why no key can be over some properties.
+  /// The reason why an index or a constraint over some properties is not valid; nil if it is valid.
   private func problem(
     withKey paths: [String], of entity: String, _ graph: EntityGraph, noun: String
   ) -> String? {

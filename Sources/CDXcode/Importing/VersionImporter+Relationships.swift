@@ -2,7 +2,7 @@ import CDModel
 import CDSchema
 
 extension VersionImporter {
-  /// Nil for one that leads to no entity of the model.
+  /// Reads a relationship. Returns nil if its destination is not an entity of the model.
   func relationship(_ element: MarkupElement, name: String) -> RelationshipDescription? {
     guard let destination = element["destinationEntity"].flatMap({ names.entities[$0] }) else { return nil }
     var result = RelationshipDescription(name: name, destination: destination)
@@ -24,11 +24,11 @@ extension VersionImporter {
       if let least = result.minimumCount, let most = result.maximumCount, least > most {
         (result.minimumCount, result.maximumCount) = (nil, nil)
       }
-      // Core Data checks counts alone: without a minimum it saves an object that is related to none, whatever 'optional'
-      // says. What Xcode has is kept for the export.
+      // Core Data checks only the counts: without a minimum it saves an object without related objects, whatever
+      // 'optional' says. Xcode's value is stored for the export.
       if result.minimumCount ?? 0 == 0 { result.isOptional = true }
     }
-    // The other side's entity decides what the name means there, which may be of an ancestor.
+    // The name of the inverse is resolved in the entity on the other side, which may inherit it.
     result.inverse = element["inverseName"].map { inverse in
       names.property(inverse, of: element["inverseEntity"] ?? element["destinationEntity"] ?? "")
     }
@@ -39,7 +39,7 @@ extension VersionImporter {
     "relationship '\(version.entities[place].relationships[number].name)' of '\(version.entities[place].name)'"
   }
 
-  /// Inverses that do not name each other are none. One that falls takes the other side with it.
+  /// Removes inverses that do not name each other. Removing one also removes the inverse of the other side.
   mutating func checkInverses() {
     var hasChanged = true
     while hasChanged {
@@ -75,12 +75,12 @@ extension VersionImporter {
 
   // MARK: Entities
 
-  /// A parent that is not there, or is its own descendant, is none.
+  /// Removes parents that do not exist, and parents that are descendants of their own children.
   mutating func checkParents() {
     var parents: [String: String] = [:]
     for entity in version.entities { parents[entity.name] = entity.parent }
     let known = Set(version.entities.map(\.name))
-    // Entities whose ancestors end in one that has none.
+    // Entities whose ancestors lead to a root.
     var rooted: Set<String> = []
     for place in version.entities.indices {
       guard let parent = version.entities[place].parent else { continue }
@@ -106,7 +106,7 @@ extension VersionImporter {
     dropRepeatedProperties()
   }
 
-  /// What an ancestor declares cannot be declared again.
+  /// Removes properties that an ancestor already declares.
   private mutating func dropRepeatedProperties() {
     let graph = EntityGraph(version)
     for place in version.entities.indices {
@@ -119,7 +119,7 @@ extension VersionImporter {
     }
   }
 
-  /// Takes a property out of the version and keeps its element.
+  /// Removes a property from the version and stores its XML element under `info`.
   mutating func drop(_ name: String, from place: Int) {
     func taken(_ keys: [ElementKey], _ number: Int) -> MarkupElement? {
       let element = origins[keys[number]]
@@ -148,7 +148,8 @@ extension VersionImporter {
     keep(element, of: .entity(place))
   }
 
-  /// Classes have different names, and none that generated code needs. Who can keep a name has it first.
+  /// Gives classes different names that do not hide types of generated code. Entities that can keep their name are
+  /// handled first.
   mutating func checkClasses() {
     var taken = Set(version.composites.map(\.name))
     func isClassName(_ name: String) -> Bool { NameRules.isClassName(name, ofModel: modelName) }

@@ -1,7 +1,7 @@
 import CDModel
 
 extension VersionImporter {
-  /// Finds what had another name in the version before: elements are the same if their identifiers are.
+  /// Finds elements that had another name in the version before. Elements are the same if their identifiers are equal.
   mutating func readRenames(from base: VersionImporter) {
     let graph = EntityGraph(base.version)
     let own = EntityGraph(version)
@@ -63,11 +63,11 @@ extension VersionImporter {
     }
   }
 
-  /// What a property was called before; nil where it was called as it is, or where that name is not to be had.
+  /// The name of a property in the version before. Nil if the name has not changed, or if the old name is already used.
   ///
   /// - Parameters:
-  ///   - sources: The names of the version before by their identifiers.
-  ///   - taken: The names that properties have here, or had before.
+  ///   - sources: The names in the version before, by identifier.
+  ///   - taken: The names that properties have in this version, and old names that are already assigned.
   private mutating func source(
     of key: ElementKey, _ name: String, among sources: [String: [String]], _ taken: inout Set<String>
   ) -> String? {
@@ -92,7 +92,8 @@ extension VersionImporter {
       at: element)
   }
 
-  /// Core Data goes by identifiers, and can exchange two names, or give an old name to something new.
+  /// Adds a remark on a name that cannot be translated. Core Data compares identifiers, so it can exchange two names,
+  /// or give an old name to a new element.
   private mutating func remarkOnExchange(
     _ subject: String, _ name: String, _ old: String, isOld: Bool, _ noun: String, _ element: MarkupElement
   ) {
@@ -103,7 +104,7 @@ extension VersionImporter {
         + "was: names count, and \(end)", at: element)
   }
 
-  /// What Core Data knows an element by.
+  /// The identifier by which Core Data recognises an element.
   private func identifier(of key: ElementKey) -> String? {
     guard let element = origins[key] else { return nil }
     if let id = element["elementID"], !id.isEmpty { return id }

@@ -1,9 +1,10 @@
 import CDModel
 
 extension VersionImporter {
-  /// Keeps under `info` what would not come out again: each attribute that export would write otherwise.
+  /// Stores under `info` each attribute that an export would otherwise write differently.
   ///
-  /// - Parameter identifiers: Those that the version's elements have by their names and the versions before.
+  /// - Parameter identifiers: The identifiers of the version's elements, which follow from their names and from the
+  ///   versions before.
   mutating func keepResidue(_ identifiers: RenamingIdentifiers) {
     let draft = VersionExporter(version, identifiers: identifiers).draft
     var pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)] = []
@@ -17,7 +18,7 @@ extension VersionImporter {
     for (key, written, original) in pairs {
       var names = original.attributes.map(\.name)
       names += written.attributes.map(\.name).filter { !names.contains($0) }
-      // A style gives an attribute to an element that neither has nor writes it.
+      // A style also applies to elements whose XML and export both lack the attribute.
       names += StyleSheet.names(of: original).filter { !names.contains($0) }
       for name in names {
         var expected = written[name]
@@ -33,7 +34,7 @@ extension VersionImporter {
     }
   }
 
-  /// What most elements of a kind have, where that is not what would be written.
+  /// The values that most elements of a sort have, if the export would not write them by itself.
   private func styles(
     of pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)]
   ) -> [String: String] {
@@ -93,19 +94,19 @@ extension VersionImporter {
   }
 }
 
-/// What the attributes of Xcode's elements mean.
+/// The meaning of the attributes of Xcode's elements.
 enum AttributeMeaning {
   private static let flags: Set<String> = [
     "optional", "transient", "isAbstract", "toMany", "ordered", "derived", "allowsExternalBinaryDataStorage",
     "indexed",
   ]
 
-  /// Whether two values of an attribute mean the same. Nil is that there is none.
+  /// Whether two values of an attribute have the same meaning. Nil means that the attribute is missing.
   static func areEqual(_ left: String?, _ right: String?, _ name: String, of element: MarkupElement) -> Bool {
     if left == right { return true }
     if flags.contains(name) { return (left ?? "NO") == (right ?? "NO") }
     guard let left, let right else {
-      // No modifier and an empty one are the same.
+      // A missing value and an empty value have the same meaning.
       return ["versionHashModifier", "predicateString", "regularExpressionString"].contains(name)
         && (left ?? "").isEmpty && (right ?? "").isEmpty
     }
@@ -124,7 +125,7 @@ enum AttributeMeaning {
     }
   }
 
-  /// What is Xcode's alone, or was remarked on where it was read.
+  /// Attributes that only Xcode uses, or for which a remark was made when they were read.
   private static let quiet: [String: Set<String>] = [
     "model": [
       "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
@@ -151,7 +152,7 @@ enum AttributeMeaning {
     "composite": ["name"],
   ]
 
-  /// Whether an attribute would have an effect in Core Data, and has none here.
+  /// Whether an attribute has an effect in Core Data, but none here.
   static func isForeign(_ name: String, _ value: String, of element: MarkupElement) -> Bool {
     if quiet[element.name]?.contains(name) ?? false { return false }
     if element.name == "attribute", ["valueTransformerName", "customClassName"].contains(name) {

@@ -2,7 +2,7 @@ import CDModel
 import CDSchema
 
 extension VersionImporter {
-  /// Gives a name in Swift to each property that cannot have its own there.
+  /// Gives a Swift name to each property whose own name is not allowed in Swift.
   mutating func nameProperties() {
     var table = SwiftNameTable(EntityGraph(version))
     for place in version.entities.indices {
@@ -50,9 +50,9 @@ extension VersionImporter {
   }
 }
 
-/// The names in Swift of the members of a version's classes.
+/// The Swift names of the members of a version's classes.
 ///
-/// A class has those of its ancestors too; what siblings have does not matter.
+/// A class also has the members of its ancestors. The members of siblings do not matter.
 struct SwiftNameTable {
   private struct Method {
     var owner: String
@@ -60,7 +60,7 @@ struct SwiftNameTable {
   }
 
   private let graph: EntityGraph
-  /// The entities that have a property of a name.
+  /// The entities that have a property with a name.
   private var properties: [String: [String]] = [:]
   private var methods: [String: [Method]] = [:]
 
@@ -73,12 +73,12 @@ struct SwiftNameTable {
     }
   }
 
-  /// The name of a property that cannot have its own: with its owner's before it.
+  /// The Swift name of a property that cannot keep its own: its owner's name followed by its own.
   static func name(_ name: String, of owner: String) -> String {
     owner.prefix(1).lowercased() + owner.dropFirst() + name.prefix(1).uppercased() + name.dropFirst()
   }
 
-  /// Gives a property a name that is free.
+  /// Gives a property an unused name.
   mutating func add(_ name: String, isToMany: Bool, to owner: String) -> String {
     var new = Self.name(name, of: owner)
     while !NameRules.isPropertyName(new) || !isFree(new, isToMany: isToMany, in: owner) { new += "_" }
@@ -86,7 +86,7 @@ struct SwiftNameTable {
     return new
   }
 
-  /// The to-many relationship that a method of a name changes, in an entity, its ancestors or descendants.
+  /// The to-many relationship that a method with this name changes, in an entity, its ancestors or its descendants.
   func relationship(changedBy name: String, in entity: String) -> String? {
     methods[name]?.first { isRelated($0.owner, entity) }?.relationship
   }

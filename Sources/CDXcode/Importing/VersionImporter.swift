@@ -1,20 +1,20 @@
 import CDModel
 import CDSchema
 
-/// Makes a version of one of Xcode's models.
+/// Creates a version from a version of an Xcode model.
 ///
-/// What the schema language can say becomes that. All else stays under `info`, and is remarked on where it has a
-/// meaning for anything but Xcode.
+/// Elements that the schema language can express are translated. Everything else is stored under `info`, with a remark
+/// if it has an effect outside Xcode.
 struct VersionImporter {
   let root: MarkupElement
   let names: NameTable
   let options: XcodeImportOptions
   let modelName: String
-  /// Swift types of transformable attributes that are codables, by `Entity.attribute`.
+  /// The Swift types of transformable attributes that become codable attributes, by `Entity.attribute`.
   let codables: [String: String]
 
   var version: ModelVersion
-  /// The elements from which those of the version come.
+  /// The XML elements from which the version's elements were read.
   var origins: [ElementKey: MarkupElement] = [:]
   var remarks: [ImportRemark] = []
 
@@ -31,7 +31,7 @@ struct VersionImporter {
     origins[.model] = root
   }
 
-  /// Reads all but what needs the version before: who was renamed.
+  /// Reads everything except renames, which need the version before.
   mutating func read() {
     readComposites()
     var taken: Set<String> = []
@@ -53,7 +53,7 @@ struct VersionImporter {
       ImportRemark(subject: subject, message: message, line: element.line, column: element.column))
   }
 
-  /// Keeps an element that cannot be said in the schema language, as it is.
+  /// Stores an XML element that the schema language cannot express, unchanged.
   mutating func keep(_ element: MarkupElement, of key: ElementKey) {
     let (info, prefix) = version.info(of: key)
     var number = 1
@@ -131,7 +131,7 @@ struct VersionImporter {
       }
       for (name, count) in [("minCount", relationship.minimumCount), ("maxCount", relationship.maximumCount)]
       {
-        // 0 says that there is no bound.
+        // 0 means that there is no limit.
         guard relationship.isToMany, count == nil, let text = element[name], text != "0" else { continue }
         remark(
           subject, "'\(name)' of '\(text)' is no count that can be met; it is kept under 'info'", at: element)
@@ -168,7 +168,7 @@ struct VersionImporter {
     property.name == "fetchedProperty" ? "fetched property" : property.name
   }
 
-  /// The class without its module; nil where it is the entity's name, or Core Data's own class.
+  /// The class name without its module. Nil if it is the entity's name or Core Data's own class.
   private func className(_ text: String?, entity: String) -> String? {
     guard let text, let name = text.split(separator: ".").last.map(String.init), name != "NSManagedObject",
       name != entity, NameRules.isIdentifier(name)
@@ -176,7 +176,7 @@ struct VersionImporter {
     return name
   }
 
-  /// Free keys and texts of the model's author.
+  /// Reads free keys and texts of the model's author.
   private mutating func readUserInfo(_ element: MarkupElement, of key: ElementKey) {
     var others = MarkupElement("userInfo")
     for entry in element.children {
@@ -203,7 +203,7 @@ struct VersionImporter {
     request["fetchLimit"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
   }
 
-  // MARK: What is not known
+  // MARK: Unknown elements
 
   private static let known: [String: Set<String>] = [
     "model": ["entity", "configuration", "fetchRequest", "composite", "elements"],

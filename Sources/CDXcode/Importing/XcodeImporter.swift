@@ -7,20 +7,20 @@ public import CDSchema
   public import Foundation
 #endif
 
-/// What came of importing one of Xcode's models.
+/// The result of importing an Xcode model.
 public struct XcodeImport: Sendable {
-  /// The model; nil where a mistake kept it from being made.
+  /// The model; nil if a mistake prevented the import.
   public var model: ManagedObjectModel?
-  /// The files of its folder by their names.
+  /// The files of the model's folder by name.
   public var files: [String: String]
-  /// Every mistake, and what could not be taken over as it was.
+  /// All mistakes, and everything that could not be imported unchanged.
   public var diagnostics: [Diagnostic]
 
-  /// The model's folder: its name with `.cdmodel`.
+  /// The name of the model's folder: the model's name with `.cdmodel`.
   public var folderName: String { (model?.name ?? "Model") + ".cdmodel" }
 }
 
-/// Makes a model of one of Xcode's, with all its versions.
+/// Creates a model from an Xcode model, with all its versions.
 ///
 /// ```swift
 /// let bundle = try XcodeBundle(contentsOf: "App/Library.xcdatamodeld")
@@ -30,16 +30,16 @@ public struct XcodeImport: Sendable {
 public struct XcodeImporter: Sendable {
   /// The bundle.
   public var bundle: XcodeBundle
-  /// The versions' names, the oldest first, a line each; nil where their numbers tell.
+  /// The versions' names from oldest to newest, one per line; nil to derive the order from the numbers in the names.
   public var order: String?
-  /// The path of ``order``, as messages show it.
+  /// The path of ``order``, for messages.
   public var orderPath: String
-  /// The mapping models of the bundle.
+  /// The mapping models for the bundle.
   public var mappings: [XcodeMappingFile]
-  /// How it is imported.
+  /// The options of the import.
   public var options: XcodeImportOptions
 
-  /// An import as given.
+  /// Creates an import.
   public init(
     _ bundle: XcodeBundle, order: String? = nil, orderPath: String = "", mappings: [XcodeMappingFile] = [],
     options: XcodeImportOptions = XcodeImportOptions()
@@ -52,7 +52,8 @@ public struct XcodeImporter: Sendable {
   }
 
   /// Imports the bundle.
-  /// - Parameter id: The new model's identity, which must be a fresh one.
+  ///
+  /// - Parameter id: The new model's identity. Each model needs a new one.
   public func run(id: UUID) -> XcodeImport {
     var diagnostics: [Diagnostic] = []
     guard let entries = order(&diagnostics) else { return XcodeImport(files: [:], diagnostics: diagnostics) }
@@ -118,7 +119,8 @@ public struct XcodeImporter: Sendable {
     return nil
   }
 
-  /// Versions that cannot be read are left out where there are others, unless one of them is the current version.
+  /// Reports versions that cannot be read. They are left out if there are other versions, unless one of them is the
+  /// current version.
   private func checkUnread(at place: SourceLocation, _ diagnostics: inout [Diagnostic]) -> Bool {
     let kinds = [
       (
@@ -173,7 +175,7 @@ public struct XcodeImporter: Sendable {
     return !diagnostics.containsErrors
   }
 
-  /// The number of the version that Xcode builds classes of.
+  /// The number of the version from which Xcode generates classes.
   private func currentNumber(_ entries: [VersionOrder.Entry], _ diagnostics: inout [Diagnostic]) -> Int {
     guard let name = bundle.currentName else { return entries.count }
     if let place = entries.firstIndex(where: { $0.name == name }) { return place + 1 }
@@ -184,7 +186,8 @@ public struct XcodeImporter: Sendable {
     return entries.count
   }
 
-  /// A model's name of a bundle's: what no name can have is left out, and what follows starts with a capital.
+  /// Derives the model's name from the bundle's name: invalid characters are removed, and the character after them
+  /// becomes a capital.
   private static func modelName(_ name: String) -> String {
     var result = ""
     var isStart = false
@@ -210,7 +213,7 @@ public struct XcodeImporter: Sendable {
     }
   }
 
-  /// A remark that several versions give is made once, of the last of them.
+  /// Joins remarks that are the same for several versions into one, at the last of these versions.
   private func remarks(of history: HistoryImporter) -> [Diagnostic] {
     struct Key: Hashable {
       var subject: String

@@ -7,20 +7,21 @@ import CDPropertyList
   import Foundation
 #endif
 
-/// An expression of a mapping model, as text in the format of predicates.
+/// An expression of a mapping model, as text in the predicate format.
 ///
-/// Xcode keeps expressions as archives of objects. Their form is read off real files: constants, variables, `SELF`, key
-/// paths, and calls of `valueForKeyPath:`, of the functions of predicates and of others.
+/// Xcode stores expressions as archives of objects. Their form was determined from real files: constants, variables,
+/// `SELF`, key paths, and calls of `valueForKeyPath:`, of predicate functions and of other functions.
 struct ArchivedExpression {
   private let objects: [PropertyListValue]
-  /// How many more objects may be read. Objects may be shared, so that a small archive can stand for a text without end.
+  /// The number of objects that may still be read. Objects may be shared, so a small archive could otherwise give a
+  /// text without end.
   private var budget = 10_000
-  /// How many more bytes the text may get.
+  /// The number of bytes that the text may still grow by.
   private var byteBudget = 1 << 16
 
   private init(_ objects: [PropertyListValue]) { self.objects = objects }
 
-  /// The text of an archive in Base64; nil for what is not known, and for what is too large.
+  /// Reads the text of an archive in Base64. Nil for an unknown form or a text that is too large.
   static func text(base64: String) -> String? {
     let digits = base64.filter { !$0.isWhitespace }
     guard let data = Data(base64Encoded: digits), let root = BinaryPropertyList.read([UInt8](data)),
@@ -105,8 +106,8 @@ struct ArchivedExpression {
     return "FUNCTION(" + ([operand, Self.quoted(selector)] + arguments).joined(separator: ", ") + ")"
   }
 
-  /// Whether a function is called of the class that has those of predicates, such as `now()` and `add:to:`. An archive
-  /// has the class as a constant, by its name.
+  /// Whether the receiver of a call is the class with the predicate functions, such as `now()` and `add:to:`. An
+  /// archive stores the class as a constant with its name.
   private func isPredicateFunctions(_ operand: PropertyListValue?) -> Bool {
     guard let operand, case .dictionary = operand else { return false }
     return ["NSConstantValueClassName", "NSConstantValue"].contains {

@@ -1,9 +1,9 @@
 import CDMapping
 
-/// What a mapping model of Xcode's says, entity by entity.
+/// The contents of an Xcode mapping model, entity by entity.
 struct MappingArchive {
   struct EntityMapping {
-    /// The name; by default made of both entities' names.
+    /// The name. By default it is made from the names of both entities.
     var name: String
     var source: String?
     var destination: String?
@@ -17,11 +17,11 @@ struct MappingArchive {
 
   struct PropertyMapping {
     var name: String
-    /// The text of the value's expression; nil where there is none.
+    /// The text of the value's expression; nil if there is none.
     var value: String?
-    /// Whether there is an expression that could not be read.
+    /// Whether there is an expression that cannot be read.
     var isUnreadable = false
-    /// Of a relationship: the mapping that makes the related objects, and the path that leads to their sources.
+    /// For a relationship: the mapping that creates the related objects, and the path to their source objects.
     var mappingName: String?
     var keyPath: String?
     var isAutomatic = false
@@ -30,11 +30,11 @@ struct MappingArchive {
   /// The names of the versions, without extensions.
   var sourceVersion = ""
   var destinationVersion = ""
-  /// The name of the bundle that has the versions; nil where the file does not say.
+  /// The name of the bundle that contains the versions; nil if the file does not name it.
   var bundleName: String?
   var entities: [EntityMapping] = []
 
-  /// Reads an `xcmapping.xml`; nil where it has no mapping model.
+  /// Reads an `xcmapping.xml`. Nil if it contains no mapping model.
   init?(_ root: MarkupElement) {
     var objects: [String: MarkupElement] = [:]
     for object in root.children("object") {
@@ -80,7 +80,7 @@ struct MappingArchive {
           mappingName: value("sourcemappingname", of: object), keyPath: value("sourcekeypath", of: object),
           isAutomatic: value("autogenerateexpression", of: object) == "1")
       }
-      // The file has them in no order.
+      // The file stores them in no fixed order.
       mapping.attributes = related("attributemappings", of: object).map(property).sorted { $0.name < $1.name }
       mapping.relationships = related("relationshipmappings", of: object).map(property).sorted {
         $0.name < $1.name

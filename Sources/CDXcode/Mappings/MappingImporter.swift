@@ -2,15 +2,15 @@ import CDMapping
 import CDModel
 import CDSchema
 
-/// Makes the rules of mapping files of Xcode's mapping models.
+/// Translates Xcode's mapping models to the rules of mapping files.
 struct MappingImporter {
   let model: ManagedObjectModel
-  /// The bundle's name, which mapping models say too.
+  /// The bundle's name. Mapping models contain it too.
   let bundleName: String
 
   struct Result {
     var rules: [MappingRules] = []
-    /// What is remarked at the top of a file, by its name.
+    /// The comments at the top of the files, by the files' names.
     var notes: [String: String] = [:]
     var diagnostics: [Diagnostic] = []
   }
@@ -40,7 +40,7 @@ struct MappingImporter {
     func number(_ name: String) -> Int? { model.versions.first { $0.label == name }?.number }
     guard let source = number(archive.sourceVersion), let destination = number(archive.destinationVersion)
     else {
-      // A folder may hold the mapping models of several models.
+      // A folder may contain mapping models of several models.
       if archive.bundleName == nil || archive.bundleName == bundleName {
         let missing = [archive.sourceVersion, archive.destinationVersion].filter { number($0) == nil }
         result.diagnostics.append(
@@ -77,7 +77,7 @@ struct MappingImporter {
   }
 }
 
-/// The rules of one mapping model.
+/// Translates one mapping model to rules.
 struct MappingTranslation {
   private let archive: MappingArchive
   private let path: String
@@ -100,14 +100,14 @@ struct MappingTranslation {
     removeSuperfluous()
   }
 
-  /// Takes out rules that say no more than what is inferred where there is none. Beside another rule for the same entity
-  /// nothing is inferred, and the plain one says that the objects of its own name go on.
+  /// Removes rules that only state what is inferred anyway. If an entity has several rules, nothing is inferred for it.
+  /// Its plain rule is then kept, because it maps the objects of the entity with the same name.
   mutating func removeSuperfluous() {
     let counts = Dictionary(rules.entities.map { ($0.destination, 1) }, uniquingKeysWith: +)
     rules.entities.removeAll { $0 == EntityRule(destination: $0.destination) && counts[$0.destination] == 1 }
     for place in rules.entities.indices where counts[rules.entities[place].destination] ?? 0 > 1 {
       let rule = rules.entities[place]
-      // Of several each says what it takes.
+      // If there are several rules for an entity, each names its source.
       if rule.source == nil, !rule.isCustom || from.entity(rule.destination) != nil {
         rules.entities[place].source = inferredSource(of: rule.destination)
       }
@@ -122,7 +122,7 @@ struct MappingTranslation {
     guard to.entity(destination) != nil else {
       return report(mapping, "there is no entity '\(destination)' in version \(rules.destination)")
     }
-    // One without a source makes no objects, but by code.
+    // A mapping without a source creates no objects, unless it has code.
     guard let source = mapping.source else {
       if let policy = mapping.policy { custom(EntityRule(destination: destination), policy) }
       return
@@ -145,8 +145,8 @@ struct MappingTranslation {
         !ExpressionChecker(graph: from).check(filter, on: source).hasErrors
       {
         rule.filter = filter
-        // Core Data maps entity by entity: objects whose owner is left behind go on without it. Where the app's own code
-        // makes the owners, it decides.
+        // Core Data maps each entity separately: objects whose owner is excluded are migrated without it. If the app's
+        // own code creates the owners, it decides.
         if mapping.policy == nil,
           from.relationships(of: source).contains(where: { $0.deleteRule == .cascade })
         {
@@ -196,7 +196,7 @@ struct MappingTranslation {
         property.name, mapping, &rule, "the expression for attribute '\(property.name)' cannot be read")
     }
     guard let text = property.value else { return }
-    // By default a property takes what has its name.
+    // By default, a property gets the value of the source property with its name.
     let path = text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
     if path == property.name || path == attribute.renamedFrom { return }
     func refuse() {
@@ -210,7 +210,7 @@ struct MappingTranslation {
     rule.attributes.append(PropertyMapping(name: property.name, value: expression))
   }
 
-  /// The expression of a text; Xcode writes the constants of a Boolean as numbers.
+  /// Reads the expression of a text. Xcode writes Boolean constants as numbers.
   private static func value(_ text: String, as type: AttributeType) -> ValueExpression? {
     let constants = type == .bool ? ["0": "NO", "1": "YES"] : [:]
     return try? ValueExpression(format: constants[text] ?? text)
@@ -237,7 +237,7 @@ struct MappingTranslation {
     var keys =
       text == "$source"
       ? "SELF" : text.hasPrefix("$source.") ? String(text.dropFirst("$source.".count)) : text
-    // A path through several objects leads to each object once here.
+    // Here a path through several objects gives each object once anyway.
     for union in ["@distinctUnionOfSets.", "@distinctUnionOfObjects.", "@distinctUnionOfArrays."] {
       keys = keys.replacing(union, with: "")
     }
@@ -252,8 +252,8 @@ struct MappingTranslation {
     rule.relationships.append(PropertyMapping(name: property.name, value: expression))
   }
 
-  /// Says what is not taken over, and keeps the step open until a person has decided: what would be inferred instead is
-  /// something else.
+  /// Reports a part that cannot be translated, and marks it as undecided. The step stays open until a person has
+  /// decided, because inference would use another value.
   private mutating func leaveOpen(
     _ name: String, _ mapping: MappingArchive.EntityMapping, _ rule: inout EntityRule, _ message: String
   ) {
@@ -261,7 +261,7 @@ struct MappingTranslation {
     report(mapping, message)
   }
 
-  /// Reports what is wrong with a rule, at the mapping that it comes from.
+  /// Reports a problem with a rule at the mapping that it comes from.
   ///
   /// - Returns: The mapping's name.
   mutating func report(_ rule: EntityRule, _ message: String) -> String {
@@ -284,7 +284,7 @@ struct MappingTranslation {
 }
 
 extension UndecidedPart {
-  /// A part of one of Xcode's entity mappings that could not be taken over.
+  /// Creates an undecided part for a part of an Xcode entity mapping that cannot be translated.
   init(_ name: String, in mapping: String, _ message: String) {
     self.init(name, note: "in Xcode's mapping '\(mapping)', \(message)")
   }

@@ -1,13 +1,14 @@
 import CDMapping
 import CDModel
 
-// Core Data finds out on the user's data what a mapping model cannot do; here a rule is right, or it is not taken over.
+// Core Data detects mistakes of a mapping model only when it migrates the user's data. Here a wrong rule is not
+// imported.
 extension MappingTranslation {
-  /// Takes out of the rules what the step between the versions refuses, and says so: a value that may be nil where one
-  /// is wanted or is of another type, a filter that no store can evaluate, an entity that nothing is taken from. Each of
-  /// these stays undecided: what would be inferred instead is not what the mapping model says.
+  /// Removes the parts of rules that the migration step refuses, and reports them: a value that may be nil where nil is
+  /// not allowed, a value of a wrong type, a filter that no store can evaluate, an entity without a source. Each of
+  /// these parts is marked as undecided, because inference would not do what the mapping model says.
   mutating func leaveOutWhatIsWrong(from old: ModelVersion, to new: ModelVersion) {
-    // What is taken out may bring up what was hidden behind it.
+    // Removing a part may reveal further problems.
     for _ in 0..<8 {
       let problems = MigrationStep(from: old, to: new, rules: rules).problems.filter { $0.severity == .error }
       let before = rules
@@ -17,18 +18,18 @@ extension MappingTranslation {
   }
 
   private mutating func leaveOut(_ problems: [MappingProblem]) {
-    // Of several problems of one part the first says enough.
+    // If a part has several problems, only the first is reported.
     var parts: [RulePart: MappingProblem] = [:]
     for problem in problems {
       guard let part = RulePart(problem.place), rules.entities.indices.contains(part.entity) else { continue }
       if parts[part] == nil { parts[part] = problem }
     }
-    // From the end, so that the places of the others stay.
+    // Parts are removed from the end, so that the indices of the others stay valid.
     for (part, problem) in parts.sorted(by: { $0.key.rank > $1.key.rank }) { leaveOut(part, problem) }
     removeSuperfluous()
   }
 
-  /// Takes a part out, and leaves it open.
+  /// Removes a part and marks it as undecided.
   private mutating func leaveOut(_ part: RulePart, _ problem: MappingProblem) {
     let rule = rules.entities[part.entity]
     var (name, text) = (UndecidedPart.filter, "what the mapping says")
@@ -52,14 +53,14 @@ extension MappingTranslation {
     }
     let message = "\(text) cannot be taken over: \(problem)"
     let mapping = report(rule, message)
-    // Of an entity without objects nothing is left to decide.
+    // If the entity has no objects, there is nothing to decide.
     if case .entity = part.kind, from.entity(inferredSource(of: rule.destination) ?? "") == nil { return }
     guard !rules.entities[part.entity].undecided.contains(where: { $0.name == name }) else { return }
     rules.entities[part.entity].undecided.append(UndecidedPart(name, in: mapping, message))
   }
 }
 
-/// A part of an entity's rule that can be taken out.
+/// A part of an entity's rule that can be removed.
 private struct RulePart: Hashable {
   enum Kind: Hashable {
     case attribute(Int)
@@ -80,12 +81,12 @@ private struct RulePart: Hashable {
     case .name(let entity): (self.entity, kind) = (entity, .name)
     case .entity(let entity), .source(let entity), .policy(let entity):
       (self.entity, kind) = (entity, .entity)
-    // Nothing that is translated has these wrong.
+    // Translated rules never have problems in these parts.
     case .rules, .drop, .duplicate, .entityDrop, .undecided, .owned: return nil
     }
   }
 
-  /// What comes later in its list has the greater rank, and an entity as a whole the least.
+  /// The order of removal. Later elements of a list have a higher rank, and the whole entity has the lowest.
   var rank: Int {
     switch kind {
     case .attribute(let number), .relationship(let number): number + 3

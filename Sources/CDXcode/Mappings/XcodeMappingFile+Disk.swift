@@ -1,7 +1,8 @@
 extension XcodeMappingFile {
-  /// The mapping models in a folder and those within it, each once.
+  /// Finds the mapping models in a folder and its subfolders, each once.
   ///
-  /// Links are followed, but not to where one has been, nor out of the folder to one that holds it.
+  /// Symbolic links are followed, except to a folder that was already visited and to a folder that contains the
+  /// starting folder.
   public static func files(under path: String) throws(XcodeBundleError) -> [XcodeMappingFile] {
     guard XcodeBundle.isFolder(path) else {
       throw XcodeBundleError(path: path, message: "there is no such folder")
@@ -19,7 +20,7 @@ extension XcodeMappingFile {
         result.append(XcodeMappingFile(path: file, contents: try XcodeBundle.bytes(file)))
         continue
       }
-      // What starts with a point, such as .build and .git, holds no sources.
+      // Folders whose names start with a point, such as .build and .git, contain no sources.
       let names = XcodeBundle.names(in: folder).filter {
         !$0.hasPrefix(".") && !$0.hasSuffix(".xcdatamodeld")
       }

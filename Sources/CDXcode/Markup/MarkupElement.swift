@@ -1,18 +1,18 @@
-/// An element of an XML document: its attributes, the elements within it, and the text between them.
+/// An element of an XML document: its attributes, its child elements, and its text.
 struct MarkupElement: Hashable, Sendable {
-  /// An attribute as it stands in the document.
+  /// An attribute of an element.
   struct Attribute: Hashable, Sendable {
     var name: String
     var value: String
   }
 
   var name: String
-  /// In the document's order; no name is there twice.
+  /// The attributes in document order. Each name occurs once.
   var attributes: [Attribute] = []
   var children: [MarkupElement] = []
-  /// The text directly within the element, in one piece.
+  /// The text directly inside the element, joined into one string.
   var text = ""
-  /// Where the element starts, each counted from 1; 0 for one that is of no document.
+  /// The position of the element's start, counted from 1; 0 for an element without a document.
   var line = 0
   var column = 0
 
@@ -22,7 +22,7 @@ struct MarkupElement: Hashable, Sendable {
     self.children = children
   }
 
-  /// The value of an attribute; nil where there is none. Setting nil takes it away.
+  /// The value of an attribute; nil if there is none. Setting nil removes the attribute.
   subscript(_ name: String) -> String? {
     get { attributes.first { $0.name == name }?.value }
     set {
@@ -36,12 +36,12 @@ struct MarkupElement: Hashable, Sendable {
     }
   }
 
-  /// Whether an attribute is `YES`, as Xcode writes what is true; `true` and `1` are understood too.
+  /// Whether an attribute is `YES`, which is Xcode's form of true. `true` and `1` are accepted too.
   func flag(_ name: String) -> Bool {
     guard let value = self[name]?.lowercased() else { return false }
     return ["yes", "true", "1"].contains(value)
   }
 
-  /// The elements of a name directly within this one.
+  /// The child elements with a name.
   func children(_ name: String) -> [MarkupElement] { children.filter { $0.name == name } }
 }

@@ -1,31 +1,31 @@
-/// Why a text is no XML that is read here.
+/// An error in an XML text.
 struct MarkupError: Error, Hashable {
   var message: String
-  /// Counted from 1, the column in bytes of UTF-8.
+  /// The position, counted from 1. The column counts UTF-8 bytes.
   var line: Int
   var column: Int
 }
 
-/// How large a document may be. Beyond that nobody wrote it as a model.
+/// Limits for the size of a document. No real model exceeds them.
 enum MarkupLimits {
-  /// In bytes.
+  /// The maximum number of bytes.
   static let size = 32 * 1024 * 1024
-  /// Levels of elements.
+  /// The maximum nesting of elements.
   static let depth = 64
-  /// Attributes of one element.
+  /// The maximum number of attributes of one element.
   static let attributes = 128
-  /// Bytes of an attribute's value. Names are looked at many times.
+  /// The maximum number of bytes of an attribute's value. Names are compared many times.
   static let value = 1024 * 1024
-  /// Elements of a document.
+  /// The maximum number of elements in a document.
   static let elements = 500_000
 }
 
-/// How large a model may be, so that one made to take time takes none.
+/// Limits for the size of a model, so that no crafted model can take too much time.
 enum ModelLimits {
   static let entities = 5_000
   private static let properties = 5_000
 
-  /// What there is too much of; nil where all is well.
+  /// Describes a number that exceeds a limit; nil if there is none.
   static func excess(in root: MarkupElement) -> String? {
     let entities = root.children("entity")
     if entities.count > Self.entities {

@@ -1,7 +1,7 @@
-/// Reads XML 1.0 as Xcode writes it: strictly, in one pass, in time and memory proportional to the text.
+/// Reads XML 1.0 as Xcode writes it: strictly, in one pass, with time and memory proportional to the text.
 ///
-/// Nothing outside the text is ever looked at. A document type is passed over; one with declarations of its own is
-/// refused, and with it every entity that a document could define. What is not well-formed is an error at its place.
+/// The reader never accesses anything outside the text. It skips a document type, but refuses one with declarations, so
+/// a document cannot define entities. Text that is not well-formed is an error with a position.
 struct MarkupReader {
   private let bytes: [UInt8]
   private var offset = 0
@@ -9,7 +9,7 @@ struct MarkupReader {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The root of a document.
+  /// Reads the root element of a document.
   static func read(_ bytes: [UInt8]) throws(MarkupError) -> MarkupElement {
     var reader = MarkupReader(bytes)
     return try reader.document()
@@ -100,7 +100,8 @@ struct MarkupReader {
 
   // MARK: Elements
 
-  /// Reads the element that starts here with all within it, without recursion: depth is the author's choice.
+  /// Reads the element that starts here, including its children. It does not recurse, because the author of a document
+  /// chooses its depth.
   private mutating func element() throws(MarkupError) -> MarkupElement {
     var open: [MarkupElement] = []
     var text: [[UInt8]] = []
@@ -205,7 +206,7 @@ struct MarkupReader {
 
   // MARK: Characters
 
-  /// The characters up to one that ends them, references resolved.
+  /// Reads characters up to one of the given ends, with references resolved.
   private mutating func characters(until ends: [UInt8], isValue: Bool = false) throws(MarkupError) -> [UInt8]
   {
     var result: [UInt8] = []
@@ -214,7 +215,7 @@ struct MarkupReader {
       switch byte {
       case UInt8(ascii: "&"): result += try reference()
       case 0x0D:
-        // XML reads all line ends as one line feed; within a value it is a blank.
+        // XML reads every line end as one line feed. Inside a value it becomes a space.
         offset += offset + 1 < bytes.count && bytes[offset + 1] == 0x0A ? 2 : 1
         result.append(isValue ? 0x20 : 0x0A)
       case 0x09, 0x0A:
@@ -294,7 +295,7 @@ struct MarkupReader {
 
   private func starts(_ prefix: [UInt8]) -> Bool { bytes[offset...].starts(with: prefix) }
 
-  /// Where a text starts, at an offset or behind it.
+  /// The first occurrence of a text at or after an offset.
   private func find(_ text: StaticString, from start: Int) -> Int? {
     text.withUTF8Buffer { pattern in
       guard let first = pattern.first else { return nil }
@@ -307,7 +308,8 @@ struct MarkupReader {
     }
   }
 
-  /// The lines before the place that was asked for last: places are asked for in their order.
+  /// The line of the last requested position. Positions are usually requested in ascending order, so counting continues
+  /// from here.
   private var known = (offset: 0, line: 1, lineStart: 0)
 
   private mutating func position(of place: Int) -> (line: Int, column: Int) {

@@ -1,14 +1,14 @@
-/// Writes XML as Xcode does: four blanks a level, an element without contents in one tag, no line feed at the end.
+/// Writes XML as Xcode does: four spaces per level, an empty element as a single tag, and no line feed at the end.
 enum MarkupText {
   private static let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#
 
-  /// A document.
+  /// The text of a document.
   static func document(_ root: MarkupElement) -> String { declaration + "\n" + text(of: root, depth: 0) }
 
-  /// An element alone, over several lines.
+  /// The text of one element, on several lines.
   static func element(_ element: MarkupElement) -> String { text(of: element, depth: 0) }
 
-  /// An element alone, in one line.
+  /// The text of one element, on one line.
   static func line(_ element: MarkupElement) -> String { text(of: element, depth: nil) }
 
   private static func text(of element: MarkupElement, depth: Int?) -> String {
@@ -36,7 +36,7 @@ enum MarkupText {
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
       case "\n", "\r", "\t": result += "&#\(scalar.value);"
-      // No XML can hold these, however they are written.
+      // XML cannot contain these characters in any form.
       case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF:
         result += "\u{FFFD}"
       default: result.unicodeScalars.append(scalar)
