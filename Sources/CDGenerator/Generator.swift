@@ -1,34 +1,34 @@
 public import CDModel
 
-/// Makes Swift of a model: typed classes, enumerations, composites, fetch helpers and the model itself.
+/// Generates Swift for a model: typed classes, enumerations, composites, fetch helpers and the model itself.
 ///
 /// ```swift
 /// let files = try Generator(options: .init(access: .public)).generate(model)
 /// ```
 ///
-/// A generator is a function from values to values. It reads and writes no file, and the same model and
-/// options give the same bytes. Its time grows linearly with the model.
+/// A generator is a pure function: it reads and writes no files, and the same model and options always give the same
+/// bytes. Its running time is linear in the size of the model.
 ///
-/// The classes are those of the model's current version; the other versions are part of the model's
-/// description, so that the runtime can read stores that they wrote.
+/// The classes match the model's current version. The other versions are included in the model's description, so that
+/// the runtime can read stores of these versions.
 public struct Generator: Sendable {
-  /// What can be chosen about generated code.
+  /// The options of generated code.
   public struct Options: Hashable, Sendable {
-    /// The access level of everything that an app uses.
+    /// The access level of all declarations that an app uses.
     public var access: AccessLevel
 
-    /// Whether each entity gets a file of its own. Otherwise there is one file, named after the model.
+    /// Whether each entity has its own file. Otherwise there is one file, named after the model.
     public var perEntity: Bool
 
-    /// Whether a build without `DEBUG` warns that the current version is not locked. Whoever ships a version
-    /// has to be able to tell later what it was.
+    /// Whether a build without `DEBUG` warns if the current version is not locked. A lock records the exact contents of
+    /// the shipped version.
     public var warnsOfUnlockedVersion: Bool
 
-    /// Whether classes and composites list their key paths, by which a `#Predicate` is translated.
+    /// Whether classes and composites list their key paths, which are needed to translate a `#Predicate`.
     public var keyPaths: Bool
 
-    /// Whether classes are observable: SwiftUI and `withObservationTracking` follow their properties. They list their
-    /// key paths then, in any case.
+    /// Whether classes are observable, so that SwiftUI and `withObservationTracking` track their properties. Observable
+    /// classes always list their key paths.
     public var observable: Bool
 
     public init(
@@ -49,11 +49,11 @@ public struct Generator: Sendable {
     self.options = options
   }
 
-  /// The Swift files of a model, ordered as they are to be written.
+  /// Generates the Swift files of a model, in the order in which they are written.
   ///
-  /// - Parameter model: A model that its loader found valid. What the loader leaves to Swift, such as two
-  ///   names that give one Swift name, is checked here.
-  /// - Throws: All that stands in the way of Swift that compiles, not the first mistake alone.
+  /// - Parameter model: A model that its loader found valid. Problems that only concern Swift, such as two declarations
+  ///   with the same Swift name, are checked here.
+  /// - Throws: ``GenerationError`` with all problems that prevent Swift that compiles, not only the first one.
   public func generate(_ model: ManagedObjectModel) throws(GenerationError) -> [GeneratedFile] {
     let declarations = try ModelDeclaration(model)
     let emitter = FileEmitter(

@@ -12,30 +12,30 @@ struct AttributeDeclaration {
   /// Whether the storage can be nil.
   let isOptional: Bool
   let slot: String
-  /// The number of its first column; nil for a transient one.
+  /// The number of its first column; nil for a transient attribute.
   let column: String?
-  /// What a new object's storage holds.
+  /// The initial value of a new object's storage.
   let initialValue: String
-  /// The name of the static property that keeps a default which is costly to make, and its value.
+  /// The name and value of the static property that holds a default whose creation is expensive.
   let sharedDefault: (name: String, value: String)?
-  /// `now()` or `uuid()`, called at an insertion.
+  /// `now()` or `uuid()`, evaluated at an insertion.
   let insertionDefault: String?
-  /// The case that stands for unknown raw values.
+  /// The case for unknown raw values.
   let fallback: String?
   let isReadOnly: Bool
-  /// Whether a fetch can ask for it.
+  /// Whether fetches can use the attribute.
   let isFetchable: Bool
   let doc: String?
 
-  /// The type of the property. What is foreign JSON may not decode, and so is always optional.
+  /// The type of the property. A codable is always optional, because its JSON may not be decodable.
   var propertyType: String {
     isOptional || type.kind == .codable ? type.name + "?" : type.name
   }
 
-  /// The type by which a query knows the attribute.
+  /// The attribute's type in queries.
   var fieldType: String { isOptional ? type.name + "?" : type.name }
 
-  /// The statement by which an initialiser stores its parameter.
+  /// The statement with which an initialiser stores its parameter.
   func assignment(_ parameter: String) -> String {
     switch type.kind {
     case .scalar, .composite: "\(storage) = \(parameter)"
@@ -48,9 +48,9 @@ struct AttributeDeclaration {
 /// A relationship of a class.
 struct RelationshipDeclaration {
   enum Kind {
-    /// To-one; its key is a column of this table.
+    /// A to-one relationship whose key is a column of this table.
     case reference
-    /// To-one; the key stands in the other table.
+    /// A to-one relationship whose key is a column of the other table.
     case inverseReference
     case toMany
     case orderedToMany
@@ -60,17 +60,17 @@ struct RelationshipDeclaration {
   let key: String
   let property: String
   let storage: String
-  /// The name behind `addTo`.
+  /// The name after `addTo`.
   let capitalizedName: String
   let kind: Kind
   let isOptional: Bool
-  /// The destination's class, where a type stands and in an expression.
+  /// The destination's class, in the form for type positions and in the form for expressions.
   let destination: String
   let destinationExpression: String
   /// The destination's entity, as a string literal.
   let destinationEntity: String
   let slot: String
-  /// The number of its column, if it has one.
+  /// The number of its column; nil if it has none.
   let column: String?
   let doc: String?
 

@@ -1,20 +1,20 @@
-/// A class to be declared, for an entity.
+/// The class of an entity.
 struct ClassDeclaration {
   let entityName: String
   /// The entity's name, as a string literal.
   let entity: String
-  /// The class's name, unescaped, for a file's name.
+  /// The class's name without escaping, for a file's name.
   let plainName: String
-  /// The class's name where a type stands and in an expression.
+  /// The class's name in the form for type positions and in the form for expressions.
   let typeName: String
   let expression: String
-  /// The superclass, if it is a generated one.
+  /// The superclass, if it is a generated class.
   let superclass: String?
   let isAbstract: Bool
   let attributes: [AttributeDeclaration]
   let relationships: [RelationshipDeclaration]
   let fetched: [FetchedDeclaration]
-  /// The names of all attributes and relationships, inherited ones too: in the model, as string literals, and in
+  /// The names of all attributes and relationships, including inherited ones: in the model as string literals, and in
   /// Swift.
   let properties: [(key: String, name: String)]
   let initializers: Initializers
@@ -22,7 +22,7 @@ struct ClassDeclaration {
   let templates: [TemplateDeclaration]
   let doc: String?
 
-  /// Whether a declaration of the class that users see names a type of Foundation's.
+  /// Whether a visible declaration of the class uses a type from Foundation.
   var needsFoundation: Bool {
     attributes.contains(where: \.type.needsFoundation)
       || initializers.inherited.contains(where: \.needsFoundation)
@@ -37,24 +37,25 @@ struct Initializers {
     /// The label and name, escaped where needed.
     let name: String
     let type: String
-    /// How the class that declares the property stores it; an inherited one is set as a property.
+    /// The statement with which the declaring class stores the property. For an inherited property, the initialiser
+    /// sets the property.
     let assignment: String
     let needsFoundation: Bool
   }
 
-  /// Those of inherited properties first.
+  /// The parameters of inherited properties, followed by those of the class's own.
   let inherited: [Parameter]
   let own: [Parameter]
-  /// Whether the superclass has initialisers of the same parameters, and one of none.
+  /// Whether the superclass has an initialiser with the same parameters, and one without parameters.
   let overridesFull: Bool
   let overridesEmpty: Bool
-  /// What the context is called within, where a property has its name.
+  /// The name of the context inside the initialiser. It differs from `context` if a property has that name.
   let contextName: String
 
   var parameters: [Parameter] { inherited + own }
 }
 
-/// A list of properties whose values together find one object at most.
+/// A list of properties whose values together identify at most one object.
 struct UniqueKeyDeclaration {
   struct Part {
     let key: String
@@ -68,7 +69,7 @@ struct UniqueKeyDeclaration {
   let contextName: String
 }
 
-/// A fetch that the schema names.
+/// A named fetch of the schema.
 struct TemplateDeclaration {
   struct Variable {
     /// The name in the predicate, as a string literal.

@@ -1,4 +1,4 @@
-/// A composite to be declared.
+/// The struct of a composite.
 struct CompositeDeclaration {
   struct Field {
     /// The name in the model, as a string literal.
@@ -6,15 +6,15 @@ struct CompositeDeclaration {
     let property: String
     /// The label of the initialiser's parameter.
     let label: String
-    /// The stored property: the property itself, or beside it for an enumeration.
+    /// The stored property. It is the property itself, except for an enumeration, which has a separate one.
     let storage: String
     let type: ValueType
     let isOptional: Bool
     /// The default of the initialiser's parameter.
     let defaultArgument: String?
-    /// The argument that makes an empty value; nil where the default serves.
+    /// The argument for an empty value; nil if the default is used.
     let emptyArgument: String?
-    /// The case that stands for unknown raw values.
+    /// The case for unknown raw values.
     let fallback: String?
     let doc: String?
 
@@ -27,6 +27,6 @@ struct CompositeDeclaration {
   let fields: [Field]
   let doc: String?
 
-  /// Whether a field's type is one of Foundation's.
+  /// Whether a field's type is from Foundation.
   var needsFoundation: Bool { fields.contains(where: \.type.needsFoundation) }
 }

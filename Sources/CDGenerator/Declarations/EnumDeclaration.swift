@@ -1,11 +1,11 @@
 import CDModel
 
-/// An enumeration to be declared.
+/// The Swift enumeration of a model's enumeration.
 struct EnumDeclaration {
   struct Case {
-    /// Escaped where needed.
+    /// The name, escaped where needed.
     let name: String
-    /// The raw value as Swift writes it.
+    /// The raw value in Swift syntax.
     let rawValue: String
   }
 

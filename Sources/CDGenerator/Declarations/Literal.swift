@@ -6,9 +6,9 @@ import CDModel
   import Foundation
 #endif
 
-/// A model's constants as Swift writes them.
+/// Writes a model's constants in Swift syntax.
 enum Literal {
-  /// A value as a literal or a call of an initialiser; nil where it is none of the type's.
+  /// Writes a value as a literal or as a call of an initialiser. Returns nil if it is not a value of the type.
   static func text(_ value: AttributeValue, of type: AttributeType) -> String? {
     switch (value, type) {
     case (.string(let value), .string): SwiftLiteral.string(value)
@@ -36,7 +36,7 @@ enum Literal {
     }
   }
 
-  /// Whether making a constant costs more than copying it, so that it is made once and kept.
+  /// Whether creating a constant is more expensive than copying it. Such a constant is created once and kept.
   static func isCostly(_ type: AttributeType) -> Bool {
     switch type {
     case .decimal, .data, .url, .composite: true

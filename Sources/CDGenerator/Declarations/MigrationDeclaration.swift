@@ -1,22 +1,22 @@
 import CDMapping
 import CDModel
 
-/// What the app's own code for custom steps is written against: views of the versions' objects, and the protocol.
+/// The declarations that the app's own code for custom steps uses: views of the versions' objects, and the protocol.
 struct MigrationDeclaration {
-  /// The type of the model, `ToDoModel`, in which everything is nested.
+  /// The type of the model, such as `ToDoModel`, which contains all other types.
   let modelTypeName: String
-  /// The versions that steps start from or lead to, by number.
+  /// The versions at the start or end of these steps, ordered by number.
   let versions: [VersionDeclaration]
   /// The steps with custom mappings, in the order of their versions.
   let steps: [StepDeclaration]
 
-  /// The names of all types that are nested in the model's.
+  /// The names of all types nested in the model's type.
   var nestedNames: Set<String> {
     Set(versions.flatMap { [VersionDeclaration.name($0.number), VersionDeclaration.nameOfNew($0.number)] })
       .union(["Migrations", "CustomMigrations"])
   }
 
-  /// Whether a declaration names a type of Foundation's.
+  /// Whether a declaration uses a type from Foundation.
   var needsFoundation: Bool {
     versions.contains { version in
       version.composites.contains(where: \.needsFoundation)
@@ -30,28 +30,29 @@ struct VersionDeclaration {
   let number: Int
   let enums: [EnumDeclaration]
   let composites: [CompositeDeclaration]
-  /// What steps that start from the version read.
+  /// The views of objects that steps from this version read.
   let snapshots: [ViewDeclaration]
-  /// What steps that lead to the version make.
+  /// The views of objects that steps to this version create.
   let made: [ViewDeclaration]
 
-  /// What snapshots, enumerations and composites are nested in.
+  /// The type that contains the snapshots, enumerations and composites.
   static func name(_ number: Int) -> String { "Version\(number)" }
 
-  /// What the objects that are made are nested in. A name of its own: a version in the middle is read by one step
-  /// and made by another, and code that was written for a step has to go on compiling when the next one comes.
+  /// The type that contains the views of created objects. It has its own name, because one step reads a version in the
+  /// middle, and another step creates its objects. Code that was written for one step must still compile when the next
+  /// step is added.
   static func nameOfNew(_ number: Int) -> String { "NewVersion\(number)" }
 }
 
-/// A struct that shows an object of a version.
+/// A struct that represents an object of a version.
 struct ViewDeclaration {
   struct Property {
     let property: String
     let type: String
     let getter: String
-    /// The statement that sets `newValue`; nil where the property is only read.
+    /// The statement that sets `newValue`; nil for a read-only property.
     let setter: String?
-    /// The function that adds an object to a to-many relationship, its parameter's type and its statement.
+    /// The function that adds an object to a to-many relationship: its name, its parameter's type and its statement.
     let adding: (name: String, type: String, statement: String)?
     let needsFoundation: Bool
     let doc: String?
@@ -68,9 +69,9 @@ struct ViewDeclaration {
     let needsFoundation: Bool
   }
 
-  /// An initialiser of an object that is made.
+  /// An initialiser of a created object.
   struct Initializer {
-    /// What the object comes from; nil for one that comes of none.
+    /// The source object of a created object. An initialiser for objects without a source has no origin.
     struct Origin {
       let label: String
       let type: String
@@ -82,7 +83,8 @@ struct ViewDeclaration {
     let parameters: [Parameter]
     let doc: String
 
-    /// What the origin and the manager are called within, where a property has the name.
+    /// The names of the origin and the manager inside the initialiser. They differ from the usual names if a property
+    /// has these names.
     var sourceName: String { parameters.contains { $0.name == "source" } ? "___source" : "source" }
     var managerName: String { parameters.contains { $0.name == "manager" } ? "___manager" : "manager" }
   }
@@ -107,26 +109,26 @@ struct StepDeclaration {
   let mappings: [CustomMappingDeclaration]
   let step: MigrationStep
 
-  /// The end of the names of what belongs to the step as a whole: `Step1To2`.
+  /// The suffix of names for the whole step: `Step1To2`.
   var suffix: String { "Step\(source)To\(destination)" }
 }
 
-/// A custom entity mapping and the requirement that serves it.
+/// A custom entity mapping and the protocol requirement for it.
 struct CustomMappingDeclaration {
   let mapping: EntityMapping
   /// The mapping's name, as a string literal.
   let name: String
   /// The requirement's function.
   let make: String
-  /// The function of the optional hook; nil where there is no source.
+  /// The function of the optional hook; nil if there is no source.
   let relate: String?
-  /// The type of the source's snapshots; nil where there is none.
+  /// The type of the source's snapshots; nil if there is no source.
   let sourceType: String?
-  /// The type of what is made.
+  /// The type of the created objects.
   let destinationType: String
-  /// What is to be said for each object by the author: the required parameters of the type's initialiser.
+  /// The values that the author must supply for each object: the required parameters of the type's initialiser.
   let unknown: [ViewDeclaration.Parameter]
-  /// The label of the source in the initialiser.
+  /// The initialiser's label for the source.
   let originLabel: String
   let doc: String
 }

@@ -1,7 +1,7 @@
 import CDMapping
 import CDModel
 
-/// Finds what the app's own migrations need of a model, and turns it into declarations.
+/// Finds the migrations that need the app's own code and creates their declarations.
 struct MigrationResolver {
   let model: ManagedObjectModel
   let modelTypeName: String
@@ -12,7 +12,7 @@ struct MigrationResolver {
     modelTypeName = Resolver.typeName(ofModel: model.name)
   }
 
-  /// The declarations; nil where no step that a store may take has a custom mapping.
+  /// Returns the declarations; nil if no step on the path of a store has a custom mapping.
   mutating func declaration() -> MigrationDeclaration? {
     let steps = customSteps()
     guard !steps.isEmpty else { return nil }
@@ -31,7 +31,7 @@ struct MigrationResolver {
       })
   }
 
-  /// The steps with custom mappings that stores of any version take on their way to the current one.
+  /// The steps with custom mappings on the paths of all versions to the current one.
   private func customSteps() -> [MigrationStep] {
     let custom = model.mappings.filter { $0.entities.contains(where: \.isCustom) }
     guard !custom.isEmpty else { return [] }
@@ -48,7 +48,7 @@ struct MigrationResolver {
 
   // MARK: Mappings
 
-  /// What tells one requirement from another: Swift has no two functions of these alike.
+  /// Identifies a requirement. Two Swift functions cannot have the same values here.
   private struct FunctionKey: Hashable {
     let name: String
     let sourceVersion: Int
@@ -56,7 +56,7 @@ struct MigrationResolver {
     let destinationVersion: Int
   }
 
-  /// A custom mapping with what its views need.
+  /// A custom mapping with the names of its entities.
   struct Named {
     let declaration: CustomMappingDeclaration
     let source: String?
@@ -95,7 +95,7 @@ struct MigrationResolver {
     }
   }
 
-  /// What stands behind `make`: the destination's name, or the mapping's where a rule gives it one.
+  /// The function's name after `make`: the destination's name, or the mapping's name if a rule sets it.
   private static func functionStem(of mapping: EntityMapping, _ destination: EntityDescription) -> String {
     let usual = [mapping.source.map { "\($0)To\(destination.name)" }, "Add\(destination.name)"]
     return SwiftName.capitalized(usual.contains(mapping.name) ? destination.swiftName : mapping.name)
@@ -162,7 +162,7 @@ struct MigrationResolver {
     ViewResolver(graph, modelName: model.name, modelTypeName: modelTypeName, isNew: isNew)
   }
 
-  /// Entities with all to which a relationship of theirs leads, and all that inherit from one of them.
+  /// The entities that are reachable through relationships and inheritance, starting from the given ones.
   private static func reachable(from names: [String], in graph: EntityGraph) -> Set<String> {
     var result: Set<String> = []
     var pending = names
@@ -174,7 +174,7 @@ struct MigrationResolver {
     return result
   }
 
-  /// The enumerations and composites that stored attributes of entities have as their types.
+  /// The enumerations and composites that are types of the entities' stored attributes.
   private func usedTypes(of entities: Set<String>, _ graph: EntityGraph) -> Set<String> {
     var result: Set<String> = []
     func add(_ type: AttributeType) {
@@ -194,11 +194,11 @@ struct MigrationResolver {
   }
 }
 
-/// What rules and inference say of a mapping's values, in words.
+/// The values of a mapping that follow from rules and inference, in words.
 struct KnownValues {
-  /// Properties that have what the source's of the same name has.
+  /// Properties that are copied from the source property with the same name.
   private(set) var kept: [String] = []
-  /// `score = CAST(rating, "Float", 0)`.
+  /// Computed properties with their expressions: `score = CAST(rating, "Float", 0)`.
   private(set) var calculated: [String] = []
 
   init(_ mapping: EntityMapping) {

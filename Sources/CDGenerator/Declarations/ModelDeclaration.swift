@@ -1,22 +1,22 @@
 import CDModel
 
-/// Everything that is to be declared for a model, with names and types resolved to what Swift reads.
+/// All declarations for a model, with names and types already in Swift syntax.
 struct ModelDeclaration {
-  /// The model's name, for files' names.
+  /// The model's name, for the names of files.
   let name: String
-  /// The enumeration that holds the model, `ToDoModel`.
+  /// The enumeration that contains the model, such as `ToDoModel`.
   let typeName: String
   let canonicalJSON: String
   let enums: [EnumDeclaration]
   let composites: [CompositeDeclaration]
   let classes: [ClassDeclaration]
-  /// Types that a property somewhere has the name of, with the names that expressions know them by.
+  /// Types whose names are also names of properties, with the aliases that expressions use for them.
   let aliases: [(name: String, type: String)]
   /// The modules that the model imports for its codable types.
   let imports: [String]
-  /// The codable types, as the schema writes them, by the class or composite that uses them.
+  /// The codable types in the schema's syntax, by the class or composite that uses them.
   let codableTypes: [String: [String]]
-  /// What the app's own migrations are written against; nil where no step of a store needs any.
+  /// The declarations for the app's own migrations; nil if no store needs them.
   let migrations: MigrationDeclaration?
 
   init(_ model: ManagedObjectModel) throws(GenerationError) {

@@ -3,7 +3,7 @@ import CDModel
 extension Resolver {
   mutating func classes() -> [ClassDeclaration] {
     let entities = graph.version.entities
-    // What an entity's own properties contribute to the initialisers and names of it and its subentities.
+    // The initialiser parameters and the names of an entity's own properties. Subentities need them too.
     var parameters: [String: [Initializers.Parameter]] = [:]
     var memberNames: [String: Set<String>] = [:]
     var own: [(attributes: [AttributeDeclaration], relationships: [RelationshipDeclaration])] = []
@@ -47,7 +47,7 @@ extension Resolver {
 
   // MARK: Names
 
-  /// Checks the names of an entity's own properties against each other, and gives them.
+  /// Checks that the names of an entity's own properties are different, and returns them.
   private mutating func checkOwnNames(of entity: EntityDescription) -> Set<String> {
     var names: Set<String> = []
     func add(_ name: String, for member: String) {
@@ -78,7 +78,7 @@ extension Resolver {
     }
   }
 
-  /// The properties of an entity by name and Swift name.
+  /// The name and the Swift name of each property of an entity.
   private static func members(of entity: EntityDescription) -> [(member: String, name: String)] {
     entity.attributes.map { ($0.name, $0.swiftName) } + entity.relationships.map { ($0.name, $0.swiftName) }
       + entity.fetchedProperties.map { ($0.name, $0.swiftName ?? $0.name) }
@@ -106,7 +106,7 @@ extension Resolver {
   ) {
     var columns: [Int: Int] = [:]
     for column in graph.columns(of: entity.name) where column.entity == entity.name {
-      // The first of a composite's columns counts.
+      // For a composite, the first of its columns is used.
       if columns[column.slot] == nil { columns[column.slot] = column.ordinal }
     }
     var attributes: [AttributeDeclaration] = []

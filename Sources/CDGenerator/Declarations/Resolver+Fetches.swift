@@ -1,7 +1,7 @@
 import CDModel
 
 extension Resolver {
-  /// The lists of properties under `unique:` for which a class gets a function that finds an object.
+  /// The unique constraints for which a class gets a function that finds an object.
   mutating func uniqueKeys(of entity: EntityDescription) -> [UniqueKeyDeclaration] {
     var result: [UniqueKeyDeclaration] = []
     var seen: Set<[String]> = []
@@ -61,7 +61,7 @@ extension Resolver {
     return result
   }
 
-  /// The variables of a template's predicate, with the types that their uses give them.
+  /// The variables of a template's predicate, with their types.
   private mutating func variables(
     of template: FetchTemplate, in entity: String
   ) -> [TemplateDeclaration.Variable] {
@@ -87,7 +87,7 @@ extension Resolver {
     }
   }
 
-  /// The Swift type of a parameter; nil where it cannot be one.
+  /// The Swift type of a parameter; nil for a type that parameters cannot have.
   private func swiftType(_ type: ExpressionType) -> (name: String, needsFoundation: Bool)? {
     switch type {
     case .attribute(let type):

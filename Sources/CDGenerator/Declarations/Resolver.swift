@@ -1,6 +1,6 @@
 import CDModel
 
-/// Turns a version of a model into declarations, and collects what keeps it from being Swift.
+/// Creates the declarations for a version of a model, and collects the problems that prevent valid Swift.
 struct Resolver {
   let graph: EntityGraph
   let modelTypeName: String
@@ -9,18 +9,18 @@ struct Resolver {
   private(set) var codableTypes: [String: [String]] = [:]
 
   private let imports: [String]
-  /// What the version's types are nested in, where they are not those of the module.
+  /// The type that contains the version's types; nil if the types are at module level.
   private let namespace: String?
-  /// The Swift names of all properties of the version and of what is nested in the model's type: what can hide a type
-  /// within a class or there.
+  /// The Swift names of all properties of the version and of all types nested in the model's type. Inside a class or
+  /// the model's type, they can hide other types.
   private let propertyNames: Set<String>
   private var enumTypes: [String: ValueType] = [:]
   private var compositeTypes: [String: ValueType] = [:]
 
   /// - Parameters:
-  ///   - namespace: The type that those of the version are nested in, such as `ToDoModel.Version1`; nil for those of
-  ///     the module.
-  ///   - nestedNames: The names of what is nested in the model's type, where the classes are listed.
+  ///   - namespace: The type that contains the version's types, such as `ToDoModel.Version1`; nil for types at module
+  ///     level.
+  ///   - nestedNames: The names of the types nested in the model's type, which also lists the classes.
   init(
     _ version: ModelVersion, modelName: String, imports: [String], namespace: String? = nil,
     nestedNames: Set<String> = []
@@ -29,7 +29,7 @@ struct Resolver {
     modelTypeName = Self.typeName(ofModel: modelName)
     self.imports = imports
     self.namespace = namespace
-    // `model` is a static member of what holds the classes.
+    // `model` is a static member of the type that lists the classes.
     var names = nestedNames.union(["model"])
     for entity in version.entities {
       for attribute in entity.attributes { names.insert(attribute.swiftName) }
@@ -61,7 +61,7 @@ struct Resolver {
 
   // MARK: Names
 
-  /// The names of types that properties may hide, with other names for them.
+  /// The types that properties may hide, with their aliases.
   var aliases: [(name: String, type: String)] {
     let version = graph.version
     let names =
@@ -69,7 +69,7 @@ struct Resolver {
     return names.filter(propertyNames.contains).map { (alias(of: $0), SwiftName.escaped($0)) }
   }
 
-  /// No storage starts with three underscores.
+  /// The prefix is unique: no stored property starts with three underscores.
   private func alias(of name: String) -> String { "___" + name }
 
   func expression(of typeName: String) -> String {
@@ -83,7 +83,7 @@ struct Resolver {
 
   static func typeName(ofModel name: String) -> String { SwiftName.capitalized(name) + "Model" }
 
-  /// A nested type of the model's own name would hide the model, by which all nested types are qualified.
+  /// Nested types are qualified by the model's name, so a nested type must not have the same name and hide the model.
   private mutating func checkNestedTypeNames() {
     for name in graph.version.enums.map(\.name) + graph.version.composites.map(\.name)
     where name == modelTypeName { report(.reservedName(name), type: name) }
@@ -117,12 +117,12 @@ struct Resolver {
   func enumType(_ name: String) -> ValueType? { enumTypes[name] }
   func compositeType(_ name: String) -> ValueType? { compositeTypes[name] }
 
-  /// The class of an entity, where a type stands and in an expression.
+  /// The class of an entity, in the form for type positions and in the form for expressions.
   func classNames(of entity: String) -> (type: String, expression: String)? {
     graph.entity(entity).map { (SwiftName.escaped($0.swiftName), expression(of: $0.swiftName)) }
   }
 
-  /// The Swift type of an attribute or a field; nil where the version has no such type.
+  /// The Swift type of an attribute or a field; nil if the version does not have the type.
   func valueType(_ type: AttributeType) -> ValueType? {
     switch type {
     case .enumeration(let name): enumTypes[name]
@@ -135,7 +135,7 @@ struct Resolver {
     }
   }
 
-  /// A constant as Swift writes it, for the storage of an attribute: an enumeration's is its raw value.
+  /// A constant in Swift syntax for an attribute's storage. For an enumeration, it is the raw value.
   func storageLiteral(_ value: AttributeValue, of type: AttributeType) -> String? {
     switch type {
     case .enumeration(let name):
@@ -147,7 +147,7 @@ struct Resolver {
     }
   }
 
-  /// A constant as Swift writes it where a property is set: an enumeration's is its case.
+  /// A constant in Swift syntax for setting a property. For an enumeration, it is the case.
   func propertyLiteral(_ value: AttributeValue, of type: AttributeType, isOptional: Bool) -> String? {
     if case .null = value { return isOptional ? "nil" : nil }
     if case .enumeration(let name) = type {
@@ -174,7 +174,7 @@ struct Resolver {
     return "\(type.expression)(\(arguments.joined(separator: ", ")))"
   }
 
-  /// The case that stands for a raw value that no case has: the default's, else the first.
+  /// The case for unknown raw values: the case of the default, or else the first case.
   func fallback(_ type: AttributeType, default value: DefaultValue?) -> String? {
     guard case .enumeration(let name) = type, let enumeration = graph.enumeration(name),
       let valueType = enumTypes[name]
@@ -186,7 +186,7 @@ struct Resolver {
     return chosen.map { valueType.expression + "." + SwiftName.escaped($0.name) }
   }
 
-  /// The raw value that an enumeration's storage starts with.
+  /// The initial raw value of an enumeration's storage.
   func firstRawValue(_ type: AttributeType) -> String? {
     guard case .enumeration(let name) = type, let enumeration = graph.enumeration(name) else { return nil }
     return enumeration.cases.first.flatMap { Literal.text($0.rawValue, of: enumeration.rawType) }

@@ -1,6 +1,6 @@
 import CDModel
 
-/// How values of an attribute's type are written in Swift.
+/// The Swift form of an attribute's type.
 struct ValueType {
   enum Kind {
     /// A type of the schema language, stored as itself.
@@ -13,18 +13,18 @@ struct ValueType {
   }
 
   let kind: Kind
-  /// The type in a place where Swift expects one, without a `?`.
+  /// The type for type positions, without a `?`.
   let name: String
-  /// The type in an expression, where a property of the same name would hide it.
+  /// The type for expressions, where a property of the same name would hide it.
   let expression: String
   /// The type of the stored property, without a `?`.
   let storage: String
-  /// The reader's and writer's functions for the storage.
+  /// The functions of the row reader and row writer for the storage.
   let accessor: String
   let optionalAccessor: String
-  /// What stands in storage of which nothing is known: an empty string, 0.
+  /// The initial storage before a value is known, such as an empty string or 0.
   let empty: String
-  /// The modules that the type's name needs.
+  /// Whether the type's name needs Foundation.
   let needsFoundation: Bool
 
   init(
@@ -41,7 +41,7 @@ struct ValueType {
     self.needsFoundation = needsFoundation
   }
 
-  /// The size of the storage in bytes; 8 stands for all that is a word or more.
+  /// The size of the storage in bytes; 8 also stands for larger types.
   var size: Int {
     switch accessor {
     case "bool": 1
@@ -53,7 +53,7 @@ struct ValueType {
 
   func accessor(isOptional: Bool) -> String { isOptional ? optionalAccessor : accessor }
 
-  /// The type of a schema language's own name; nil for an enumeration, a composite and a codable.
+  /// The type of the schema language; nil for an enumeration, a composite or a codable.
   static func scalar(_ type: AttributeType) -> ValueType? {
     switch type {
     case .string: string

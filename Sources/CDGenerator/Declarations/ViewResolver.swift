@@ -1,18 +1,18 @@
 import CDMapping
 import CDModel
 
-/// Turns the entities of a version into views of its objects.
+/// Creates the views of a version's objects from its entities.
 struct ViewResolver {
-  /// The type that the views are nested in, `ToDoModel.NewVersion2`.
+  /// The type that contains the views, such as `ToDoModel.NewVersion2`.
   private let viewNamespace: String
-  /// The type that enumerations and composites are nested in, `ToDoModel.Version2`.
+  /// The type that contains the enumerations and composites, such as `ToDoModel.Version2`.
   let namespace: String
 
   private let graph: EntityGraph
   private let modelTypeName: String
   private let types: Resolver
 
-  /// - Parameter isNew: Whether the views are of objects that are made, and not of those that are read.
+  /// - Parameter isNew: Whether the views are of created objects, instead of objects that are read.
   init(_ graph: EntityGraph, modelName: String, modelTypeName: String, isNew: Bool) {
     let number = graph.version.number
     self.graph = graph
@@ -23,12 +23,13 @@ struct ViewResolver {
     types = Resolver(graph.version, modelName: modelName, imports: [], namespace: namespace)
   }
 
-  /// The view of an entity where a type stands.
+  /// The view of an entity, in the form for type positions.
   func typeName(_ entity: String) -> String? {
     graph.entity(entity).map { viewNamespace + "." + ownName($0) }
   }
 
-  /// The name of a view. Within, the model's name leads to all other types, so that none may hide it.
+  /// The name of a view. Inside it, all other types are qualified by the model's name, so a view must not have that
+  /// name and hide the model.
   private func ownName(_ entity: EntityDescription) -> String {
     let name = entity.swiftName
     return name == modelTypeName ? name + "_" : SwiftName.escaped(name)
@@ -45,7 +46,7 @@ struct ViewResolver {
         + (entity.doc.map { "\n\n" + $0 } ?? ""))
   }
 
-  // MARK: Objects that are made
+  // MARK: Created objects
 
   func made(_ name: String, by mappings: [CustomMappingDeclaration]) -> ViewDeclaration? {
     guard let entity = graph.entity(name) else { return nil }
@@ -78,8 +79,8 @@ struct ViewResolver {
         + (entity.doc.map { "\n\n" + $0 } ?? ""))
   }
 
-  /// What an author has to say of an object that is made by a mapping: the values that neither rules nor inference
-  /// give.
+  /// The values that the author must supply for an object created by a mapping, because neither rules nor inference
+  /// give them.
   func unknown(of mapping: EntityMapping) -> [ViewDeclaration.Parameter] {
     guard let name = mapping.destination, mapping.source != nil else { return [] }
     let given = Set(mapping.attributes.map(\.name))
@@ -137,8 +138,8 @@ struct ViewResolver {
 
   // MARK: Properties
 
-  /// The type by which a view shows an attribute: JSON is shown as it is, since the type that it was written by may
-  /// have gone.
+  /// The type of an attribute in a view. A codable is shown as JSON data, because the type that it was encoded from may
+  /// no longer exist.
   private func valueType(_ attribute: AttributeDescription) -> ValueType? {
     if case .codable = attribute.type { return .data }
     return types.valueType(attribute.type)

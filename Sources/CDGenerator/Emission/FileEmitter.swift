@@ -2,14 +2,14 @@
 struct FileEmitter {
   let declarations: ModelDeclaration
   let access: AccessLevel
-  /// The current version's number where a release is to warn that it is not locked.
+  /// The current version's number if release builds must warn that it is not locked; otherwise nil.
   let unlockedVersion: Int?
   /// Whether types list their key paths.
   let listsKeyPaths: Bool
   /// Whether classes are observable.
   let isObservable: Bool
 
-  /// Everything in `NAME+Generated.swift`.
+  /// Writes everything into `NAME+Generated.swift`.
   func singleFile() -> GeneratedFile {
     var emitter = emitter(capacity: 1024 + declarations.classes.count * 10_000)
     header(&emitter, classes: declarations.classes, includesTypes: true)
@@ -21,7 +21,7 @@ struct FileEmitter {
     return GeneratedFile(name: declarations.name + "+Generated.swift", contents: emitter.out.text)
   }
 
-  /// A file a class, and one for the rest, `NAMEModel+Generated.swift`.
+  /// Writes one file for each class, and `NAMEModel+Generated.swift` for the rest.
   func filePerEntity() -> [GeneratedFile] {
     var rest = emitter(capacity: 1024)
     header(&rest, classes: [], includesTypes: true)

@@ -1,7 +1,7 @@
 /// The modules that a file's declarations use.
 ///
-/// The compiler warns of a public import that no public declaration uses, so a file imports what its types
-/// name and no more.
+/// The compiler warns about a public import that no public declaration uses. So a file imports only the modules that
+/// its types need.
 struct ImportList {
   private(set) var modules: [String] = []
 
@@ -24,11 +24,11 @@ struct ImportList {
   }
 }
 
-/// What the text of a user's type tells of the modules that it comes from.
+/// The modules that the text of a user's type may refer to.
 private struct CodableTypeName {
-  /// The names before a dot: modules, or types around types.
+  /// The names before a dot. They are modules or enclosing types.
   private(set) var qualifiers: Set<String> = []
-  /// Whether it has a name that may be of any module.
+  /// Whether the text contains a name that may come from any module.
   private(set) var isUnqualified = false
   private(set) var needsFoundation = false
 

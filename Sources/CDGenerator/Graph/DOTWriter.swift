@@ -1,4 +1,4 @@
-/// Writes a diagram in Graphviz' language, every box a table with a port a row.
+/// Writes a diagram in Graphviz's language. Every box is a table with one port for each row.
 enum DOTWriter {
   static func text(of diagram: Diagram) -> String {
     var lines = [

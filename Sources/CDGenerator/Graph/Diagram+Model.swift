@@ -1,7 +1,7 @@
 import CDModel
 
 extension Diagram {
-  /// The diagram of a version. Boxes stand in the order of declaration: entities, composites, enumerations.
+  /// Creates the diagram of a version. The boxes are in order of declaration: entities, composites, enumerations.
   init(_ version: ModelVersion, named name: String) {
     let graph = EntityGraph(version)
     title = "\(name), version \(version.number)" + (version.label.map { " (\($0))" } ?? "")
@@ -27,7 +27,7 @@ extension Diagram {
     }
   }
 
-  /// One connection for a relationship and its inverse, where the first of them is declared.
+  /// Creates one connection for a relationship and its inverse, at the one that is declared first.
   private static func relationships(_ graph: EntityGraph) -> [Connection] {
     let places = places(of: graph.version)
     var drawn: Set<RowPlace> = []
@@ -105,7 +105,7 @@ extension Diagram.Row {
     if relationship.deleteRule != .nullify { notes.append(relationship.deleteRule.rawValue) }
   }
 
-  /// A note for each constraint over several properties that has this one.
+  /// A note for each constraint over several properties that includes this one.
   private static func notes(_ name: String, _ unique: [[String]]) -> [String] {
     unique.filter { $0.count > 1 && $0.contains(name) }
       .map { "unique with " + $0.filter { $0 != name }.joined(separator: ", ") }
@@ -120,7 +120,7 @@ extension RelationshipDescription {
 }
 
 extension AttributeValue {
-  /// A case's raw value; other values are not shown.
+  /// The raw value of a case. Other values are not shown.
   fileprivate var diagramText: String {
     switch self {
     case .int(let value): String(value)

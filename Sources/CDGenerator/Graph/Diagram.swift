@@ -1,4 +1,4 @@
-/// What a diagram of a version shows, whichever format it is written in.
+/// The contents of a version's diagram, independent of the output format.
 struct Diagram: Hashable, Sendable {
   var title: String
   var boxes: [Box]
@@ -9,7 +9,7 @@ struct Diagram: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case entity, abstractEntity, enumeration, composite
 
-      /// What stands beside the name; nil for the usual kind.
+      /// The label beside the name; nil for a plain entity.
       var label: String? {
         switch self {
         case .entity: nil
@@ -25,15 +25,15 @@ struct Diagram: Hashable, Sendable {
     var rows: [Row]
   }
 
-  /// A line of a box: a property, a case or a field.
+  /// A row of a box: a property, a case or a field.
   struct Row: Hashable, Sendable {
     var name: String
-    /// As the schema language writes it; a case's raw value.
+    /// The type in the schema language. For a case, the raw value.
     var type: String
     var isRelationship = false
     /// Whether the value alone is unique among the entity's objects.
     var isUnique = false
-    /// Other things worth seeing: `derived`, `ordered`.
+    /// Additional information, such as `derived` or `ordered`.
     var notes: [String] = []
   }
 
@@ -53,12 +53,12 @@ struct Diagram: Hashable, Sendable {
     var to: End
   }
 
-  /// Where a line meets a box.
+  /// The end of a line at a box.
   struct End: Hashable, Sendable {
     var box: Int
-    /// The row of the relationship that starts here; nil for the box itself.
+    /// The row of the relationship that starts at this end; nil for the box itself.
     var row: Int?
-    /// How many objects of this end's entity one object of the other end's has.
+    /// How many objects of this end's entity belong to one object of the other end's entity.
     var multiplicity: Multiplicity
   }
 

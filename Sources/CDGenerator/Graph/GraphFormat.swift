@@ -2,21 +2,21 @@ public import CDModel
 
 /// A text form of an entity-relationship diagram.
 public enum GraphFormat: String, CaseIterable, Sendable {
-  /// A Mermaid `erDiagram`, which many code hosts draw where they show Markdown.
+  /// A Mermaid `erDiagram`, which many code hosts draw inside Markdown.
   case mermaid
-  /// A graph in Graphviz' language.
+  /// A graph in Graphviz's language.
   case dot
-  /// A picture, laid out here: no other program is needed to make it.
+  /// A picture with a finished layout. No other program is needed.
   case svg
 
-  /// Draws a version of a model: a box for each entity, enumeration and composite, an arrow from an entity to
-  /// its parent, and a line for each relationship and its inverse, with crow's feet.
+  /// Draws a version of a model: a box for each entity, enumeration and composite, an arrow from an entity to its
+  /// parent, and a line for each relationship and its inverse, with crow's feet.
   ///
-  /// The same version gives the same text on every machine. A relationship whose destination the version
-  /// does not have gets no line.
+  /// The same version gives the same text on every machine. A relationship whose destination is missing in the version
+  /// has no line.
   ///
   /// - Parameters:
-  ///   - version: The version, checked or not.
+  ///   - version: The version. It may contain mistakes.
   ///   - name: The model's name, for the title.
   public func text(of version: ModelVersion, named name: String) -> String {
     let diagram = Diagram(version, named: name)

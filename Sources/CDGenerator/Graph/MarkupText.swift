@@ -1,6 +1,6 @@
-/// Text inside XML, and inside the HTML that Graphviz reads.
+/// Escapes text for XML, and for the HTML that Graphviz reads.
 enum MarkupText {
-  /// Escapes what markup has a meaning for, quotes included, and leaves out what XML 1.0 cannot hold.
+  /// Escapes the special characters of markup, including quotes, and removes characters that XML 1.0 cannot contain.
   static func escaped(_ text: String) -> String {
     var result = ""
     result.reserveCapacity(text.utf8.count)

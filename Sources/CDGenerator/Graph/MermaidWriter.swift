@@ -1,8 +1,8 @@
 /// Writes a diagram as a Mermaid `erDiagram`.
 ///
-/// Mermaid's words are few and its own names many, so boxes are always quoted, a property that is called as one
-/// of its keys (`pk`, `fk`, `uk`) gets an underscore, and a type with other signs than its grammar takes is
-/// written with underscores: the comment beside it then has the true text.
+/// Mermaid has a small grammar and many reserved words. So boxes are always quoted. A property whose name is one of
+/// Mermaid's keys (`pk`, `fk`, `uk`) gets an underscore. A type with characters outside the grammar is written with
+/// underscores, and the comment beside it shows the real text.
 enum MermaidWriter {
   static func text(of diagram: Diagram) -> String {
     var lines = ["---", "title: \(quoted(diagram.title))", "---", "erDiagram"]
@@ -17,7 +17,7 @@ enum MermaidWriter {
 
   private static func line(_ row: Diagram.Row, of kind: Diagram.Box.Kind) -> String {
     let isOptional = row.type.hasSuffix("?")
-    // Without its `?`, which older versions do not read.
+    // The `?` is left out, because older versions cannot read it.
     let type = kind == .enumeration ? "case" : isOptional ? String(row.type.dropLast()) : row.type
     var comments: [String] = []
     if word(row.name) != row.name { comments.append(row.name) }
@@ -35,7 +35,7 @@ enum MermaidWriter {
     let line = connection.kind == .relationship ? "--" : ".."
     let names = [(from, connection.from), (to, connection.to)]
       .compactMap { box, end in end.row.map { box.rows[$0].name } }
-    // A relationship that is its own inverse has its name at both ends.
+    // A relationship that is its own inverse has the same name at both ends.
     let label = names.count == 2 && names[0] == names[1] ? names[0] : names.joined(separator: " / ")
     return "  \(quoted(from.name)) \(leading(connection.from.multiplicity))\(line)"
       + "\(trailing(connection.to.multiplicity)) \(quoted(to.name)) : "
@@ -60,7 +60,7 @@ enum MermaidWriter {
     }
   }
 
-  /// A string in quotes, which Mermaid has no escape for: quotes become apostrophes, line ends spaces.
+  /// A quoted string. Mermaid has no escapes, so quotes become apostrophes and line ends become spaces.
   private static func quoted(_ text: String) -> String {
     let safe = text.map { character -> Character in
       switch character {
@@ -72,7 +72,7 @@ enum MermaidWriter {
     return "\"" + String(safe) + "\""
   }
 
-  /// Text as a word of an attribute's line.
+  /// The text as a word in an attribute's line.
   private static func word(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -42,7 +42,7 @@ enum SVGWriter {
     var lines = [
       "<g transform=\"translate(\(number(origin.x)) \(number(origin.y)))\">",
       "<rect width=\"\(width)\" height=\"\(number(metrics.height))\" rx=\"4\" fill=\"#ffffff\"/>",
-      // Rounded above, square below.
+      // The upper corners are round, the lower ones are square.
       "<path d=\"M0 \(header)V4a4 4 0 0 1 4 -4H\(number(metrics.width - 4))a4 4 0 0 1 4 4V\(header)z\" "
         + "fill=\"\(fill(box.kind))\"/>",
       "<rect width=\"\(width)\" height=\"\(number(metrics.height))\" rx=\"4\" fill=\"none\" "
@@ -92,7 +92,7 @@ enum SVGWriter {
     let path = isLoop ? loop(first, last) : curve(route)
     let dashes = connection.kind == .oneSided ? " stroke-dasharray=\"5 4\"" : ""
     let line = "<path d=\"\(path)\" fill=\"none\" stroke=\"\(lineColour)\"\(dashes)/>"
-    // Away from the box that a line's end stands at.
+    // The directions in which the line leaves the two boxes.
     let fromSide = leadsRight ? 1.0 : -1.0
     let toSide = isLoop ? 1.0 : -fromSide
     if connection.kind == .inheritance { return [line, triangle(at: first, side: fromSide)] }
@@ -102,7 +102,7 @@ enum SVGWriter {
     ]
   }
 
-  /// Level through boxes' columns, curved through the gutters between.
+  /// The path of a line: level in the columns of boxes, and curved between the columns.
   private static func curve(_ route: [Point]) -> String {
     guard let first = route.first else { return "" }
     var path = "M\(number(first.x)) \(number(first.y))"
@@ -110,7 +110,7 @@ enum SVGWriter {
       if number(start.y) == number(end.y) {
         path += "H\(number(end.x))"
       } else {
-        // The feet stand on a level piece.
+        // The crow's feet need a level part of the line.
         let lead = start.x < end.x ? 18.0 : -18
         let middle = (start.x + end.x) / 2
         path += "H\(number(start.x + lead))C\(number(middle)) \(number(start.y)) "
@@ -135,7 +135,7 @@ enum SVGWriter {
       + "fill=\"#ffffff\" stroke=\"\(lineColour)\"/>"
   }
 
-  /// Crow's feet: three toes for many, a bar for one, a ring for none.
+  /// Crow's feet: three toes for many, a bar for one, a ring for zero.
   private static func foot(_ multiplicity: Diagram.Multiplicity, at point: Point, side: Double) -> String {
     func x(_ distance: Double) -> String { number(point.x + side * distance) }
     func bar(_ distance: Double) -> String {

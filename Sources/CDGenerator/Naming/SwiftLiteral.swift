@@ -4,9 +4,9 @@
   import Foundation
 #endif
 
-/// Texts that Swift reads back as a value.
+/// Writes values as Swift literals.
 enum SwiftLiteral {
-  /// A string in quotes. What is not printable ASCII, or a letter of any script, is written as an escape.
+  /// A string literal. Characters other than printable ASCII and letters of any script are escaped.
   static func string(_ value: String) -> String {
     var result = "\""
     for scalar in value.unicodeScalars {
@@ -28,8 +28,8 @@ enum SwiftLiteral {
     return result + "\""
   }
 
-  /// The number signs that a raw string of one line needs around a text: one more than follow any of its
-  /// quotes or backslashes.
+  /// The number signs for a one-line raw string with a text: one more than the longest run of number signs after a
+  /// quote or a backslash in the text.
   static func rawStringDelimiter(_ text: String) -> String {
     var longest = 0
     var run = -1
@@ -44,8 +44,8 @@ enum SwiftLiteral {
     return String(repeating: "#", count: longest + 1)
   }
 
-  /// A double as the shortest literal that reads back as the same. What has no literal is a member of the
-  /// type, or made of its bits where the compiler warns of an underflow.
+  /// The shortest literal that reads as the same double. A value without a literal is written as a static member of the
+  /// type. A subnormal value is created from its bits, because the compiler would warn about an underflow.
   static func double(_ value: Double) -> String {
     if value.isNaN { return "Swift.Double.nan" }
     if value.isInfinite { return (value < 0 ? "-" : "") + "Swift.Double.infinity" }
@@ -53,7 +53,7 @@ enum SwiftLiteral {
     return value.description
   }
 
-  /// A float, as ``double(_:)``.
+  /// A float, by the rules of ``double(_:)``.
   static func float(_ value: Float) -> String {
     if value.isNaN { return "Swift.Float.nan" }
     if value.isInfinite { return (value < 0 ? "-" : "") + "Swift.Float.infinity" }
@@ -61,13 +61,13 @@ enum SwiftLiteral {
     return value.description
   }
 
-  /// A decimal made of integer literals, since Swift reads a decimal literal as a double first.
+  /// A decimal made of integer literals, because Swift reads a decimal literal as a double first.
   static func decimal(_ value: Decimal) -> String {
     if value.isNaN { return "Foundation.Decimal.nan" }
     let (digits, exponent) = digitsAndExponent(value)
     let sign = value.isSignMinus ? ".minus" : ".plus"
     let head = "Foundation.Decimal(sign: \(sign), exponent: \(exponent), significand: "
-    // Integer literals of a decimal go through Int64: at most 18 digits of any value.
+    // Integer literals of a decimal are limited to Int64, so each has at most 18 digits.
     var parts: [Substring] = []
     var rest = digits[...]
     while !rest.isEmpty {
@@ -85,7 +85,7 @@ enum SwiftLiteral {
     return head + significand + ")"
   }
 
-  /// The decimal digits of a decimal's magnitude, without zeros at the end, and the power of ten to apply.
+  /// The decimal digits of a decimal's magnitude without trailing zeros, and the power of ten.
   private static func digitsAndExponent(_ value: Decimal) -> (digits: String, exponent: Int) {
     var magnitude = value.magnitude.description
     var exponent = 0
@@ -101,7 +101,7 @@ enum SwiftLiteral {
     return digits.isEmpty ? ("0", 0) : (digits, exponent)
   }
 
-  /// A UUID by its bytes.
+  /// A UUID, written as its bytes.
   static func uuid(_ value: UUID) -> String {
     let bytes = withUnsafeBytes(of: value.uuid) { $0.map(String.init) }
     return "Foundation.UUID(uuid: (\(bytes.joined(separator: ", "))))"

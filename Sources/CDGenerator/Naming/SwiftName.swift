@@ -1,32 +1,33 @@
 /// Swift's rules for names.
 enum SwiftName {
-  /// A name as it can stand anywhere in Swift: in backticks where it means something else without them.
+  /// The name in a form that is valid anywhere in Swift: in backticks if it is a keyword.
   static func escaped(_ name: String) -> String {
     keywords.contains(name) ? "`\(name)`" : name
   }
 
-  /// A name as the label of an argument. There a keyword needs no backticks, and the compiler warns of them.
+  /// The name as an argument label. Most keywords need no backticks there, and the compiler warns about unnecessary
+  /// ones.
   static func label(_ name: String) -> String {
     ["inout", "let", "var"].contains(name) ? "`\(name)`" : name
   }
 
-  /// What a function calls its context where a parameter is called `context`. No storage has such a name.
+  /// The name of a function's context if a parameter is called `context`. No stored property has this name.
   static let otherContext = "___context"
 
-  /// Whether a name, escaped, can be declared: a letter or underscore, then letters, digits, underscores.
+  /// Whether a name can be declared, escaped if needed: a letter or an underscore, followed by letters, digits and
+  /// underscores.
   static func isValid(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, name != "_" else { return false }
     return (first == "_" || first.properties.isXIDStart)
       && name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
   }
 
-  /// A name with its first letter in upper case, for a place behind another word: `addTo` `Reviews`.
+  /// The name with its first letter in upper case, to follow another word: `addTo` and `Reviews`.
   static func capitalized(_ name: String) -> String {
     name.prefix(1).uppercased() + name.dropFirst()
   }
 
-  /// Swift's keywords, and the words that some position of an expression or a declaration reads as one.
-  /// Backticks around a word that would do without them change nothing.
+  /// Swift's keywords, and words that are keywords only in some positions. Unnecessary backticks do no harm.
   private static let keywords: Set<String> = [
     // Declarations.
     "actor", "associatedtype", "async", "borrowing", "class", "consuming", "convenience", "deinit", "dynamic",

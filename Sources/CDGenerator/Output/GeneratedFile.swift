@@ -1,21 +1,21 @@
-/// How far generated declarations can be seen.
+/// The access level of generated declarations.
 public enum AccessLevel: String, Hashable, Sendable, CaseIterable {
-  /// Outside of the package too.
+  /// Visible outside the package.
   case `public`
-  /// In all modules of the package.
+  /// Visible in all modules of the package.
   case package
-  /// In the module alone.
+  /// Visible in the module only.
   case `internal`
 }
 
 /// A file of generated Swift.
 public struct GeneratedFile: Hashable, Sendable {
-  /// The file's name, `ToDo+Generated.swift`, without a folder.
+  /// The file's name without a folder, such as `ToDo+Generated.swift`.
   public var name: String
   /// The file's text.
   public var contents: String
 
-  /// A file of a name and a text.
+  /// Creates a file.
   public init(name: String, contents: String) {
     self.name = name
     self.contents = contents

@@ -1,46 +1,46 @@
-/// Why a model gives no Swift.
+/// The reasons why no Swift can be generated for a model.
 public struct GenerationError: Error, Hashable, Sendable {
-  /// Everything that is wrong, in the order of the model. Never empty.
+  /// All problems, in the order of the model. Never empty.
   public let problems: [GenerationProblem]
 }
 
 extension GenerationError: CustomStringConvertible {
-  /// The problems, a line each.
+  /// The problems, one line each.
   public var description: String {
     problems.map(\.description).joined(separator: "\n")
   }
 }
 
-/// One reason why a model gives no Swift.
+/// A problem that prevents the generation of Swift.
 public struct GenerationProblem: Hashable, Sendable {
-  /// What stands in the way.
+  /// The sort of problem.
   public enum Reason: Hashable, Sendable {
     /// The model's current version is not among its versions.
     case missingCurrentVersion(Int)
-    /// A name that is no Swift identifier.
+    /// A name is not a Swift identifier.
     case invalidName(String)
-    /// A name that generated code itself needs.
+    /// Generated code itself needs this name.
     case reservedName(String)
-    /// Two declarations give one Swift name.
+    /// Two declarations have the same Swift name.
     case duplicateName(String)
-    /// The version has no enumeration, composite or entity of a name.
+    /// The version has no enumeration, composite or entity with this name.
     case unknownType(String)
-    /// The entity has no property of a name.
+    /// The entity has no property with this name.
     case unknownProperty(String)
-    /// A default or a raw value that is none of its type.
+    /// A default or a raw value is not a value of its type.
     case unfittingValue
-    /// A type that has no place there: a composite within a composite, for instance.
+    /// A type is not allowed here, such as a composite inside a composite.
     case unsupportedType(String)
-    /// A predicate's mistake, in the checker's words.
+    /// A predicate has a mistake, described in the checker's words.
     case invalidPredicate(String)
   }
 
   public let reason: Reason
 
-  /// The entity, enumeration or composite; nil where the whole model is meant.
+  /// The entity, enumeration or composite; nil if the problem concerns the whole model.
   public let type: String?
 
-  /// The property, case, field or fetch; nil where the whole type is meant.
+  /// The property, case, field or fetch; nil if the problem concerns the whole type.
   public let member: String?
 
   init(_ reason: Reason, type: String? = nil, member: String? = nil) {
@@ -51,7 +51,7 @@ public struct GenerationProblem: Hashable, Sendable {
 }
 
 extension GenerationProblem: CustomStringConvertible {
-  /// `Book.type: …`, with the remedy.
+  /// The element, the problem and its remedy: `Book.type: …`.
   public var description: String {
     let place = [type, member].compactMap(\.self).joined(separator: ".")
     return place.isEmpty ? message : "\(place): \(message)"

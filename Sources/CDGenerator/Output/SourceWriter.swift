@@ -1,4 +1,4 @@
-/// Collects the text of a Swift file, line by line.
+/// Builds the text of a Swift file, line by line.
 struct SourceWriter {
   private(set) var text: String
   private var indentation = ""
@@ -8,7 +8,7 @@ struct SourceWriter {
     text.reserveCapacity(capacity)
   }
 
-  /// Writes a line of several parts, which saves the caller the making of one string.
+  /// Writes a line from several parts, so that the caller does not have to join them.
   mutating func line(_ parts: String...) {
     text += indentation
     for part in parts { text += part }
@@ -28,7 +28,7 @@ struct SourceWriter {
     indentation.removeLast(2)
   }
 
-  /// Writes a line that opens a block: an opening brace is added.
+  /// Writes a line that opens a block, with an opening brace at its end.
   mutating func open(_ parts: String...) {
     text += indentation
     for part in parts { text += part }
@@ -43,8 +43,8 @@ struct SourceWriter {
     text += "}\n"
   }
 
-  /// Writes a schema's text as a documentation comment. What could end a line ends one here, and other
-  /// control characters become blanks, so that the text never leaves its comment.
+  /// Writes a text of the schema as a documentation comment. Every character that could end a line starts a new comment
+  /// line, and other control characters become spaces, so that the text cannot leave its comment.
   mutating func documentation(_ doc: String?) {
     guard let doc, !doc.isEmpty else { return }
     var lines: [String] = [""]

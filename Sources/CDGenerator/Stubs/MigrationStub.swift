@@ -1,10 +1,10 @@
 import CDMapping
 public import CDModel
 
-/// The beginning of an app's own code for the custom steps between two versions of a model.
+/// The initial code of an app for the custom steps between two versions of a model.
 ///
-/// What rules and inference know is there already. Where only the author can know, there is an `#error`; when each has
-/// been answered, the code compiles.
+/// It contains everything that follows from rules and inference. Where only the author knows the value, it contains an
+/// `#error`. The code compiles after the author has replaced each of them.
 ///
 /// ```swift
 /// if let stub = try MigrationStub(model, from: 1, to: 2) { print(stub.text) }
@@ -13,14 +13,15 @@ public struct MigrationStub: Sendable {
   /// The Swift file.
   public let text: String
 
-  /// The stub; nil where no step between the versions has a custom entity mapping.
+  /// Creates the stub; nil if no step between the versions has a custom entity mapping.
   ///
   /// - Parameters:
-  ///   - source: The number of the version that stores are of.
-  ///   - destination: The number of the version that they are to be of, on the way to the current one.
-  ///   - typeName: The name of the type that implements the model's `Migrations`; `ToDoMigrations` for a model `ToDo`.
-  ///     Where steps before `source` have custom mappings too, the type is there, and the stub extends it.
-  /// - Throws: What keeps the model from being Swift.
+  ///   - source: The number of the version of existing stores.
+  ///   - destination: The number of the version to migrate to, on the way to the current one.
+  ///   - typeName: The name of the type that implements the model's `Migrations`. The default for a model `ToDo` is
+  ///     `ToDoMigrations`. If steps before `source` have custom mappings too, the type already exists, and the stub
+  ///     extends it.
+  /// - Throws: ``GenerationError`` with the problems that prevent the generation of Swift.
   public init?(
     _ model: ManagedObjectModel, from source: Int, to destination: Int, typeName: String? = nil
   ) throws(GenerationError) {
@@ -38,7 +39,7 @@ public struct MigrationStub: Sendable {
     text = writer.out.text
   }
 
-  /// The usual name of the type that implements a model's `Migrations`.
+  /// The default name of the type that implements a model's `Migrations`.
   public static func typeName(of model: ManagedObjectModel) -> String {
     SwiftName.capitalized(model.name) + "Migrations"
   }
@@ -66,7 +67,7 @@ struct StubWriter {
     if declaresType {
       out.open("nonisolated struct ", typeName, ": ", declaration.modelTypeName, ".Migrations")
     } else {
-      // Earlier steps have their code already.
+      // The type already exists with the code for earlier steps.
       out.open("nonisolated extension ", typeName)
     }
     for (place, step) in steps.enumerated() {
@@ -125,7 +126,7 @@ struct StubWriter {
     out.close()
   }
 
-  /// What the rule of a mapping leaves open.
+  /// The undecided parts of a mapping's rule.
   private func undecided(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) -> [UndecidedPart] {
     let rules = step.step.rules?.entities ?? []
     let own = rules.filter {
@@ -147,7 +148,7 @@ struct StubWriter {
     out.close()
   }
 
-  /// What of the source is not yet made something of, for the author to answer with.
+  /// Writes the source properties that no rule uses yet, as hints for the author.
   private mutating func hints(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
     guard let version = declaration.versions.first(where: { $0.number == step.source }),
       let source = mapping.mapping.source,
@@ -188,7 +189,7 @@ struct StubWriter {
     return text
   }
 
-  /// The name of the constant that holds an answer.
+  /// The name of the constant for an answer.
   private static func local(_ parameter: ViewDeclaration.Parameter) -> String {
     ["source", "manager", "made"].contains(parameter.name) ? parameter.name + "_" : parameter.name
   }

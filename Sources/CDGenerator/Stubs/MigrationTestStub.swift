@@ -3,8 +3,8 @@ public import CDModel
 
 /// Tests of the migrations to a version of a model, written with Swift Testing and CDMigrationTesting.
 ///
-/// There is a test for each version that stores may be of. It compiles at once where all steps are automatic or mapped,
-/// and passes; where an app's own code makes objects, an `#error` asks what they are to have.
+/// There is one test for each version that stores may have. If all steps are automatic or mapped, the tests compile and
+/// pass at once. If the app's own code creates objects, an `#error` asks for their expected values.
 ///
 /// ```swift
 /// print(MigrationTestStub(model, from: [1, 2], to: 3, module: "App").text)
@@ -14,11 +14,11 @@ public struct MigrationTestStub: Sendable {
   public let text: String
 
   /// - Parameters:
-  ///   - sources: The numbers of the versions that stores are of.
-  ///   - destination: The number of the version that they are to be of.
+  ///   - sources: The numbers of the versions of existing stores.
+  ///   - destination: The number of the version to migrate to.
   ///   - typeName: The name of the type that implements the model's `Migrations`.
-  ///   - module: The module that has the generated code; nil for the tests' own.
-  /// - Throws: What keeps the model from being Swift.
+  ///   - module: The module with the generated code; nil if the tests' own module contains it.
+  /// - Throws: ``GenerationError`` with the problems that prevent the generation of Swift.
   public init(
     _ model: ManagedObjectModel, from sources: [Int], to destination: Int, typeName: String? = nil,
     module: String? = nil

@@ -1,6 +1,6 @@
-/// The measures of a drawn box, in pixels.
+/// The dimensions of a drawn box, in pixels.
 ///
-/// Text is set in a monospaced font, whose letters are all about 0.6 of its size wide: so a width can be known
+/// The text uses a monospaced font. The width of its letters is about 0.6 times their size, so widths can be computed
 /// without the font.
 struct BoxMetrics: Hashable, Sendable {
   private static let rowHeight = 19.0
@@ -11,7 +11,7 @@ struct BoxMetrics: Hashable, Sendable {
 
   var width: Double
   var height: Double
-  /// Where the columns of types and of notes start.
+  /// The positions of the columns for types and notes.
   var typeColumn: Double
   var noteColumn: Double
 
@@ -26,17 +26,17 @@ struct BoxMetrics: Hashable, Sendable {
     let label = box.kind.label.map { Self.textWidth($0) + Self.columnGap } ?? 0
     let header = Self.padding + Self.textWidth(box.name) * 1.1 + label
     width = (max(rows, header) + Self.padding).rounded(.up)
-    // Room below the last row, none where there is no row.
+    // There is a small space below the last row, if there are rows.
     height = Self.headerHeight + Self.rowHeight * Double(box.rows.count) + (box.rows.isEmpty ? 0 : 5)
   }
 
-  /// The middle of a row, or of the header, measured from the box's top.
+  /// The vertical centre of a row, or of the header, measured from the top of the box.
   func offset(of row: Int?) -> Double {
     guard let row else { return Self.headerHeight / 2 }
     return Self.headerHeight + Self.rowHeight * (Double(row) + 0.5) + 2
   }
 
-  /// Letters of East Asia and emoji are two columns wide.
+  /// The width of a text. East Asian characters and emoji count as two columns.
   static func textWidth(_ text: String) -> Double {
     let columns = text.reduce(0) { sum, character in
       guard let scalar = character.unicodeScalars.first else { return sum }
@@ -47,7 +47,7 @@ struct BoxMetrics: Hashable, Sendable {
 }
 
 extension Diagram.Row {
-  /// What stands in the column of notes.
+  /// The text in the column of notes.
   var noteText: String {
     ((isUnique ? ["unique"] : []) + notes).joined(separator: ", ")
   }

@@ -1,14 +1,14 @@
-/// A layered graph in which every segment leads from a column to the next, with bends for the lines that
-/// cross more than one gutter.
+/// A layered graph in which every segment leads from one column to the next. Lines over several columns have bends in
+/// between.
 struct ColumnGraph {
-  /// A node of the graph, or a bend, which follow the nodes.
+  /// A node of the graph, or a bend. Bends come after the nodes.
   struct Item {
     var column: Int
     var height: Double
     var isBend: Bool
   }
 
-  /// A part of a line.
+  /// A part of a line between two neighbouring columns.
   struct Segment {
     var from: Int
     var to: Int
@@ -18,11 +18,11 @@ struct ColumnGraph {
 
   private(set) var items: [Item]
   private(set) var segments: [Segment] = []
-  /// For each edge the items that it passes, from left to right.
+  /// The items that each edge passes, from left to right.
   private(set) var chains: [[Int]] = []
   private(set) var columnCount: Int
 
-  /// The segments that arrive at an item and leave it.
+  /// The segments that arrive at each item, and those that leave it.
   private(set) var arriving: [[Int]]
   private(set) var leaving: [[Int]]
 

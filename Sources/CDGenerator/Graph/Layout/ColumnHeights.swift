@@ -1,9 +1,9 @@
-/// Gives every item of ordered columns its height on the page: where its lines become level, as far as the
-/// order and the distances between items allow.
+/// Computes the vertical position of every item in ordered columns. Lines become as level as the order and the
+/// distances between items allow.
 enum ColumnHeights {
   private static let sweeps = 24
 
-  /// - Returns: The tops of all items, the smallest of them 0.
+  /// - Returns: The tops of all items. The smallest is 0.
   static func tops(of graph: ColumnGraph, columns: [[Int]], spacing: Double, bendSpacing: Double) -> [Double]
   {
     var tops = [Double](repeating: 0, count: graph.items.count)
@@ -32,8 +32,8 @@ enum ColumnHeights {
     return tops.map { $0 - highest }
   }
 
-  /// Where an item's lines would be level on average, and how much that matters: a bend's lines most, so
-  /// that long lines are straight.
+  /// The position at which an item's lines would be level on average, with a weight. The lines of bends have the
+  /// highest weight, so that long lines are straight.
   private static func wish(
     of item: Int, _ tops: [Double], _ graph: ColumnGraph
   ) -> (top: Double, weight: Double) {
@@ -54,8 +54,8 @@ enum ColumnHeights {
     return weight > 0 ? (total / weight, weight) : (tops[item], 0.1)
   }
 
-  /// The positions nearest to the wishes, in weighted squares, that keep the order and the distances: items
-  /// that would come too close are merged into blocks, which take their members' weighted mean.
+  /// Computes the positions nearest to the wished ones, by weighted squares, that keep the order and the distances.
+  /// Items that would be too close are merged into blocks, which are placed at the weighted mean of their members.
   static func separated(_ wishes: [(top: Double, weight: Double)], gaps: [Double]) -> [Double] {
     struct Block {
       var total: Double
@@ -63,7 +63,7 @@ enum ColumnHeights {
       var count: Int
       var position: Double { total / weight }
     }
-    // Without the distances, only the order is left to keep.
+    // After subtracting the distances, only the order must be kept.
     var offsets = [0.0]
     for gap in gaps { offsets.append((offsets.last ?? 0) + gap) }
     var blocks: [Block] = []

@@ -1,9 +1,9 @@
-/// Orders the items of each column so that few lines cross: each goes where the middle of its neighbours in
-/// the column before is, or after, sweep by sweep; the best order seen wins.
+/// Orders the items of each column so that few lines cross. In each sweep, every item moves to the average position of
+/// its neighbours in the column before, or in the column after. The best order found is used.
 enum ColumnOrder {
   private static let sweeps = 16
 
-  /// The columns of a graph, each a list of items from top to bottom.
+  /// The columns of a graph. Each is a list of items from top to bottom.
   static func columns(of graph: ColumnGraph) -> [[Int]] {
     var columns = [[Int]](repeating: [], count: graph.columnCount)
     for (index, item) in graph.items.enumerated() { columns[item.column].append(index) }
@@ -28,7 +28,7 @@ enum ColumnOrder {
     let places = heights(neighbours, graph)
     let keys = column.enumerated().map { place, item -> (item: Int, key: Double) in
       let segments = isForward ? graph.arriving[item] : graph.leaving[item]
-      // One without neighbours stays about where it is.
+      // An item without neighbours stays near its present position.
       guard !segments.isEmpty else {
         return (item, Double(place) / Double(max(column.count, 1)) * (places.total))
       }
@@ -40,13 +40,13 @@ enum ColumnOrder {
       }
       return (item, ports.reduce(0, +) / Double(ports.count))
     }
-    // Stable: equal keys keep their order.
+    // The sort is stable: items with equal keys keep their order.
     return keys.enumerated()
       .sorted { ($0.element.key, $0.offset) < ($1.element.key, $1.offset) }
       .map(\.element.item)
   }
 
-  /// The tops of a column's items when they stand close together.
+  /// The tops of a column's items if they are stacked without space.
   private static func heights(_ column: [Int], _ graph: ColumnGraph) -> (tops: [Int: Double], total: Double) {
     var tops: [Int: Double] = [:]
     var top = 0.0

@@ -1,15 +1,15 @@
-/// Where the boxes and lines of a diagram go.
+/// The positions of the boxes and lines of a diagram.
 ///
-/// Boxes that lines connect are laid out together, in columns; the parts that have nothing to do with each
-/// other then stand on shelves.
+/// Connected boxes are laid out together in columns. Parts that are not connected with each other are then arranged in
+/// rows.
 struct DiagramLayout {
   typealias Point = LayeredLayout.Point
 
-  /// The boxes' top left corners and sizes.
+  /// The top left corners and the sizes of the boxes.
   var origins: [Point]
   var boxes: [BoxMetrics]
-  /// For each connection the points from its `from` end to its `to` end. A line from a box to itself starts
-  /// and ends at its right side.
+  /// The points of each connection from its `from` end to its `to` end. A line from a box to itself starts and ends at
+  /// the right side.
   var routes: [[Point]]
   var width: Double
   var height: Double
@@ -21,7 +21,7 @@ struct DiagramLayout {
     routes = [[Point]](repeating: [], count: diagram.connections.count)
     let spacing = LayeredLayout.Spacing()
     let parts = Self.parts(of: diagram).map { Part($0, diagram, metrics, spacing) }
-    // A line from a box to itself needs room at the right.
+    // A line from a box to itself needs space on the right.
     let sizes = parts.map { (width: $0.layout.width + $0.margin, height: $0.layout.height) }
     let area = sizes.reduce(0) { $0 + ($1.width + 40) * ($1.height + 40) }
     let shelfWidth = max(sizes.map(\.width).max() ?? 0, (area * spacing.aspect).squareRoot())
@@ -40,7 +40,7 @@ struct DiagramLayout {
       let box = connection.from.box
       let x = origins[box].x + boxes[box].width
       let from = boxes[box].offset(of: connection.from.row)
-      // A relationship that is its own inverse ends beside where it starts.
+      // A relationship that is its own inverse ends close to its start.
       let isOneRow = connection.from.row == connection.to.row
       let to = boxes[box].offset(of: connection.to.row)
       routes[index] = [
@@ -52,12 +52,12 @@ struct DiagramLayout {
     height = zip(places, sizes).map { $0.y + $1.height }.max() ?? 0
   }
 
-  /// Boxes that lines connect with each other, and those lines.
+  /// Boxes that are connected by lines, and these lines.
   private struct Part {
     var boxes: [Int]
     var connections: [Int]
-    /// The connections whose edge leads from their `to` end to their `from` end: a line leads from one to
-    /// many, so that what much depends on stands at the left.
+    /// Whether the edge of each connection leads from its `to` end to its `from` end. Edges lead from one to many, so
+    /// that entities on which many others depend are on the left.
     var isTurned: [Bool]
     var layout: LayeredLayout
     var margin: Double
@@ -89,7 +89,7 @@ struct DiagramLayout {
     }
   }
 
-  /// How far a line from a box to itself leads away from it.
+  /// How far a line from a box to itself extends from it.
   static let loopWidth = 44.0
 
   private static func parts(of diagram: Diagram) -> [[Int]] {

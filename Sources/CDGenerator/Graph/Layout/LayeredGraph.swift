@@ -1,19 +1,19 @@
-/// Boxes and lines as the layout sees them: sizes and heights, no names.
+/// The boxes and lines as input of the layout: sizes without names.
 ///
-/// The layout is layered, from left to right: every layer is a column, a line leads from the right side of a
-/// box to the left side of one in a later column. Through the columns between, it is led by way of bends,
-/// which take a place in the order of a column as boxes do.
+/// The layout is layered from left to right. Every layer is a column, and a line leads from the right side of a box to
+/// the left side of a box in a later column. In the columns in between, the line has bends, which occupy a position in
+/// the column's order like boxes.
 struct LayeredGraph {
   struct Node {
     var width: Double
     var height: Double
   }
 
-  /// A line, from the left one of its nodes to the right one once the layers are known.
+  /// A line. Once the layers are known, it leads from the left node to the right one.
   struct Edge {
     var from: Int
     var to: Int
-    /// Where the line meets the nodes, measured from their tops.
+    /// The positions where the line meets the nodes, measured from their tops.
     var fromOffset: Double
     var toOffset: Double
 
@@ -21,23 +21,23 @@ struct LayeredGraph {
   }
 
   var nodes: [Node]
-  /// No edge leads from a node to itself.
+  /// The edges. No edge leads from a node to itself.
   var edges: [Edge]
 }
 
-/// Where a layered graph's nodes and lines go, with the top left corner of everything at zero.
+/// The positions of a layered graph's nodes and lines. The top left corner of the layout is at zero.
 struct LayeredLayout {
   struct Point: Hashable {
     var x: Double
     var y: Double
   }
 
-  /// The nodes' top left corners.
+  /// The top left corners of the nodes.
   var origins: [Point]
-  /// For each edge the points from its left node to its right one. Between two points with different heights
-  /// a line crosses a gutter; others lie level.
+  /// The points of each edge from its left node to its right one. A line is level, except where it crosses the space
+  /// between columns to another height.
   var routes: [[Point]]
-  /// The edges whose ends changed places, because they lead from right to left.
+  /// Whether the ends of each edge were exchanged, because it leads from right to left.
   var isReversed: [Bool]
   var width: Double
   var height: Double

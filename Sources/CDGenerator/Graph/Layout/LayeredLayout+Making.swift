@@ -1,12 +1,12 @@
 extension LayeredLayout {
-  /// The distances of a layout.
+  /// The distances in a layout.
   struct Spacing {
     var betweenNodes = 28.0
     var betweenBends = 14.0
-    /// The least width of the gutter between two columns; each of its lines adds a little.
+    /// The minimum space between two columns. Each line between them adds a little.
     var gutter = 84.0
     var gutterPerLine = 3.0
-    /// How much wider than high a layout should be.
+    /// The wanted ratio of width to height.
     var aspect = 1.5
   }
 
@@ -59,7 +59,7 @@ extension LayeredLayout {
     height = columnGraph.items.indices.map { tops[$0] + columnGraph.items[$0].height }.max() ?? 0
   }
 
-  /// The height of a page of the wanted shape that holds all nodes with about as much room around them.
+  /// The height of a page of the wanted shape that holds all nodes with enough space around them.
   private static func heightLimit(_ graph: LayeredGraph, _ spacing: Spacing) -> Double {
     let area = graph.nodes.reduce(0) {
       $0 + ($1.width + spacing.gutter) * ($1.height + spacing.betweenNodes)

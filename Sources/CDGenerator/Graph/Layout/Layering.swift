@@ -1,10 +1,10 @@
-/// Gives every node its column.
+/// Assigns a column to every node.
 enum Layering {
   /// - Parameters:
   ///   - graph: The graph; its edges may form cycles.
-  ///   - heightLimit: The height above which a column takes no further node.
-  /// - Returns: The columns, from 0, one a node, and which edges lead to an earlier column. No edge has both
-  ///   ends in one column.
+  ///   - heightLimit: The height above which a column accepts no further node.
+  /// - Returns: The column of each node, counted from 0, and whether each edge leads to an earlier column. No edge has
+  ///   both ends in one column.
   static func layers(of graph: LayeredGraph, heightLimit: Double) -> (layers: [Int], isReversed: [Bool]) {
     let isReversed = backEdges(of: graph)
     var successors = [[Int]](repeating: [], count: graph.nodes.count)
@@ -25,14 +25,14 @@ enum Layering {
       heights[layer] += height
       layers[node] = layer
     }
-    // A node from which lines lead only onwards moves up to the nearest of them.
+    // A node without incoming lines moves right, next to its nearest successor.
     for node in order.reversed() where predecessors[node].isEmpty {
       if let next = successors[node].map({ layers[$0] }).min() { layers[node] = max(layers[node], next - 1) }
     }
     return (withoutGaps(layers), isReversed)
   }
 
-  /// The edges that close a cycle, seen from the nodes in their order.
+  /// The edges that close a cycle, found by a walk over the nodes in their order.
   private static func backEdges(of graph: LayeredGraph) -> [Bool] {
     enum State { case new, open, done }
     var outgoing = [[Int]](repeating: [], count: graph.nodes.count)
@@ -40,7 +40,7 @@ enum Layering {
     var states = [State](repeating: .new, count: graph.nodes.count)
     var result = [Bool](repeating: false, count: graph.edges.count)
     for start in graph.nodes.indices where states[start] == .new {
-      // A stack of its own in place of recursion: the length of a path is the schema author's choice.
+      // An explicit stack replaces recursion, because a schema can contain paths of any length.
       var stack = [(node: start, next: 0)]
       states[start] = .open
       while let (node, next) = stack.last {

@@ -1,10 +1,10 @@
-/// Puts rectangles on shelves: from left to right while there is room, then on the next shelf below.
+/// Arranges rectangles in rows: from left to right while there is space, then in the next row below.
 enum ShelfPacking {
   /// - Parameters:
-  ///   - sizes: The rectangles' sizes.
-  ///   - width: The shelves' width; a wider rectangle has a shelf of its own.
-  ///   - spacing: The distance between rectangles and between shelves.
-  /// - Returns: The top left corners, in the order of the sizes. Higher rectangles come first.
+  ///   - sizes: The sizes of the rectangles.
+  ///   - width: The width of the rows. A wider rectangle has a row of its own.
+  ///   - spacing: The distance between rectangles and between rows.
+  /// - Returns: The top left corners, in the order of the sizes. Higher rectangles are placed first.
   static func origins(
     of sizes: [(width: Double, height: Double)], width: Double, spacing: Double
   ) -> [LayeredLayout.Point] {
