@@ -8,39 +8,39 @@ import ArgumentParser
   import Musl
 #endif
 
-/// Where a command's output goes: all of it, but for the help of the argument parser.
+/// Writes a command's output. Only the argument parser prints its help itself.
 ///
-/// Nothing is kept in a buffer. What standard output does not take is an error of the command, for who reads a file that
-/// is cut off takes it for the answer. The error stream is for people: what it does not take is lost, and the work goes
-/// on.
+/// Output is not buffered. A failed write to standard output is an error of the command, because a reader would take a
+/// truncated file for the complete answer. The error stream is for people: a failed write there is ignored, and the
+/// command continues.
 package enum Console {
-  /// The status of a program that the signal of a broken pipe has ended.
+  /// The exit status of a program that was ended by the signal for a broken pipe.
   private static let brokenPipe: Int32 = 128 + SIGPIPE
 
   /// Prepares the process.
   ///
-  /// If the reader of the output goes away, the process must not end in the middle of a migration. Output that other
-  /// code prints, such as the help, is checked when the process ends.
+  /// If the reader of the output closes it, the process must not end in the middle of a migration. Output that other
+  /// code prints, such as the help, is checked when the process exits.
   package static func begin() {
     signal(SIGPIPE, SIG_IGN)
     atexit {
-      // Now, since the library's own attempt at the end tells nobody.
+      // The library also flushes at exit, but does not report errors.
       guard fflush(nil) != 0, let failure = Console.flushFailure() else { return }
       if failure != EPIPE { Console.error("error: \(OutputFailure(code: failure))") }
       _exit(failure == EPIPE ? Console.brokenPipe : 1)
     }
   }
 
-  /// The error of the last flush, if it was that of output.
+  /// The error of the last flush, unless it concerns an input stream.
   private static func flushFailure() -> Int32? {
     let code = errno
-    // Standard input may be one that cannot be flushed.
+    // Standard input may be a stream that cannot be flushed.
     return code == ESPIPE || code == EBADF ? nil : code
   }
 
   /// Writes a text to standard output.
   ///
-  /// - Throws: ``OutputFailure``; for a broken pipe an `ExitCode`, which ends the command without a message.
+  /// - Throws: ``OutputFailure``. For a broken pipe an `ExitCode`, which ends the command without a message.
   package static func write(_ text: String) throws {
     var text = text
     try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
@@ -67,7 +67,7 @@ package enum Console {
 
   /// Writes all bytes.
   ///
-  /// - Returns: The code of the system's error; 0 for none.
+  /// - Returns: The system's error code; 0 on success.
   private static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -79,7 +79,7 @@ package enum Console {
       switch errno {
       case EINTR: continue
       case EAGAIN:
-        // Somebody who shares the terminal or the pipe has set it not to wait.
+        // Another process that shares the terminal or the pipe has made it non-blocking.
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&wanted, 1, 1000)
       default: return errno
@@ -99,7 +99,7 @@ package enum Console {
   }
 }
 
-/// Why standard output takes no more.
+/// The error of a failed write to standard output.
 package struct OutputFailure: Error, CustomStringConvertible {
   package let code: Int32
 

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CDConsole
 
-/// The command line for schemas. Each subcommand reads a model's folder and says what is wrong with it, or
-/// writes files; none opens a store.
+/// The command line for schemas. Each subcommand reads a model's folder and reports its mistakes, or writes files. No
+/// subcommand opens a store.
 @main
 struct CDGen: ParsableCommand {
   static let configuration = CommandConfiguration(

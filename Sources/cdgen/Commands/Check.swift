@@ -45,7 +45,7 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// What is right as a model and gives no Swift all the same, such as two names that Swift takes for one.
+  /// Mistakes that only concern Swift, such as two declarations with the same Swift name.
   private static func generationProblems(of loaded: LoadedModel) -> [Diagnostic] {
     guard let model = loaded.model else { return [] }
     do {
@@ -56,7 +56,7 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// One line on standard output, so that success can be told from not having run.
+  /// The result on one line of standard output. It shows that the check has run even if there are no messages.
   private static func summary(of diagnostics: [Diagnostic], at path: String) -> String {
     func count(_ severity: Diagnostic.Severity) -> String {
       let number = diagnostics.count { $0.severity == severity }

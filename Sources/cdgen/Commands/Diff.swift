@@ -75,11 +75,11 @@ struct Diff: ParsableCommand {
       throw Failure(self.model, "version \(end) is based on no other: name one with --from")
     }
     if let steps = line.steps(from: start, to: end) { return steps }
-    // No store goes this way; what it would take is what was asked for.
+    // No store takes this step, but the user asked for it.
     return [line.step(from: start, to: end)].compactMap { $0 }
   }
 
-  /// The steps on the way of the oldest version's stores to those that are shown.
+  /// The steps from the oldest versions up to the first step shown.
   private func earlierSteps(of model: ManagedObjectModel, before shown: [MigrationStep]) -> [MigrationStep] {
     guard let end = shown.first?.source else { return [] }
     let line = VersionLine(model)
@@ -88,7 +88,7 @@ struct Diff: ParsableCommand {
     return pairs.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { line.step(from: $0[0], to: $0[1]) }
   }
 
-  /// A line for a step, and one for each loss.
+  /// A line for a step, followed by a line for each loss.
   private static func summary(of step: MigrationStep) -> String {
     let lines = (step.losses + step.openChanges).map { change in
       "  \(change.isOpen ? "open" : change.resolution == .mapped ? "mapped" : "confirmed"): \(change)"

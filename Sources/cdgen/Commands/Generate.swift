@@ -65,7 +65,7 @@ struct Generate: ParsableCommand {
     }
   }
 
-  /// The generated files. What a loader finds right and Swift does not is reported where it stands.
+  /// Generates the files. Problems that only concern Swift are reported at their position in the schema.
   private static func files(
     of model: ManagedObjectModel, _ loaded: LoadedModel, _ options: Generator.Options
   ) throws -> [GeneratedFile] {

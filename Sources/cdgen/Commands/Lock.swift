@@ -28,7 +28,7 @@ struct Lock: ParsableCommand {
   @Flag(help: "Lock all versions up to the current one.")
   var all = false
 
-  /// From how many versions on it is worth asking which of them users still have.
+  /// The number of versions from which the command asks which of them users still have.
   private static let longHistory = 15
 
   func validate() throws {
@@ -70,7 +70,7 @@ struct Lock: ParsableCommand {
     return version.isEmpty ? [model.currentVersionNumber] : version
   }
 
-  /// Looks at all hashes of the locked versions: builds look at those of the definitions alone.
+  /// Verifies all hashes of the locked versions. Builds verify only the definition hashes.
   private static func verify(
     _ locked: [LockedVersion], _ model: ManagedObjectModel, _ folder: String
   ) throws {
@@ -83,7 +83,7 @@ struct Lock: ParsableCommand {
     }
   }
 
-  /// Loads the model with the new lock in memory: what was a warning may be an error with it.
+  /// Loads the model with the new lock in memory, because a warning may become an error with it.
   private static func prove(_ text: String, _ loaded: LoadedModel, _ folder: String) throws {
     var files: [String: [UInt8]] = [:]
     for file in loaded.files { files[file.name] = file.bytes }

@@ -1,10 +1,10 @@
 import ArgumentParser
 import CDConsole
 
-/// `cdgen missing-model`, which the build plugin runs for a target that has no model.
+/// `cdgen missing-model`. The build plugin runs it for a target without a model.
 ///
-/// The plugin does not refuse such a target itself: that would stop every build that is planned, also the one of
-/// `swift package cdgen init`, which is to make the model.
+/// The plugin does not report an error itself, because that would stop every planned build, including the one of
+/// `swift package cdgen init`, which creates the model.
 struct MissingModel: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say that a target has no model, and fail.", shouldDisplay: false)

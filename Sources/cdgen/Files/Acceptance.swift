@@ -3,12 +3,12 @@ import CDMapping
 import CDModel
 import CDSchema
 
-/// Confirms losses in the mapping files of a model.
+/// Confirms losses in a model's mapping files.
 struct Acceptance {
   var folder: String
   var loaded: LoadedModel
 
-  /// Adds what steps want confirmed to their mappings, and says so in a line each.
+  /// Adds the confirmations that steps need to their mappings, and prints a line for each.
   func write(_ steps: [MigrationStep]) throws {
     for step in steps {
       let confirmations = MappingFile.Confirmations(of: step)
@@ -33,7 +33,7 @@ struct Acceptance {
     }
   }
 
-  /// Whether the new text says what it is to say, and all that the old one said.
+  /// Whether the new text contains the confirmations and everything that the old text contained.
   private func isRead(
     _ text: String, _ confirmations: MappingFile.Confirmations, _ step: MigrationStep
   ) throws -> Bool {
@@ -58,7 +58,7 @@ struct Acceptance {
       else { return false }
       rules.entities[place].drops.removeAll { $0 == property.name }
     }
-    // Entities that are there for a drop alone were not there before.
+    // Rules that exist only for a drop are new.
     let before = step.rules ?? MappingRules(source: step.source, destination: step.destination)
     let old = Set(before.entities.map(\.destination))
     rules.entities.removeAll {

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// The few questions that commands have for the disk.
+/// The file operations of the commands.
 enum FileSystem {
   static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
     #if canImport(FoundationEssentials)
@@ -21,7 +21,7 @@ enum FileSystem {
     return exists(path, isDirectory: &isDirectory) && isDirectory
   }
 
-  /// The folder that a path's file is in; `.` for a bare name.
+  /// The folder that contains a file; `.` for a name without a folder.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -31,7 +31,7 @@ enum FileSystem {
     folder.isEmpty || folder == "." ? name : folder.hasSuffix("/") ? folder + name : folder + "/" + name
   }
 
-  /// Makes a folder and those around it, where they are missing.
+  /// Creates a folder and its missing parents.
   static func makeFolder(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ enum FileSystem {
     }
   }
 
-  /// Makes a folder that is not there yet. Of two commands that run at once, one fails.
+  /// Creates a folder that must not exist yet. If two commands do this at the same time, one of them fails.
   static func makeNewFolder(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -49,7 +49,7 @@ enum FileSystem {
     }
   }
 
-  /// The names in a folder, sorted; none where there is no folder.
+  /// The names in a folder, sorted; empty if there is no such folder.
   static func names(in folder: String) throws -> [String] {
     guard isFolder(folder) else { return [] }
     do {

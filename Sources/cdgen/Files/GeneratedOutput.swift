@@ -1,12 +1,12 @@
 import CDGenerator
 
-/// The files of one model's generated Swift, where they are to stand.
+/// The files of one model's generated Swift, with their paths.
 ///
-/// Every generated file starts with the same line, which names cdgen and the model. By that line it is known
-/// which files may be overwritten, and which were left by an entity that is gone.
+/// The first line of every generated file names cdgen and the model. It shows which files may be overwritten, and which
+/// belong to an entity that no longer exists.
 struct GeneratedOutput {
   private var files: [OutputFile]
-  /// The folder that belongs to the output as a whole; nil where it is a single file.
+  /// The folder that contains all files; nil for a single file.
   private var folder: String?
   /// The first line of all files.
   private var marker: String
@@ -21,9 +21,9 @@ struct GeneratedOutput {
     marker = generated.first.map { Self.firstLine($0.contents) } ?? ""
   }
 
-  /// Writes what changed, and removes what was left over.
+  /// Writes changed files, and removes generated files that are no longer needed.
   ///
-  /// - Throws: ``Failure`` before anything is written if a file is in the way that cdgen did not make.
+  /// - Throws: ``Failure`` before anything is written, if cdgen did not generate a file that is in the way.
   func write() throws {
     for file in files {
       if let contents = try file.currentContents(), !contents.isEmpty, !Self.isGenerated(contents) {
@@ -36,7 +36,7 @@ struct GeneratedOutput {
     for path in try leftovers() { try FileSystem.remove(path) }
   }
 
-  /// Why the files on disk are not what they would be now, a message for each.
+  /// A message for each file on disk that is not up to date.
   func staleness() throws -> [Failure] {
     var result: [Failure] = []
     for file in files {
@@ -52,7 +52,7 @@ struct GeneratedOutput {
     return result
   }
 
-  /// Files of this model in the folder that it no longer makes.
+  /// Generated files in the folder that this model no longer needs.
   private func leftovers() throws -> [String] {
     guard let folder, !marker.isEmpty else { return [] }
     let wanted = Set(files.map(\.path))

@@ -3,13 +3,13 @@ import CDConsole
 import CDModel
 import CDSchema
 
-/// A model as a command's argument.
+/// A model that is an argument of a command.
 enum ModelFolder {
-  /// Loads a model and prints what there is to say about it.
+  /// Loads a model and prints its diagnostics.
   ///
-  /// - Parameter showsWarnings: Whether warnings are printed where there are no mistakes. Of a command that
-  ///   makes nothing of the model that is built they would only be in the way.
-  /// - Throws: `ExitCode.failure` if it has mistakes, all of which have then been printed.
+  /// - Parameter showsWarnings: Whether to print warnings if there are no errors. They would only distract in a command
+  ///   that generates nothing from the model.
+  /// - Throws: `ExitCode.failure` if the model has errors. All diagnostics are then printed.
   static func load(
     _ path: String, showsWarnings: Bool = true
   ) throws -> (loaded: LoadedModel, model: ManagedObjectModel) {
@@ -23,7 +23,7 @@ enum ModelFolder {
     for diagnostic in diagnostics { Console.error(diagnostic.description) }
   }
 
-  /// A path without the slashes that a shell's completion leaves at its end.
+  /// The path without slashes at its end, which a shell's completion adds.
   static func trimmed(_ path: String) -> String {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }

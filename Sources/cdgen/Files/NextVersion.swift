@@ -1,28 +1,28 @@
 import CDModel
 import CDSchema
 
-/// The text of a version that starts as a copy of the current one.
+/// The text of a new version that starts as a copy of the current one.
 struct NextVersion {
   var number: Int
   /// The version that is copied.
   var basedOn: Int
 
-  /// The copied file without what is about the version that it was written for.
+  /// Returns the copied text without the parts that only concern the copied version.
   ///
-  /// - Throws: ``Failure`` where the text cannot be copied so, which is then for a person to do.
+  /// - Throws: ``Failure`` if the text cannot be copied automatically. A person must then do it.
   func text(from loaded: LoadedModel) throws -> String {
     guard let source = loaded.files.first(where: { $0.kind == .version(basedOn) }) else {
       throw Failure(loaded.files.first?.path, "version \(basedOn) has no file")
     }
     let copy = VersionFile.removingRenames(from: String(decoding: source.bytes, as: UTF8.self))
     var text = Self.removingBlocks(["basedOn", "label"], from: copy)
-    // The number before is what a version follows if it does not say.
+    // By default, a version follows the one with the number before.
     if basedOn != number - 1 { text = "basedOn: [\(basedOn)]\n" + text }
     try verify(text, in: loaded, path: source.path)
     return text
   }
 
-  /// Leaves out top-level keys with the lines below them that belong to them.
+  /// Removes top-level keys together with their lines.
   private static func removingBlocks(_ keys: [String], from text: String) -> String {
     var isLeftOut = false
     var lines: [Substring] = []
@@ -35,7 +35,7 @@ struct NextVersion {
     return lines.joined(separator: "\n")
   }
 
-  /// Loads the model with the new text in memory, so that nothing is written that does not hold.
+  /// Loads the model with the new text in memory, so that no invalid text is written.
   private func verify(_ text: String, in loaded: LoadedModel, path: String) throws {
     var files: [String: [UInt8]] = [:]
     for file in loaded.files { files[file.name] = file.bytes }

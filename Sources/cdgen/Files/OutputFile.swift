@@ -4,12 +4,12 @@
   import Foundation
 #endif
 
-/// A file that a command makes.
+/// A file that a command writes.
 struct OutputFile {
   var path: String
   var contents: String
 
-  /// What the file has now; nil where there is none.
+  /// The present contents of the file; nil if it does not exist.
   func currentContents() throws -> String? {
     var isDirectory = false
     guard FileSystem.exists(path, isDirectory: &isDirectory) else { return nil }
@@ -21,10 +21,10 @@ struct OutputFile {
     }
   }
 
-  /// Writes the file if its bytes are to change, so that a build that depends on it has nothing to do
-  /// otherwise. A reader sees the old contents or the new ones, never a part; folders are made as needed.
+  /// Writes the file only if its contents change, so that builds which depend on it do not run again. The write is
+  /// atomic: a reader never sees a part of the new contents. Missing folders are created.
   ///
-  /// - Returns: Whether it was written.
+  /// - Returns: Whether the file was written.
   @discardableResult
   func write() throws -> Bool {
     if try currentContents() == contents { return false }
@@ -37,7 +37,7 @@ struct OutputFile {
     return true
   }
 
-  /// Writes a file that is not there yet. One that is there stays as it is, and is an error.
+  /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
   func create() throws {
     do {
       try Data(contents.utf8).write(to: URL(filePath: path), options: .withoutOverwriting)

@@ -13,9 +13,9 @@ import CDConsole
   import Musl
 #endif
 
-/// A reason to stop that has no line in a model: a file that cannot be written, for instance.
+/// A failure without a line in a model's files, such as a file that cannot be written.
 struct Failure: Error {
-  /// The file or folder that it is about; nil where there is none.
+  /// The path of the file or folder; nil if there is none.
   private var path: String?
   private var message: String
 
@@ -24,7 +24,7 @@ struct Failure: Error {
     self.message = message
   }
 
-  /// What kept an operation on a file from succeeding, in the system's words.
+  /// Creates a failure of an operation on a file, with the system's reason.
   init(_ path: String, _ action: String, _ error: any Error) {
     self.init(path, "\(action): \(Self.reason(error))")
   }
@@ -46,7 +46,7 @@ struct Failure: Error {
 }
 
 extension Failure: CustomStringConvertible {
-  /// `path: error: message`, as compilers write it.
+  /// The failure as compilers write it: `path: error: message`.
   var description: String { (path.map { "\($0): " } ?? "") + "error: \(message)" }
 }
 
@@ -54,7 +54,7 @@ extension String {
   fileprivate var lowercasingFirst: String { prefix(1).lowercased() + dropFirst() }
 }
 
-/// Runs a command's work: a failure is printed as a compiler would, and the exit status is 1.
+/// Runs a command's work. A failure is printed in a compiler's form, and the exit status is then 1.
 func reportingFailures<T>(_ work: () throws -> T) throws -> T {
   do {
     return try work()

@@ -2,7 +2,7 @@ import CDGenerator
 import CDSchema
 
 extension GenerationProblem {
-  /// The problem at its place in the current version's file.
+  /// The problem as a diagnostic, with its position in the current version's file.
   func diagnostic(in loaded: LoadedModel, _ version: Int) -> Diagnostic {
     let location = element(in: loaded, version).flatMap { loaded.positions.nearest(to: $0) }
     return Diagnostic(
@@ -10,7 +10,7 @@ extension GenerationProblem {
       description)
   }
 
-  /// The element that is meant, found by its names: the problem does not say of which kind it is.
+  /// The element with the problem, found by its names, because the problem does not contain its sort.
   private func element(in loaded: LoadedModel, _ version: Int) -> ModelElement? {
     guard let type else { return .version(version) }
     var candidates: [ModelElement] = []
