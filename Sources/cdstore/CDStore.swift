@@ -1,7 +1,7 @@
 import ArgumentParser
 import CDConsole
 
-/// The command line for stores. It has no generated classes: objects are read and written by their keys.
+/// The command line for stores. It uses no generated classes, and reads and writes objects by key.
 @main
 struct CDStore: ParsableCommand {
   static let configuration = CommandConfiguration(

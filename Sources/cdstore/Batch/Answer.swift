@@ -1,13 +1,13 @@
 import CDModel
 import CDRuntime
 
-/// Why a request has no answer: the stage at which it failed, and where in the predicate.
+/// The error of a request: the stage that failed, and the position in the predicate.
 struct RequestError: Error, CustomStringConvertible {
   enum Stage: String { case parse, check, evaluate }
 
   let message: String
   let stage: Stage
-  /// The place in the format string, in UTF-16 code units, where there is one.
+  /// The position in the format string, in UTF-16 code units; nil if it is unknown.
   var position: Int?
 
   var description: String {
@@ -51,7 +51,7 @@ struct RequestError: Error, CustomStringConvertible {
   }
 }
 
-/// A request's JSON, with what each of its members has to be.
+/// Reads the members of a request's JSON and checks their types.
 struct RequestJSON {
   let json: JSONValue
 
@@ -96,7 +96,7 @@ struct RequestJSON {
   }
 }
 
-/// The lines of standard input that are not empty.
+/// The non-empty lines of standard input.
 struct InputLines: Sequence, IteratorProtocol {
   func next() -> String? {
     while let line = readLine(strippingNewline: true) {

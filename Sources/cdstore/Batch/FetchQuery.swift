@@ -1,7 +1,7 @@
 import CDModel
 import CDRuntime
 
-/// One fetch, as the command line or a line of a batch asks for it.
+/// One fetch from the command line or from a line of a batch.
 struct FetchQuery {
   var entity: String
   var format: String?
@@ -10,11 +10,11 @@ struct FetchQuery {
   var sort: [SortKey] = []
   var limit: Int?
   var offset = 0
-  /// Whether the predicate is evaluated in memory, on all objects of the entity.
+  /// Whether the predicate is evaluated in memory, over all objects of the entity.
   var isInMemory = false
   var idAttribute: String?
 
-  /// `-dueDate` is the descending order, and `name[cd]` that without case and diacritics.
+  /// Reads sort keys. `-dueDate` is in descending order, and `name[cd]` ignores case and diacritics.
   static func sortKeys(_ texts: [String]) -> [SortKey] {
     texts.map { text in
       let isDescending = text.hasPrefix("-")
@@ -34,7 +34,7 @@ struct FetchQuery {
 
   init(entity: String) { self.entity = entity }
 
-  /// - Throws: ``Problem`` for a member that is none of its kind.
+  /// - Throws: ``Problem`` if a member has a wrong type.
   init(_ json: JSONValue, idAttribute: String?) throws {
     guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
     let request = RequestJSON(json: json)
@@ -71,11 +71,11 @@ struct FetchQuery {
     }
   }
 
-  /// Runs the query and hands over one object after another: those of the store are read in batches, and none is
-  /// held any longer than it is needed.
+  /// Runs the query and passes each object to the body. Objects from the store are read in batches and are released as
+  /// early as possible.
   ///
-  /// - Parameter begin: Called once the query has an answer.
-  /// - Throws: ``RequestError``, and what the bodies throw.
+  /// - Parameter begin: Called once, after the query has succeeded and before the first object.
+  /// - Throws: ``RequestError``, and errors of the bodies.
   func forEach(
     in context: ManagedObjectContext, begin: () throws -> Void = {}, _ body: (ManagedObject) throws -> Void
   ) throws {
@@ -120,7 +120,7 @@ struct FetchQuery {
     return try FetchPredicate(format: format, arguments: try arguments.map { try tagged.constant($0) })
   }
 
-  /// A `$ref` means the object that the attribute of keys finds, or that of a URI.
+  /// Resolves a `$ref`: by the attribute for identifiers, or as an object's URI.
   private func values(_ context: ManagedObjectContext) -> TaggedValue {
     TaggedValue { text in
       let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
@@ -133,7 +133,7 @@ struct FetchQuery {
     }
   }
 
-  /// The same answer by the evaluator alone, which has seen nothing of SQL.
+  /// Gives the same result with the evaluator alone, without SQL.
   private func inMemory(_ context: ManagedObjectContext) throws -> [ManagedObject] {
     var all = try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
     let checker = ExpressionChecker(

@@ -109,7 +109,7 @@ struct Fetch: ParsableCommand {
       do {
         try print(query, entity, context, rows, &output)
       } catch {
-        // What has been printed when a row fails is a part of the answer, and is seen to be.
+        // If a row fails, the rows before it are written, so that the output shows how far the answer got.
         try? output.flush()
         throw error
       }
@@ -123,7 +123,7 @@ struct Fetch: ParsableCommand {
   ) throws {
     switch format {
     case .table:
-      // The widths of the columns are known at the end.
+      // The widths of the columns are known only at the end.
       var cells: [[String]] = []
       try query.forEach(in: context) { cells.append(try rows.cells($0, of: entity)) }
       try output.write(Lines.table(rows.header(entity), cells))

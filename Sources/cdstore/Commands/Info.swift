@@ -48,7 +48,7 @@ struct Info: ParsableCommand {
       do {
         return [entity.name, "\(try context.count(for: request))"]
       } catch StoreError.noStore {
-        // Its objects are in the store of another configuration.
+        // Another configuration's store contains the entity's objects.
         return nil
       }
     }
@@ -83,7 +83,7 @@ struct Info: ParsableCommand {
     if let problem { throw problem }
   }
 
-  /// The version of the model that a store of Core Data is of, in words, and why it is of none.
+  /// The version of a Core Data store in words, and the error if the model has no matching version.
   private func version(of found: CoreDataStore) throws -> (String?, CoreDataStoreError?) {
     guard let model = try model.map(CoreDataModel.load) else { return (nil, nil) }
     do {
@@ -97,7 +97,7 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// The file's, with what SQLite keeps beside it and the large values.
+  /// The total size of the store's file, SQLite's companion files and the large values.
   private var size: Int64 {
     let files = FileManager.default
     func size(_ path: String) -> Int64 {

@@ -34,7 +34,7 @@ struct Plan: ParsableCommand {
     let source = try ModelSource.load(model, version: try from ?? before(destination))
     let folder = try TemporaryFolder(prefix: "cdstore-plan-")
     let description = PersistentStoreDescription(.sqlite(folder.url.appending(path: "empty.sqlite")))
-    // The coordinator lets go of the file before the rehearsal takes it.
+    // The coordinator must release the file before the rehearsal opens it.
     do { _ = try PersistentStoreCoordinator(model: source, stores: [description]) }
     var rehearsal = MigrationRehearsal(description, model: destination)
     rehearsal.workFolder = folder.url

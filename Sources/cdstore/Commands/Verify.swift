@@ -30,7 +30,7 @@ struct Verify: ParsableCommand {
       throw Problem("there is no store at \(store)")
     }
     try CoreDataModel.refuse(store)
-    // By its data hash a store is opened, or taken for one that needs a migration: a wrong one is to be named.
+    // The data hash decides whether a store is opened or first migrated. So a wrong hash is reported by itself.
     let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: URL(filePath: store))
     let hashes = ModelHashes(metadata.modelVersion)
     guard

@@ -2,17 +2,17 @@ import CDModel
 import CDRuntime
 import Foundation
 
-/// Objects from JSON: entity name → list of rows. A row has `"@id"`, a key of the row within its entity's
+/// Creates objects from JSON: entity name → list of rows. A row has `"@id"`, a key that is unique within its entity's
 /// hierarchy, attributes by name, and relationships as the `"@id"`s of other rows.
 struct LoadFile {
   let context: ManagedObjectContext
   let graph: EntityGraph
-  /// The String attribute that keeps the `"@id"`s, if any.
+  /// The String attribute that stores the `"@id"`s; nil for none.
   let idAttribute: String?
   private let reading: AttributeReading
   private var mistakes: [String] = []
   private var rows: [Row] = []
-  /// The objects by the root of their entity and their `"@id"`.
+  /// The objects by the root of their entity and by their `"@id"`.
   private var objects: [String: [String: ManagedObject]] = [:]
 
   private struct Row {
@@ -29,9 +29,9 @@ struct LoadFile {
     reading = AttributeReading(graph: graph)
   }
 
-  /// Makes the objects and relates them. Nothing is saved.
+  /// Creates the objects and sets their relationships, without saving.
   ///
-  /// - Returns: The count of objects of each entity, in the order of the file.
+  /// - Returns: The number of objects of each entity, in the order of the file.
   /// - Throws: ``Problem`` with every mistake.
   mutating func insert(_ json: JSONValue) throws -> [(entity: String, count: Int)] {
     guard case .object(let members) = json else {
@@ -67,7 +67,7 @@ struct LoadFile {
     return true
   }
 
-  /// Whether an entity has the attribute that keeps the `"@id"`s. One that has it not just goes without.
+  /// Whether an entity has the attribute that stores the `"@id"`s. Other entities do not store them.
   private func keepsID(_ entity: String) -> Bool {
     guard let idAttribute, case .attribute(let attribute)? = graph.property(idAttribute, of: entity) else {
       return false
@@ -136,7 +136,7 @@ struct LoadFile {
     case .array(let ids):
       guard relationship.isToMany else { throw Problem("takes one @id or null, not a list") }
       let related = try ids.map(object)
-      // One side is enough: what the other side has said already stays.
+      // One side is enough: objects that the inverse has already added stay.
       let known = try row.object.value(forKey: relationship.name).objects
       let given = Set(related)
       let rest = known.filter { !given.contains($0) }

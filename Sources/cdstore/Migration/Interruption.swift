@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Whether somebody has asked the program to end: by ^C, or by a signal to terminate.
+/// Records whether the program was asked to end, by ^C or by a signal to terminate.
 ///
-/// The signals do nothing else while this lives.
+/// While this object exists, these signals have no other effect.
 final class Interruption {
-  /// What others ask, on any thread.
+  /// The flag that other threads read.
   final class Flag: Sendable {
     private let value = Atomic(false)
     var isRaised: Bool { value.load(ordering: .relaxed) }

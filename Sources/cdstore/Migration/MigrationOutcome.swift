@@ -2,17 +2,17 @@ import CDModel
 import CDRuntime
 import Foundation
 
-/// What `cdstore migrate` has done, for people and for programs.
+/// The result of `cdstore migrate`, as text and as JSON.
 struct MigrationOutcome {
   let store: String
   let source: Int
   let destination: Int
-  /// Nil where the store had its version already.
+  /// Nil if the store already had the version.
   let result: MigrationResult?
   let hasNewIndexes: Bool
   let objects: Int
   let keepsBackup: Bool
-  /// Nil where the store was not checked.
+  /// Nil if the store was not checked.
   let findings: [String]?
 
   var text: String {

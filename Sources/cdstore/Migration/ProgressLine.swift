@@ -3,7 +3,7 @@ import CDRuntime
 import Foundation
 import Synchronization
 
-/// The progress of a migration on the error stream: a bar where that is a terminal, else a line for each entity.
+/// Shows the progress of a migration on the error stream: a bar if it is a terminal, otherwise a line for each entity.
 final class ProgressLine: Sendable {
   private struct State {
     var shown = ""
@@ -14,7 +14,7 @@ final class ProgressLine: Sendable {
   private let isTerminal = isatty(STDERR_FILENO) == 1
   private let isQuiet: Bool
 
-  /// - Parameter isQuiet: Whether nothing is written but to a terminal.
+  /// - Parameter isQuiet: Whether to write nothing unless the error stream is a terminal.
   init(isQuiet: Bool) { self.isQuiet = isQuiet }
 
   func show(_ progress: MigrationProgress) {
@@ -26,7 +26,7 @@ final class ProgressLine: Sendable {
         guard text != state.shown else { return }
         state.shown = text
         state.isOpen = true
-        // The line is one of an ordinary terminal; what was longer before is wiped.
+        // The text is limited to the width of an ordinary terminal. A longer previous text is erased.
         write("\r\u{1B}[K" + String(text.prefix(79)))
       } else if !isQuiet, subject != state.shown {
         state.shown = subject
@@ -35,7 +35,7 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Leaves the line to what is written next.
+  /// Erases the line, so that other output can follow.
   func end() {
     state.withLock { state in
       if state.isOpen { write("\r\u{1B}[K") }

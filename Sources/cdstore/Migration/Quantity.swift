@@ -1,7 +1,7 @@
 import CDModel
 import Foundation
 
-/// Numbers with their units, in words.
+/// Formats numbers with their units.
 enum Quantity {
   static func count(_ number: Int, _ unit: String) -> String { "\(number) \(unit)\(number == 1 ? "" : "s")" }
 

@@ -2,7 +2,7 @@ import CDModel
 import CDRuntime
 import Foundation
 
-// What a rehearsal has found, for programs.
+// The result of a rehearsal as JSON.
 extension RehearsalText {
   var json: JSONValue {
     var members: [JSONValue.Member] = [

@@ -2,7 +2,7 @@ import CDModel
 import CDRuntime
 import Foundation
 
-/// What a rehearsal has found, for people.
+/// The result of a rehearsal as text.
 struct RehearsalText {
   let report: MigrationReport
   let store: String
@@ -31,7 +31,7 @@ struct RehearsalText {
     return lines.joined(separator: "\n")
   }
 
-  /// The steps and their statements alone, of a rehearsal without objects.
+  /// Only the steps with their statements, for a rehearsal without objects.
   var plan: String {
     var lines: [String] = []
     for step in report.steps {
@@ -60,7 +60,7 @@ struct RehearsalText {
       + "\(Quantity.bytes(report.neededSpace)) more are needed\(free)"
   }
 
-  /// What a program without the app's code says of a step that needs it.
+  /// Advice for a step that needs the app's own code, which this program does not have.
   private var advice: String? {
     guard let refusal = report.refusal, case .missingPolicy(let mapping) = refusal.reason else { return nil }
     let place = refusal.step.map { "the step from \($0)" } ?? "a step"

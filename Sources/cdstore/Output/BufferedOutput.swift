@@ -1,6 +1,6 @@
 import CDConsole
 
-/// Lines for standard output that are written together, a block at a time.
+/// Buffers lines for standard output and writes them in blocks.
 struct BufferedOutput {
   private var bytes: [UInt8] = []
   private static let size = 1 << 16
@@ -11,10 +11,10 @@ struct BufferedOutput {
     if bytes.count >= Self.size { try flush() }
   }
 
-  /// Writes what is left: to be called at the end, whatever ends it.
+  /// Writes the remaining lines. Call this at the end, also after an error.
   mutating func flush() throws {
     guard !bytes.isEmpty else { return }
-    // What could not be written is not tried again.
+    // A failed write is not repeated.
     defer { bytes.removeAll(keepingCapacity: true) }
     try bytes.withUnsafeBytes { try Console.write($0) }
   }

@@ -1,12 +1,13 @@
 import CDConsole
 import Foundation
 
-/// What goes to standard output and to the error stream, a line at a time.
+/// Writes lines to standard output and to the error stream.
 enum Lines {
   static func write(_ text: String) throws { try Console.write(line: text) }
   static func error(_ text: String) { Console.error(text) }
 
-  /// Rows of text in aligned columns. Control characters, which would move a terminal's cursor, are shown as such.
+  /// Rows of text in aligned columns. Control characters, which could move the terminal's cursor, are replaced by
+  /// visible ones.
   static func table(_ header: [String], _ rows: [[String]]) -> String {
     let lines = ([header] + rows).map { $0.map(plain) }
     let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
@@ -26,7 +27,7 @@ enum Lines {
     )
   }
 
-  /// A line of comma-separated values, as RFC 4180 quotes them.
+  /// A line of comma-separated values, quoted as in RFC 4180.
   static func csv(_ cells: [String]) -> String {
     cells.map { cell in
       guard cell.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return cell }

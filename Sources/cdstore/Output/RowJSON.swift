@@ -1,7 +1,7 @@
 import CDModel
 import CDRuntime
 
-/// Objects as the rows that ``LoadFile`` reads.
+/// Writes objects as the rows that ``LoadFile`` reads.
 struct RowJSON {
   private let graph: EntityGraph
   private let idAttribute: String?
@@ -13,7 +13,7 @@ struct RowJSON {
     values = ValueJSON(graph: graph)
   }
 
-  /// An object's key: the value of the attribute that keeps it, or else its URI.
+  /// An object's key: the value of the attribute for keys, or else its URI.
   func id(_ object: ManagedObject) -> String {
     if let idAttribute, case .attribute(.string(let id))? = try? object.value(forKey: idAttribute) {
       return id
@@ -38,7 +38,7 @@ struct RowJSON {
     return .object(members)
   }
 
-  /// The names of an entity's columns in a table, and an object's cells.
+  /// The column names of an entity's table. The first column contains the key.
   func header(_ entity: String) -> [String] {
     ["@id"] + columns(entity)
   }

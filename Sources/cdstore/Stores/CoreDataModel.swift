@@ -5,15 +5,15 @@ import CDSchema
 import CDXcode
 import Foundation
 
-/// The model of a store of Core Data.
+/// Loads the model of a Core Data store.
 enum CoreDataModel {
-  /// Xcode's own, or that which was made of it.
+  /// Loads an Xcode model, or a model that was imported from one.
   static func load(_ path: String) throws -> ManagedObjectModel {
     guard isXcodes(path) else { return try ModelSource.load(path, version: nil) }
     let result: XcodeImport
     do {
       let bundle = try XcodeBundle(contentsOf: path)
-      // A store is of one version, whichever came before it: any order will do.
+      // A store has only one version, and the order of the versions does not matter, so any order can be used.
       let order = bundle.tellsOrder ? nil : bundle.versions.map(\.name).joined(separator: "\n")
       result = XcodeImporter(bundle, order: order, orderPath: path).run(id: UUID())
     } catch { throw Problem("\(error)") }
@@ -26,14 +26,14 @@ enum CoreDataModel {
     return model
   }
 
-  /// Refuses a store of Core Data where one of cdgen is needed, with what to do about it.
+  /// Refuses a Core Data store where a store of cdgen is needed. The message contains the remedy.
   static func refuse(_ store: String) throws {
     guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
     throw Problem("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
   }
 
-  /// Refuses a file that was named with options for a store of Core Data and is none, with what it is or what is wrong
-  /// with it.
+  /// Refuses a file that is not a Core Data store, although the options are for one. The message says what the file is,
+  /// or what is wrong with it.
   static func refuseOther(_ store: String, options: String = "--model is") throws -> Never {
     let url = URL(filePath: store)
     guard (try? PersistentStoreCoordinator.metadata(forStoreAt: url)) == nil else {
@@ -49,7 +49,7 @@ enum CoreDataModel {
     return name == "xcdatamodeld" || name == "xcdatamodel"
   }
 
-  /// The number, and the name that the version has in Xcode.
+  /// The version's number, with its name in Xcode.
   static func title(_ version: ModelVersion) -> String {
     "\(version.number)\(version.label.map { " ('\($0)')" } ?? "")"
   }

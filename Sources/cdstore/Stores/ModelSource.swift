@@ -4,9 +4,9 @@ import CDRuntime
 import CDSchema
 import Foundation
 
-/// Where a command's model comes from.
+/// Loads the model of a command.
 enum ModelSource {
-  /// The model of a folder of YAML, or of a compiled file of JSON.
+  /// Loads a model from a folder of YAML or from a compiled JSON file.
   static func load(_ path: String, version: Int? = nil) throws -> ManagedObjectModel {
     var model = try load(path)
     if let version {
@@ -39,9 +39,9 @@ enum ModelSource {
     return model
   }
 
-  /// Opens an existing store by a model that is given, or by that which the store carries.
+  /// Opens an existing store with the given model, or with the model in the store.
   ///
-  /// - Parameter version: The number of the version that a store of Core Data is of; nil to find out.
+  /// - Parameter version: The version of a Core Data store; nil to find it automatically.
   static func open(
     _ store: String, model: String? = nil, version: Int? = nil, isReadOnly: Bool = false
   ) throws -> PersistentContainer {
@@ -60,7 +60,7 @@ enum ModelSource {
         StoreLocation(recognizing: url), isReadOnly: isReadOnly), model)
   }
 
-  /// Opens a store for the objects that it holds: all of the model's, or those of the configuration that fits.
+  /// Opens a store. If it does not contain all of the model's entities, the matching configuration is used.
   private static func open(
     _ description: PersistentStoreDescription, _ model: ManagedObjectModel
   ) throws -> PersistentContainer {
@@ -73,7 +73,7 @@ enum ModelSource {
     }
   }
 
-  /// Opens a store of Core Data as it is, which is to be read alone.
+  /// Opens a Core Data store read-only.
   private static func openCoreDataStore(
     _ url: URL, model: String?, version: Int?, isReadOnly: Bool
   ) throws -> PersistentContainer {

@@ -2,7 +2,7 @@ import ArgumentParser
 import CDRuntime
 import Foundation
 
-/// The kinds of stores that a command line can make.
+/// The types of stores that the command line can create.
 enum StoreType: String, CaseIterable, ExpressibleByArgument {
   case sqlite, xml, binary
 
@@ -14,7 +14,7 @@ enum StoreType: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// The kind of a store that is there.
+  /// Recognises the type of an existing store.
   init(of url: URL) throws {
     switch try StoreLocation(recognizing: url) {
     case .xml: self = .xml

@@ -2,12 +2,12 @@ import CDModel
 import CDSchema
 import Foundation
 
-/// JSON as values of attributes, whose types say what plain JSON means: text may be a date in ISO 8601, base64, a
-/// UUID or a decimal.
+/// Reads JSON as values of attributes. The attribute's type decides the meaning of plain JSON: a text may be an ISO
+/// 8601 date, base64, a UUID or a decimal.
 struct AttributeReading {
   let graph: EntityGraph
 
-  /// - Throws: ``Problem`` where the JSON is no value of the type.
+  /// - Throws: ``Problem`` if the JSON is not a value of the type.
   func value(_ json: JSONValue, _ attribute: AttributeDescription) throws -> AttributeValue {
     if json == .null { return .null }
     return try value(json, attribute.type)
@@ -22,7 +22,7 @@ struct AttributeReading {
       }
       return try value(json, enumeration.rawType)
     case .composite(let name): return try composite(json, name)
-    // JSON is what it is kept as.
+    // A codable is stored as JSON.
     case .codable: return .string(json.canonicalText)
     default: break
     }
@@ -31,7 +31,7 @@ struct AttributeReading {
       let tagged = try TaggedValue.attribute(member.key, member.value)
     {
       if Self.isValue(tagged, of: type) { return tagged }
-      // A tagged double is a number for other types of numbers too.
+      // A tagged double is also a valid value for other number types.
       guard case .double(let number) = tagged else { throw mistake(json, type) }
       json = .double(number)
     }

@@ -1,4 +1,4 @@
-/// Why a command cannot do what it was asked for, in words for the person who asked.
+/// The reason why a command failed, in words for its user.
 struct Problem: Error, CustomStringConvertible {
   let description: String
 

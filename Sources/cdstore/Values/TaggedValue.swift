@@ -1,16 +1,16 @@
 import CDModel
 import Foundation
 
-/// Values of JSON: plain where JSON has them, and else an object with one key that tells the type:
+/// Reads JSON values. Values of types that JSON lacks are objects with one key that names the type:
 /// `{"$date": seconds since 1970}`, `{"$data": base64}`, `{"$uuid": "…"}`, `{"$decimal": "1.5"}`, `{"$double": 1}`,
 /// `{"$ref": "Entity/id"}`, `{"$set": […]}`, `{"$dict": {…}}`, `{"$repeat": ["x", 3]}`.
 struct TaggedValue {
-  /// Gives the object that a `$ref` means.
+  /// Returns the object that a `$ref` refers to.
   var reference: (String) throws -> ObjectReference = {
     ObjectReference(entity: String($0.prefix { $0 != "/" }), uri: $0)
   }
 
-  /// - Throws: ``Problem`` where a tag's value is none of its type.
+  /// - Throws: ``Problem`` if the value of a tag has a wrong type.
   func constant(_ json: JSONValue) throws -> ExpressionConstant {
     switch json {
     case .null: return .value(.null)
@@ -50,7 +50,7 @@ struct TaggedValue {
     }
   }
 
-  /// The value of an attribute's tag; nil for a key that is no tag.
+  /// The value of an attribute's tag; nil for a key that is not a tag.
   static func attribute(_ tag: String, _ value: JSONValue) throws -> AttributeValue? {
     switch (tag, value) {
     case ("$double", .int(let number)): return .double(Double(number))
@@ -78,9 +78,9 @@ struct TaggedValue {
   }
 }
 
-/// A decimal number as text.
+/// Reads decimal numbers.
 enum DecimalLiteral {
-  /// Nil where the text is more, or less, than a number. `Decimal(string:)` takes what begins as one.
+  /// Returns nil if the whole text is not a number. `Decimal(string:)` would accept any text that begins with one.
   static func decimal(_ text: String) -> Decimal? {
     let body = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : text[...]
     let parts = body.split(separator: "e", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
 import CDModel
 import Foundation
 
-/// Values of attributes as JSON: what ``AttributeReading`` reads gives the same value again.
+/// Writes values of attributes as JSON. ``AttributeReading`` reads it as the same value.
 struct ValueJSON {
   let graph: EntityGraph
 
@@ -43,7 +43,7 @@ struct ValueJSON {
     .object([JSONValue.Member(tag, value)])
   }
 
-  /// A value in a cell of a table: text, numbers and dates as people read them.
+  /// A value in a table cell: text, numbers and dates in a form for people.
   static func text(_ value: AttributeValue) -> String {
     switch value {
     case .null: ""
