@@ -1,9 +1,9 @@
 import ArgumentParser
 import CDConsole
 
-/// A to-do list that is kept in a store: the example program of cdgen.
+/// A to-do list in a store: the example program of cdgen.
 ///
-/// Its classes, `ToDo` and `Category`, are made of `ToDo.cdmodel` while it is built.
+/// Its classes `ToDo` and `Category` are generated from `ToDo.cdmodel` during the build.
 @main
 struct TodoProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

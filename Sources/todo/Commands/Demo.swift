@@ -21,7 +21,7 @@ struct Demo: AsyncParsableCommand {
     let container = try PersistentContainer(for: ToDoModel.self, at: folder.appending(path: "Demo.sqlite"))
     let now = Date.now
     try DemoList(now: now).fill(container.viewContext)
-    // A context of its own has nothing in memory: all that follows comes from the store.
+    // A new context has no objects in memory, so everything that follows is read from the store.
     try DemoFetches(now: now, context: container.newContext()).run()
   }
 }

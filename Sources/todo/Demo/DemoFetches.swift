@@ -2,7 +2,7 @@ import CDConsole
 import CDRuntime
 import Foundation
 
-/// The fetches of the demonstration, each printed under its code.
+/// The fetches of the demonstration. Each result is printed below its code.
 struct DemoFetches {
   var now: Date
   var context: ManagedObjectContext

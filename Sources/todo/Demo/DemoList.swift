@@ -1,14 +1,14 @@
 import CDRuntime
 import Foundation
 
-/// The list that the demonstration works on.
+/// The list for the demonstration.
 struct DemoList {
   var now: Date
 
   private static let minute: TimeInterval = 60
   private static let hour: TimeInterval = 3600
 
-  /// Fills a store and saves it.
+  /// Adds the list's objects and saves them.
   func fill(_ context: ManagedObjectContext) throws {
     let work = Category(name: "Work", in: context)
     let home = Category(name: "Home", in: context)
@@ -18,7 +18,7 @@ struct DemoList {
     let review = ToDo(name: "Review the schema", dueDate: now + 2 * Self.hour, in: context)
     let report = ToDo(name: "Send the report", dueDate: now - 26 * Self.hour, in: context)
     report.completed = true
-    // To-many: the inverse, toDo.category, follows.
+    // Setting a to-many relationship also sets the inverse, toDo.category.
     work.addToToDos([call, review, report])
 
     let plants = ToDo(name: "Water the plants", dueDate: now + 4 * Self.minute, in: context)
@@ -28,7 +28,7 @@ struct DemoList {
     let bins = ToDo(name: "Put out the bins", dueDate: now + 5 * Self.minute, in: context)
     bins.doNotAlert = true
     home.addToToDos([plants, tea, bins])
-    // The order of an ordered relationship is part of it.
+    // An ordered relationship keeps the order of its objects.
     home.removeFromToDos(tea)
     home.insertIntoToDos(tea, at: 0)
 

@@ -1,4 +1,4 @@
-/// A reason why a command cannot do what it was asked for, in words for the person who asked.
+/// The reason why a command failed, in words for its user.
 struct Problem: Error, CustomStringConvertible {
   var description: String
 

@@ -3,7 +3,7 @@ import CDConsole
 import CDRuntime
 import Foundation
 
-/// Where the list is kept.
+/// The location of the list.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -11,8 +11,8 @@ struct StoreOptions: ParsableArguments {
       discussion: "Without it, the list is \(Self.defaultURL.path).", valueName: "path"))
   var store: String?
 
-  /// Opens the store, does something with a context of it, saves what changed, and only then prints the text
-  /// that the work gives. Nothing is saved if the work fails, and nothing is printed if the save does.
+  /// Opens the store, runs the work in a context, saves the changes, and then prints the text that the work returned.
+  /// If the work fails, nothing is saved. If the save fails, nothing is printed.
   @MainActor
   func withContext(_ work: (ManagedObjectContext) throws -> String) throws {
     let text: String
@@ -27,7 +27,7 @@ struct StoreOptions: ParsableArguments {
     } catch let problem as Problem {
       throw problem
     } catch let error as StoreError {
-      // Says itself which file it is.
+      // The error itself names the file.
       throw Problem("\(error)")
     } catch {
       throw Problem("\(url.path): \(error)")
@@ -35,7 +35,7 @@ struct StoreOptions: ParsableArguments {
     try Console.write(line: text)
   }
 
-  /// Where programs of the system keep what they know.
+  /// The folder in which the system's programs keep their data.
   static var defaultURL: URL {
     #if os(macOS)
       let folder = URL.applicationSupportDirectory

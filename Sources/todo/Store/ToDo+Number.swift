@@ -2,15 +2,15 @@ import CDRuntime
 import Foundation
 
 extension ToDo {
-  /// A short name for people: the number at the end of the identifier's URI. It stays the same for good.
+  /// A short identifier for people: the number at the end of the identifier's URI. It never changes.
   var number: String {
     String(objectID.uriRepresentation.lastPathComponent.drop { !$0.isNumber })
   }
 
-  /// The one with a number, or else with a name: a to-do whose name is a number hides nobody, for it has a
-  /// number of its own.
+  /// Finds a to-do by its number, or else by its name. A to-do whose name is a number cannot hide another one, because
+  /// each has its own number.
   ///
-  /// - Throws: ``Problem`` where there is none, or where several have the name.
+  /// - Throws: ``Problem`` if there is no such to-do, or if several have the name.
   static func find(_ text: String, in context: ManagedObjectContext) throws -> ToDo {
     if let numbered = try ToDo.objects(in: context).first(where: { $0.number == text }) { return numbered }
     let named = try ToDo.objects(matching: \.name, text, in: context)
@@ -24,7 +24,7 @@ extension ToDo {
 }
 
 extension Category {
-  /// - Throws: ``Problem`` where there is none of the name.
+  /// - Throws: ``Problem`` if there is no category with the name.
   static func find(_ name: String, in context: ManagedObjectContext) throws -> Category {
     if let category = try Category.object(name: name, in: context) { return category }
     throw Problem("there is no category '\(name)'; 'todo category add \(name)' makes it")

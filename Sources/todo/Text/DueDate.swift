@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// When something is due: a time from now on, or a date.
+/// A due date, given as a time from now or as a date.
 struct DueDate: ExpressibleByArgument {
   var date: Date
 
@@ -18,7 +18,7 @@ struct DueDate: ExpressibleByArgument {
     }
   }
 
-  /// A date of ISO 8601, with or without a time, in the local time zone unless it ends in `Z`.
+  /// Reads an ISO 8601 date, with or without a time. It is in the local time zone unless it ends in `Z`.
   private static func date(_ text: String) -> Date? {
     let isUTC = text.hasSuffix("Z")
     let parts = text.dropLast(isUTC ? 1 : 0).split(separator: "T", omittingEmptySubsequences: false)
@@ -36,7 +36,7 @@ struct DueDate: ExpressibleByArgument {
     }
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = isUTC ? .gmt : .current
-    // A calendar takes the 31st of June and gives the 1st of July: not what was written.
+    // A calendar accepts 31 June and returns 1 July, so the result must be compared with the text.
     guard let date = calendar.date(from: components) else { return nil }
     let back = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
     let isSame =
@@ -55,7 +55,7 @@ struct DueDate: ExpressibleByArgument {
 }
 
 extension Date {
-  /// `2030-06-01 18:30` in the local time zone.
+  /// The date in the local time zone: `2030-06-01 18:30`.
   var shortText: String {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .current

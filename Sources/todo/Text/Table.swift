@@ -5,11 +5,11 @@ struct Table {
 
   init(_ header: String..., rows: [[String]]) {
     self.header = header
-    // Other programs may have written to the store.
+    // Another program may have written control characters to the store.
     self.rows = rows.map { $0.map(Self.plain) }
   }
 
-  /// Whether a text fits into a line and leaves a terminal alone.
+  /// Whether a text fits on one line and contains no control characters for a terminal.
   static func isPlain(_ text: String) -> Bool { text.unicodeScalars.allSatisfy { !isControl($0) } }
 
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
@@ -24,7 +24,7 @@ struct Table {
       ? text : String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
   }
 
-  /// The table, a line a row, without blanks at the ends of lines. A table without rows says so.
+  /// The table, one line per row, without spaces at the ends of lines. An empty table is shown as "(none)".
   var text: String {
     if rows.isEmpty { return "(none)" }
     let lines = [header] + rows

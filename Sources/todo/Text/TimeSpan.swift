@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A length of time as people write it: `90s`, `5m`, `1h30m`, `2d`.
+/// A duration as people write it: `90s`, `5m`, `1h30m`, `2d`.
 struct TimeSpan: Hashable, ExpressibleByArgument {
   var seconds: TimeInterval
 
@@ -22,7 +22,7 @@ struct TimeSpan: Hashable, ExpressibleByArgument {
         return nil
       }
     }
-    // A number without a unit could be anything; a hundred years are enough.
+    // A number without a unit is ambiguous. The maximum is a hundred years.
     guard digits.isEmpty, !argument.isEmpty, seconds <= 100 * 366 * 86_400 else { return nil }
     self.seconds = seconds
   }
@@ -31,7 +31,7 @@ struct TimeSpan: Hashable, ExpressibleByArgument {
     seconds = end.timeIntervalSince(start)
   }
 
-  /// `in 5 min`, `3 h ago`, `now`: rounded to its largest unit.
+  /// The time relative to now, rounded to its largest unit: `in 5 min`, `3 h ago`, `now`.
   var relativeText: String {
     let size = abs(seconds)
     let (number, unit) =
