@@ -1,16 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every target is built in Swift 6 mode; these are the parts of the next mode that we take early.
+// Every target uses Swift 6 mode. These features of the next mode are enabled early.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// The runtime's modules are compiled whole in debug builds too. Otherwise the compiler takes a few files at a time, and
-// reads for each such batch what all the others declare, which costs an app a third more. More than one thread writes
-// code, as in a release build; the other flags say that the warning and the remark about this are known.
+// The runtime's modules are compiled as whole modules in debug builds too. Otherwise the compiler processes a few files
+// at a time and reads the declarations of all other files for each batch, which costs an app a third more. Several
+// threads generate code, as in a release build. The other flags suppress the warning and the remark about this setting.
 let whole =
   settings + [
     .unsafeFlags(
@@ -20,25 +20,25 @@ let whole =
       ], .when(platforms: [.linux], configuration: .debug))
   ]
 
-// For code that runs once for a build, or once for a version of a model, and not for each object or row. To optimise it
-// takes longer than an optimised build could ever save. On Linux, as above.
+// For code that runs once for a build or once for a version of a model, but not for each object or row. Optimising it
+// would take longer than optimised code could ever save. On Linux only, as above.
 let unoptimized =
   whole + [.unsafeFlags(["-Onone"], .when(platforms: [.linux], configuration: .release))]
 
-// What the plugins run.
+// The tool that the plugins run.
 let generator = Target.Dependency.target(name: "cdgen", condition: .when(traits: ["Generator"]))
 
 let package = Package(
   name: "cdgen",
-  // Synchronization's Mutex, which guards what contexts share, sets these.
+  // These minimums come from Synchronization's Mutex, which protects the state that contexts share.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CDRuntime", targets: ["CDRuntime"]),
-    // For the tests of apps: stores of old versions, and what becomes of them.
+    // For the tests of apps: stores of old versions, and checks of their migration.
     .library(name: "CDMigrationTesting", targets: ["CDMigrationTesting"]),
     // For apps that open the SQLite stores that they had with Core Data.
     .library(name: "CDCoreDataStore", targets: ["CDCoreDataStore"]),
-    // For tools that make Swift of models themselves, and for the measurements in Benchmarks.
+    // For tools that generate Swift from models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
     .executable(name: "cdstore", targets: ["cdstore"]),
@@ -47,8 +47,8 @@ let package = Package(
     .plugin(name: "CDGenCommand", targets: ["CDGenCommand"]),
   ],
   traits: [
-    // The package manager builds the tools of a plugin for each app that depends on the package, whether the app uses the
-    // plugin or not. An app that does not says `traits: []` of its dependency, and compiles the runtime alone.
+    // The package manager builds the tools of a plugin for each app that depends on the package, even if the app does
+    // not use the plugin. Such an app can set `traits: []` on its dependency and then compiles only the runtime.
     .default(enabledTraits: ["Generator"]),
     .trait(name: "Generator", description: "The plugins, and the generator that they run."),
   ],
@@ -60,17 +60,17 @@ let package = Package(
     .systemLibrary(
       name: "CLibYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
-    // What a model's attributes hold, and JSON. It is a module of its own so that the compiler does it beside the rest.
+    // The values of attributes, and JSON. They are a separate module so that the compiler can build it in parallel.
     .target(name: "CDValues", swiftSettings: whole),
     .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: whole),
-    // What becomes of objects from one version of a model to the next.
+    // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
     .target(
       name: "CDSchema", dependencies: ["CDMapping", "CDModel", "CLibYAML"], swiftSettings: settings),
-    // What archives, and the metadata of Core Data's stores, are written in. Foundation's reader recurses as deep, and
-    // expands as much, as a file wants.
+    // Reads the property lists of archives and of the metadata of Core Data's stores. Foundation's reader has no limits
+    // for recursion and expansion.
     .target(name: "CDPropertyList", swiftSettings: settings),
-    // Xcode's models and mapping models, read and written without any library of XML.
+    // Reads and writes Xcode's models and mapping models without an XML library.
     .target(
       name: "CDXcode", dependencies: ["CDMapping", "CDModel", "CDSchema", "CDPropertyList"],
       swiftSettings: settings),
@@ -78,17 +78,17 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    // SQLite's own interface: what a library above it offers beyond that would only stand between the statement and
-    // the object, and every user's build would compile it.
+    // Uses SQLite's own interface. A library above it would only add a layer between statements and objects, and every
+    // user's build would have to compile it.
     .target(name: "CDRuntime", dependencies: ["CDMapping", "CDModel", "CSQLite"], swiftSettings: whole),
-    // Core Data's SQLite stores, read as a format of stores: who has none does not compile it.
+    // Reads Core Data's SQLite stores as a store format. An app without such stores does not compile it.
     .target(
       name: "CDCoreDataStore",
       dependencies: ["CDRuntime", "CDMapping", "CDModel", "CDPropertyList", "CSQLite"],
       swiftSettings: settings),
-    // Bound to no library of tests: it throws and answers, and the test compares.
+    // Independent of any test library: it throws errors and returns results, and the test compares them.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
-    // What cdgen, cdstore and todo write by. Nobody who uses the libraries compiles it.
+    // The output functions of cdgen, cdstore and todo. Users of the libraries do not compile it.
     .target(
       name: "CDConsole",
       dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -123,7 +123,7 @@ let package = Package(
       dependencies: [generator]),
     // Random numbers that are the same in every run.
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
-    // A reference model of the object graph, and random programs that hold the runtime against it.
+    // A reference model of the object graph, and random programs that compare the runtime with it.
     .target(
       name: "GraphTester", dependencies: ["CDRuntime", "CDModel", "SeededRandom"], path: "Tests/GraphTester",
       swiftSettings: settings),
@@ -145,18 +145,19 @@ let package = Package(
       name: "CDGeneratorTests",
       dependencies: ["CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
-    // The expected files of the generator's tests, by links, run against real stores.
+    // The expected files of the generator's tests, as links. They are run with real stores.
     .testTarget(
       name: "GeneratedCodeTests", dependencies: ["CDRuntime", "CDMigrationTesting", "ShadowedNames"],
       swiftSettings: settings),
-    // The one whose types have the names of the runtime's: a module of its own, used by the tests above.
+    // The expected file whose types have the same names as the runtime's. It is a separate module, which the tests
+    // above use.
     .target(
       name: "ShadowedNames", dependencies: ["CDRuntime"], path: "Tests/ShadowedNames",
       swiftSettings: settings),
     .testTarget(
       name: "CDMigrationTestingTests", dependencies: ["CDMigrationTesting", "CDRuntime"],
       swiftSettings: settings),
-    // Files of SQLite's that fail when a test wants it: SQLite's interface for that is C's.
+    // SQLite files that fail when a test wants it. It is in C, because SQLite's interface for this is.
     .target(name: "CFailingVFS", dependencies: ["CSQLite"], path: "Tests/CFailingVFS"),
     .testTarget(
       name: "CDRuntimeTests", dependencies: ["CDRuntime", "CSQLite", "CFailingVFS", "SeededRandom"],
@@ -173,16 +174,17 @@ let package = Package(
       name: "CLITests",
       dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite"],
       swiftSettings: settings),
-    // A second model whose version files are links to the first's: the same list, with code of the app's own. It is
-    // no test target, for that would link the generator twice: as the plugin's tool, and for the tests above.
+    // A second model, whose version files are links to the first model's, with the app's own migration code. It is not
+    // a test target, because a test target would link the generator twice: as the plugin's tool, and for the tests
+    // above.
     .target(
       name: "QuietToDo", dependencies: ["CDRuntime"], path: "Tests/QuietToDo", swiftSettings: settings,
       plugins: ["CDGenPlugin"]),
-    // A program that migrates a list of it, to be killed meanwhile.
+    // A program that migrates a list of this model. Tests kill it during the migration.
     .executableTarget(
       name: "migrate-quiet-todo", dependencies: ["QuietToDo"], path: "Tests/QuietToDoMigrator",
       swiftSettings: settings),
-    // A program that holds a store open and calls what else takes the same file: see .ci/attack/processes.
+    // A program that keeps a store open and calls operations that need the same file: see .ci/attack/processes.
     .executableTarget(
       name: "hold-store", dependencies: ["CDCoreDataStore", "CDRuntime", "CDMapping", "CDModel"],
       path: "Tests/StoreHolder", swiftSettings: settings),

@@ -1,9 +1,9 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package cdgen`: runs the tool with the arguments given, in the package's directory.
+/// `swift package cdgen`: runs the tool with the given arguments in the package's directory.
 ///
-/// Without arguments the tool lists its commands. Those that write need `--allow-writing-to-package-directory`
+/// Without arguments, the tool lists its commands. Commands that write need `--allow-writing-to-package-directory`
 /// before `cdgen`.
 @main
 struct CDGenCommand: CommandPlugin {
@@ -23,7 +23,7 @@ struct CDGenCommand: CommandPlugin {
       Diagnostics.error("cdgen ended with signal \(process.terminationStatus)")
       return
     }
-    // The tool has said what is wrong; this is for the exit status.
+    // The tool has already reported the problem. This error only sets the exit status.
     if process.terminationStatus != 0 {
       Diagnostics.error("cdgen ended with status \(process.terminationStatus)")
     }

@@ -3,14 +3,14 @@ import PackagePlugin
 
 /// Generates a Swift file for each model in a target's directory, before the target is compiled.
 ///
-/// A model is a folder `NAME.cdmodel`, or a symbolic link to one. The plugin looks at names only; what is in
-/// the files is the tool's business, which reports mistakes at their line.
+/// A model is a folder `NAME.cdmodel`, or a symbolic link to one. The plugin uses only the files' names. The tool reads
+/// the files and reports mistakes with their lines.
 @main
 struct CDGenPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     let models = models(in: target.directoryURL)
     guard let tool = try? context.tool(named: "cdgen").url else {
-      // Where an app does without, the package manager asks for this package's own programs all the same.
+      // Even if an app does not use the generator, the package manager runs the plugin for this package's own programs.
       if context.package.displayName != "cdgen" {
         Diagnostics.error(
           "target '\(target.name)' uses CDGenPlugin, and the dependency on cdgen leaves its trait 'Generator' out: "
@@ -19,7 +19,7 @@ struct CDGenPlugin: BuildToolPlugin {
       return []
     }
     guard !models.isEmpty else {
-      // A command and no error of the plugin's: that would keep 'swift package cdgen init' from running too.
+      // A command reports the missing model. An error of the plugin itself would also stop 'swift package cdgen init'.
       return [
         .buildCommand(
           displayName: "Looking for a model of \(target.name)", executable: tool,
@@ -42,27 +42,28 @@ struct CDGenPlugin: BuildToolPlugin {
         .buildCommand(
           displayName: "Generating \(output.lastPathComponent)", executable: tool,
           arguments: ["generate", model.folder.path, "--output", output.path],
-          // The tool too, so that a newer one runs again. Every file, since a folder stands for its names
-          // only, and by its path in the target, since the package manager asks for other files' purpose.
+          // The tool is an input, so that a newer one runs again. Every file is an input, because a folder as input
+          // only covers its names. The paths are those in the target, because the package manager asks for the purpose
+          // of other files.
           inputFiles: [tool] + files(of: model), outputFiles: [output]))
     }
     return commands
   }
 
   private struct Model {
-    /// The folder or link in the target's directory.
+    /// The folder, or the link to it, in the target's directory.
     var place: URL
-    /// The folder itself, whose name is the model's.
+    /// The folder itself. Its name is the model's name.
     var folder: URL
     var name: String { folder.deletingPathExtension().lastPathComponent }
   }
 
-  /// The models in a directory and those below it.
+  /// The models in a directory and its subdirectories.
   private func models(in directory: URL) -> [Model] {
     contents(of: directory).flatMap { entry -> [Model] in
       let folder = entry.resolvingSymlinksInPath()
       if folder.pathExtension == "cdmodel" { return [Model(place: entry, folder: folder)] }
-      // Links to other folders are not searched: they could lead round in a circle.
+      // Links to other folders are not followed, because they could form a cycle.
       return isLink(entry) ? [] : models(in: entry)
     }
   }
@@ -72,7 +73,7 @@ struct CDGenPlugin: BuildToolPlugin {
       .filter { !$0.lastPathComponent.hasPrefix(".") && contents(of: $0).isEmpty }
   }
 
-  /// What a directory has, in one order; nothing for a file.
+  /// The contents of a directory in sorted order; empty for a file.
   private func contents(of directory: URL) -> [URL] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     return names.sorted().map { directory.appending(path: $0) }
