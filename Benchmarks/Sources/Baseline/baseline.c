@@ -62,7 +62,7 @@ static void append(base_list *list, sqlite3_stmt *statement) {
   todo->category = sqlite3_column_int64(statement, 7);
 }
 
-// Goes through the rows of a statement that is bound.
+// Collects the rows of a statement whose parameters are bound.
 static int collect(sqlite3_stmt *statement, base_list *list) {
   int code;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) append(list, statement);

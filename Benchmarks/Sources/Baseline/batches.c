@@ -5,12 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-// Batches that others learn of: who holds a todo finds by its version that it has changed, the history says which ones
-// have, and references lead somewhere. The keys of the changed rows come from SQLite's hook, which is the cheapest way
-// to them.
+// Batches whose changes others can detect, as the runtime's batches do. The version of a todo shows that it has
+// changed, the history lists the changed rows, and foreign keys are enforced. SQLite's update hook supplies the keys of
+// the changed rows, which is the cheapest way.
 
 int base_track(base_store *store) {
-  // Rows are as if they had been inserted with their versions: what an update makes longer is the version alone.
+  // The rows are stored as if they had been inserted with their versions. A later update then enlarges a row only by a
+  // longer version.
   return sqlite3_exec(store->db,
                       "PRAGMA foreign_keys = ON;"
                       "ALTER TABLE category ADD COLUMN version INTEGER NOT NULL DEFAULT 1;"
@@ -56,7 +57,7 @@ static char *append_number(char *end, int64_t number) {
   return end;
 }
 
-// Writes what has been done to rows of a table into the history.
+// Records a change of a table's rows in the history.
 static int write_history(base_store *store, const char *table, const char *change, const base_keys *keys) {
   char *text = malloc(strlen(table) + strlen(change) + 16 + keys->count * 44);
   char *place = append_text(text, "{\"");
@@ -108,7 +109,7 @@ int base_batch_insert(base_store *store, const base_todo *todos, size_t count, c
   return end(store, code);
 }
 
-// Runs a statement with up to two numbers, and notes the rows that it changes.
+// Runs a statement with up to two numbers, and records the rows that it changes.
 static int change(base_store *store, const char *sql, const int64_t *numbers, const char *name, base_keys *keys) {
   sqlite3_stmt *statement = NULL;
   int code = begin(store);

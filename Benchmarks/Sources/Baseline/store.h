@@ -13,7 +13,7 @@ static inline int prepare(base_store *store, const char *sql, sqlite3_stmt **sta
 
 static inline int begin(base_store *store) { return sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL); }
 
-// Ends the transaction as `code` asks for, and gives the first error.
+// Commits the transaction if `code` is SQLITE_OK, otherwise rolls it back. Returns the first error.
 static inline int end(base_store *store, int code) {
   int ended = sqlite3_exec(store->db, code == SQLITE_OK ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
   return code == SQLITE_OK ? ended : code;
@@ -25,7 +25,7 @@ static inline int run(sqlite3_stmt *statement) {
   return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-// Binds a todo to the first eight parameters of a statement, and runs it.
+// Binds a todo to the first eight parameters of a statement, and runs the statement.
 int base_write(sqlite3_stmt *statement, const base_todo *todo);
 
 #endif

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures cdgen's parts, as CPU time: the machine's other work then counts for little.
+/// Measures parts of cdgen. It measures CPU time, so that other work on the machine has little effect.
 @main
 struct Bench: ParsableCommand {
   static let configuration = CommandConfiguration(

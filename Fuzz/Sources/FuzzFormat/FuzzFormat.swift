@@ -1,15 +1,15 @@
 import CDModel
 import Foundation
 
-/// Any text is parsed or refused. What was parsed has a canonical text that reads back to the same tree, and is
-/// checked without a trap.
+/// Any text must be parsed or refused. The canonical text of a parsed predicate must give the same tree, and checking
+/// the predicate must not trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFormat(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let text = String(
     decoding: UnsafeBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
   guard let predicate = try? FetchPredicate(format: text, arguments: arguments) else { return 0 }
   let canonical = predicate.canonicalText
-  // The depth limit counts written parentheses, of which the canonical text may have more.
+  // The depth limit counts written parentheses, and the canonical text may have more of them.
   if let again = try? FetchPredicate(format: canonical), again != predicate {
     fatalError("\(canonical) reads back as \(again.canonicalText)")
   }

@@ -2,8 +2,8 @@ import CDGenerator
 import CDModel
 import CDSchema
 
-/// Any bytes are a model or are refused with diagnostics, each of which is in the file. A model without errors has
-/// canonical JSON, and Swift can be made of it.
+/// Any bytes must be a model or be refused with diagnostics whose positions are in the file. For a model without
+/// errors, canonical JSON and Swift can be generated.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSchema(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count))

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The denominators: what a programmer writes who knows SQLite's C interface and nothing else. Prepared
-// statements, columns by index, one transaction for a batch, texts copied out of the row once.
+// The baseline of the ratios: code by a programmer who knows only SQLite's C interface. It uses prepared statements,
+// columns by index, one transaction for a batch, and one copy of each text.
 
 typedef struct {
   int64_t id;
@@ -18,7 +18,7 @@ typedef struct {
   int64_t category;
 } base_todo;
 
-// Objects of their own, as a fetch gives them: who holds one can let go of the others.
+// Separate objects, as a fetch returns them: each can be freed by itself.
 typedef struct {
   base_todo **items;
   size_t count;
@@ -27,31 +27,31 @@ typedef struct {
 
 typedef struct base_store base_store;
 
-/// Opens a database, and makes the tables if there are none. NULL where it fails.
+/// Opens a database, and creates the tables if there are none. Returns NULL on failure.
 base_store *base_open(const char *path);
 void base_close(base_store *store);
 
-/// Each of these gives 0 or SQLite's error code.
+/// Each of these functions returns 0 or SQLite's error code.
 int base_insert(base_store *store, const base_todo *todos, size_t count, const char *const *categories,
                 size_t category_count);
-/// All, or, where `priority` is not negative, those of a priority by date.
+/// Fetches all todos. If `priority` is not negative, fetches only those with this priority, ordered by date.
 int base_fetch(base_store *store, int64_t priority, base_list *result);
 int base_by_id(base_store *store, const int64_t *ids, size_t count, base_list *result);
 int base_by_title(base_store *store, const char *const *titles, size_t count, base_list *result);
 int base_update(base_store *store, const int64_t *ids, size_t count, int64_t priority);
 int base_delete(base_store *store, const int64_t *ids, size_t count);
-/// The sum of the lengths of the categories' names of the first todos, fetched with the todos.
+/// Fetches the first todos together with their categories, and sums the lengths of the categories' names.
 int base_fetch_to_one(base_store *store, size_t count, base_list *result, int64_t *sum);
-/// The same for todos that were fetched before: one lookup each.
+/// Does the same for todos that were already fetched, with one lookup for each.
 int base_to_one(base_store *store, base_todo *const *todos, size_t count, int64_t *sum);
-/// The todos of each category, one query each.
+/// Fetches the todos of each category, with one query for each.
 int base_to_many(base_store *store, size_t category_count, base_list *result);
 
 void base_free(base_list *list);
 /// A number that depends on every value of a list.
 int64_t base_checksum(const base_list *list);
 
-/// Keys of rows, neighbours as one range.
+/// A range of consecutive row keys.
 typedef struct {
   int64_t first;
   int64_t last;
@@ -63,22 +63,22 @@ typedef struct {
   size_t capacity;
 } base_keys;
 
-/// Makes room for versions and for a history, and has SQLite check references, as the batches below need it.
+/// Adds versions and a history, and makes SQLite enforce foreign keys, as the batches below require.
 int base_track(base_store *store);
-/// As `base_insert`, each kind of rows a transaction with an entry in the history.
+/// Like `base_insert`, but with a transaction and a history entry for each table.
 int base_batch_insert(base_store *store, const base_todo *todos, size_t count, const char *const *categories,
                       size_t category_count);
-/// These change all of a priority below one by one statement, raise versions, write an entry in the history, and give
-/// the keys.
+/// These functions update or delete all todos below a priority with one statement, write a history entry, and return
+/// the keys. An update also increases the versions.
 int base_batch_update(base_store *store, int64_t below, int64_t priority, base_keys *keys);
 int base_batch_delete(base_store *store, int64_t below, base_keys *keys);
 void base_free_keys(base_keys *keys);
 
-/// Runs statements on a file.
+/// Runs statements on a database file.
 int base_execute(const char *path, const char *sql);
-/// The first column of a text's first row.
+/// Reads the first column of the first row of a query.
 int base_number(const char *path, const char *sql, int64_t *result);
-/// Writes all todos anew, into a table with one more column, and makes its two indexes.
+/// Copies all todos into a table with one more column, and creates its two indexes.
 int base_rewrite(const char *path);
 
 #endif

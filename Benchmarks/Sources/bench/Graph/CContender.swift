@@ -27,8 +27,8 @@ final class CContender: GraphContender {
     switch task {
     case .free: try run(.fetch)
     case .toOneMemory: try check(base_fetch(store, -1, &list))
-    // A batch keeps what our own keeps: versions, a history, the keys of what has changed, references that lead
-    // somewhere.
+    // The batches do the same work as the runtime's: versions, a history, the keys of changed rows, and enforced
+    // references.
     case .batchInsert, .batchUpdate, .batchDelete: try check(base_track(store))
     default: break
     }

@@ -1,7 +1,7 @@
 import Baseline
 import Foundation
 
-/// What all contenders store, made before any clock runs: in Swift's types and in C's.
+/// The data that all contenders store, in Swift's types and in C's. It is created before any measurement.
 final class Dataset: Sendable {
   struct Todo: Sendable {
     var title: String
@@ -10,15 +10,16 @@ final class Dataset: Sendable {
     var due: Date
     var done: Bool
     var uuid: UUID
-    /// The number of the category, from 1.
+    /// The number of the category, counted from 1.
     var category: Int64
   }
 
   let todos: [Todo]
   let categories: [String]
-  /// Half of the todos' numbers, shuffled: a todo's number is its place, from 1.
+  /// The numbers of half of the todos, shuffled. A todo's number is its position, counted from 1.
   let half: [Int64]
-  /// Their titles: texts of their own, one behind the other in memory as C's are, for all contenders to find alike.
+  /// Their titles. They are separate strings, one after the other in memory like those of C, so that all contenders
+  /// have the same conditions.
   let halfTitles: [String]
 
   init(count: Int, categories categoryCount: Int) {
@@ -58,10 +59,10 @@ final class CDataset {
     categories = data.categories.map { UnsafePointer(strdup($0)) }
     titles = data.halfTitles.map { UnsafePointer(strdup($0)) }
   }
-  // Lives as long as the process does: nothing frees it.
+  // The buffers are never freed. They live as long as the process.
 }
 
-/// A small generator of numbers with a fixed seed, so that every run stores the same.
+/// A small random number generator with a fixed seed, so that every run stores the same data.
 struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// GRDB as its guide to performance has it: statements kept, columns by index, plain structs.
+/// GRDB as its performance guide recommends: cached statements, columns by index, plain structs.
 final class GRDBContender: GraphContender {
   static let name = "grdb"
   static func takes(_ task: GraphTask) -> Bool {
@@ -136,7 +136,7 @@ final class GRDBContender: GraphContender {
   }
 }
 
-/// GRDB's records, as most programs have them: columns by name.
+/// GRDB's records as most programs use them, with columns by name.
 final class GRDBRecordContender: GraphContender {
   static let name = "grdb-record"
   static func takes(_ task: GraphTask) -> Bool { GRDBContender.takes(task) && task != .toMany }
@@ -282,7 +282,7 @@ final class GRDBRecordContender: GraphContender {
   }
 }
 
-/// The database of GRDB's contenders: the tables that the baseline has.
+/// The database of GRDB's contenders. It has the same tables as the baseline.
 enum GraphDatabase {
   static func open(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs the tasks of the object graph by all contenders, each on a store of its own that holds the same.
+/// Runs the tasks of the object graph with all contenders. Each has its own store, and all stores have the same
+/// contents.
 final class GraphBench {
   private static var contenders: [any GraphContender.Type] {
     [
@@ -25,7 +26,7 @@ final class GraphBench {
   }
 
   deinit {
-    // What stays behind in a temporary folder does no harm.
+    // Remaining files in a temporary folder do no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -57,7 +58,7 @@ final class GraphBench {
     }
   }
 
-  /// The store that a contender works on: one that is written to is a copy, or new for an insertion.
+  /// The store for a contender. For a task that writes, it is a copy, or a new store for insertions.
   private func file(for task: GraphTask, of contender: any GraphContender.Type) throws -> String {
     guard task.writes else { return template(contender) }
     let copy = folder.appending(path: "work-\(contender.name).sqlite")

@@ -1,4 +1,4 @@
-/// The work of the object graph's workloads.
+/// The tasks of the object graph's workloads.
 enum GraphTask: String, CaseIterable {
   case insert, fetch, free, refetch, predicate
   case byID = "by-id"
@@ -36,7 +36,7 @@ enum GraphTask: String, CaseIterable {
     }
   }
 
-  /// The ratio to C that is to be reached, where there is one.
+  /// The wanted ratio to C.
   var goal: Double {
     switch self {
     case .insert: 1.5
@@ -57,29 +57,29 @@ enum GraphTask: String, CaseIterable {
     }
   }
 
-  /// Whether the store is another one afterwards.
+  /// Whether the task changes the store.
   var writes: Bool {
     [.insert, .update, .delete, .batchInsert, .batchUpdate, .batchDelete].contains(self)
   }
 
-  /// Whether the store is empty before.
+  /// Whether the task starts with an empty store.
   var fills: Bool { self == .insert || self == .batchInsert }
 }
 
-/// Somebody who does a task on a store of its own.
+/// An implementation of the tasks with its own store.
 protocol GraphContender {
   static var name: String { get }
 
-  /// Whether it can do a task that is more than reading and writing rows.
+  /// Whether it supports a task that needs more than reading and writing rows.
   static func takes(_ task: GraphTask) -> Bool
 
-  /// Opens a store, and makes it where there is none.
+  /// Opens a store, and creates it if it does not exist.
   init(path: String, data: GraphData) throws
 
-  /// What has to be there before the task, off the clock.
+  /// Prepares a task. This is not measured.
   func prepare(_ task: GraphTask) throws
   func run(_ task: GraphTask) throws
-  /// A number that depends on what the task gave, or on what the store holds after it.
+  /// A number that depends on the task's result, or on the store's contents after it.
   func checksum(_ task: GraphTask) throws -> Int64
 }
 

@@ -1,7 +1,7 @@
 import CDRuntime
 import Foundation
 
-/// What is measured in a process of its own: memory, and the way from the program's start to the first row.
+/// Measurements in a separate process: memory, and the time from the program's start to the first row.
 enum Probe {
   private static var contenders: [any GraphContender.Type] {
     [
@@ -9,8 +9,8 @@ enum Probe {
     ]
   }
 
-  /// Does the work of a probe, `memory-NAME`, `open-NAME` or `writers-COUNT`, and prints what it found. `loop-TASK` does a task
-  /// of CDRuntime's twenty times on a filled store, for a profiler to look at.
+  /// Runs a probe, such as `memory-NAME`, `open-NAME` or `writers-COUNT`, and prints its result. `loop-TASK` repeats a
+  /// task of CDRuntime on a filled store, for a profiler.
   static func run(_ probe: String, store: String) throws {
     let parts = probe.split(separator: "-", maxSplits: 1).map(String.init)
     if parts.count == 2, parts[0] == "loop", let task = GraphTask(rawValue: parts[1]) {
@@ -27,14 +27,14 @@ enum Probe {
       throw BenchError("there is no probe '\(probe)'")
     }
     if parts[0] == "million" { return try million(store: store) }
-    // No dataset is made: its memory and time are not the contender's.
+    // No dataset is created, because its memory and time would be measured too.
     let contender = try type.init(path: store, data: GraphData(count: 2, categories: 1))
     switch parts[0] {
     case "memory":
       let before = residentBytes()
       try contender.run(.fetch)
       print(Double(residentBytes() - before) / 1_048_576)
-      // The result is alive until here.
+      // The result must stay alive until here.
       _ = try contender.checksum(.fetch)
     case "open":
       try contender.run(.predicate)
@@ -42,7 +42,7 @@ enum Probe {
     }
   }
 
-  /// A million objects in batches: insert, read, change and delete them all. Prints the most memory it had.
+  /// Inserts, reads, changes and deletes a million objects in batches. Prints the peak memory.
   private static func million(store: String) throws {
     let container = try PersistentContainer(for: TasksModel.self, at: URL(filePath: store))
     let (count, size) = (1_000_000, 10_000)
@@ -54,7 +54,7 @@ enum Probe {
       }
       try context.save()
     }
-    // One context all the way: what nobody holds any more, it lets go of.
+    // One context is used for all batches. It releases objects that are no longer used.
     let context = container.newContext()
     var seen = 0
     for start in stride(from: 0, to: count, by: size) {
@@ -89,16 +89,16 @@ enum Probe {
       }
       let contender = try RuntimeContender(path: path, data: data)
       try contender.prepare(task)
-      // What the store holds does not change by reading: more runs, a clearer profile.
+      // Reading does not change the store's contents, so more runs are possible, and the profile becomes clearer.
       for _ in 0..<(task == .byIDRegistered ? 20 : 1) {
         print(try CPUTime.measure { try contender.run(task) } * 1000)
       }
     }
   }
 
-  /// Runs a probe in a process of its own.
+  /// Runs a probe in a separate process.
   ///
-  /// - Returns: What it printed, and its CPU time in seconds.
+  /// - Returns: Its output, and its CPU time in seconds.
   static func spawn(_ probe: String, store: String) throws -> (output: String, seconds: Double) {
     let pipe = Pipe()
     let start = CPUTime.children
@@ -109,7 +109,7 @@ enum Probe {
     return (String(decoding: output, as: UTF8.self), CPUTime.children - start)
   }
 
-  /// Lets a probe begin in a process of its own. What it prints is dropped unless it is asked for.
+  /// Starts a probe in a separate process. Its output is discarded unless `output` is given.
   static func start(_ probe: String, store: String, output: Pipe? = nil) throws -> Process {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
@@ -119,7 +119,7 @@ enum Probe {
     return process
   }
 
-  /// The most memory that the process has had, as Linux counts it.
+  /// The peak memory of the process, as Linux reports it.
   private static func peakMebibytes() -> Double {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""

@@ -1,7 +1,7 @@
 import CDRuntime
 import Foundation
 
-/// CDRuntime with generated classes, as a program uses them.
+/// CDRuntime with generated classes, as a program uses it.
 final class RuntimeContender: GraphContender {
   static let name = "cdruntime"
   static func takes(_ task: GraphTask) -> Bool { true }
@@ -33,7 +33,7 @@ final class RuntimeContender: GraphContender {
   }
 
   private func identifiers() throws -> [ManagedObjectID] {
-    // Keys are given in the order of insertion, from 1.
+    // Keys are assigned in the order of insertion, starting at 1.
     let other = container.newContext()
     guard let first = try Todo.fetch(limit: 1, in: other).first else {
       throw BenchError("there is nothing to look up")
@@ -129,7 +129,7 @@ final class RuntimeContender: GraphContender {
   func checksum(_ task: GraphTask) throws -> Int64 {
     if task == .free { return 0 }
     if [.toOne, .toOneMemory].contains(task) { return sum }
-    // A context that has not seen what was written; it lives as long as the relationships are read.
+    // A new context, which has not seen the written objects. It must live while the relationships are read.
     if task.writes { context = container.newContext() }
     let results = task.writes ? try Todo.objects(in: context) : todos
     return results.reduce(0) { sum, todo in
@@ -140,13 +140,13 @@ final class RuntimeContender: GraphContender {
     }
   }
 
-  /// The number of a category by its name.
+  /// The number of a category, taken from its name.
   private func number(_ name: String) -> Int64? {
     name.split(separator: " ").last.flatMap { Int64($0) }.map { $0 + 1 }
   }
 }
 
-/// What a todo adds to a checksum, as C reckons it.
+/// What a todo contributes to a checksum. The C code computes the same.
 enum Checksum {
   static func of(
     title: String, notes: String?, priority: Int64, due: Date, done: Bool, uuid: UUID, category: Int64

@@ -1,21 +1,21 @@
 import Foundation
 
-/// CPU time, user's and system's together.
+/// CPU time, as the sum of user time and system time.
 enum CPUTime {
-  /// Seconds that this process has used.
+  /// The CPU seconds that this process has used.
   static var own: Double { seconds(of: Scope.own) }
 
-  /// Seconds that child processes which have ended have used.
+  /// The CPU seconds that ended child processes have used.
   static var children: Double { seconds(of: Scope.children) }
 
-  /// Seconds that some work takes in this process.
+  /// Measures the CPU seconds that some work takes in this process.
   static func measure(_ work: () throws -> Void) rethrows -> Double {
     let start = own
     try work()
     return own - start
   }
 
-  /// What the system counts together, by its numbers. Linux has an enumeration for them.
+  /// The scopes of the system's counters. On Linux they are an enumeration.
   private enum Scope {
     #if canImport(Glibc)
       static let own = RUSAGE_SELF.rawValue
@@ -28,7 +28,7 @@ enum CPUTime {
 
   private static func seconds(of scope: Int32) -> Double {
     var usage = rusage()
-    // It fails only for a scope that there is not.
+    // The call fails only for an invalid scope.
     _ = getrusage(scope, &usage)
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// What was measured of one contender: its CPU time, how often the first contender's time that is, or both.
+/// A measured result of one contender: its CPU time, its ratio to the first contender's time, or both.
 struct Figure {
   let workload: String
   let contender: String
-  /// The median of the rounds' ratios.
+  /// The median of the ratios of all rounds.
   var ratio: Double?
-  /// The median in milliseconds of CPU time.
+  /// The median of the CPU time in milliseconds.
   var milliseconds: Double?
-  /// Mebibytes of memory.
+  /// Memory in mebibytes.
   var mebibytes: Double?
   let rounds: Int
-  /// What is to be reached: a ratio where there is one, else the other value. Nil where there is none.
+  /// The goal for the ratio, or, without a ratio, for the other value. Nil if there is no goal.
   let goal: Double?
 
   init(
@@ -35,7 +35,7 @@ struct Figure {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// A line for people.
+  /// The result as a line for people.
   var text: String {
     var line = (workload + " " + contender).padding(toLength: 40, withPad: " ", startingAt: 0)
     line += padded(ratio.map { Self.text($0) + " x" } ?? "", 10)
@@ -45,7 +45,7 @@ struct Figure {
     return line + "   goal \(Self.text(goal))" + (value <= goal ? "" : "  MISSED")
   }
 
-  /// A line for programs.
+  /// The result as a line of JSON.
   var json: String {
     var members = ["\"workload\":\"\(workload)\"", "\"contender\":\"\(contender)\""]
     for (key, value) in [("ratio", ratio), ("cpu_ms", milliseconds), ("mib", mebibytes), ("goal", goal)] {

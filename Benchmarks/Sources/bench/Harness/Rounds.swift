@@ -1,18 +1,18 @@
-/// Somebody who does a workload in a way of its own.
+/// An implementation of a workload.
 struct Contender {
   let name: String
-  /// Does the work once and gives the seconds of CPU time that it took.
+  /// Does the work once and returns the CPU seconds that it took.
   let run: () throws -> Double
 }
 
-/// The times of several contenders who did the same work in turn.
+/// The times of several contenders for the same work.
 struct Rounds {
-  /// A list of times a contender, by round.
+  /// The times of each contender, by round.
   let times: [String: [Double]]
   let count: Int
 
-  /// Runs all contenders in each round, the second round starting with the second one and so on, so that
-  /// none always follows the same other.
+  /// Runs all contenders in each round. Each round starts with the next contender, so that a contender does not always
+  /// follow the same other one.
   init(_ contenders: [Contender], count: Int) throws {
     self.count = count
     var times: [String: [Double]] = [:]

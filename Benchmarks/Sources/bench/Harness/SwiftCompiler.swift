@@ -1,11 +1,11 @@
 import Foundation
 
-/// Calls `swiftc` on sources that use CDRuntime.
+/// Runs `swiftc` on sources that use CDRuntime.
 struct SwiftCompiler {
   private let modules: URL
   private let folder: URL
 
-  /// - Parameter modules: The folder of CDRuntime's built module. By default that of this program's build.
+  /// - Parameter modules: The folder with CDRuntime's built module. The default is the folder in this program's build.
   init(modules path: String?) throws {
     if let path {
       modules = URL(filePath: path)
@@ -22,7 +22,7 @@ struct SwiftCompiler {
   }
 
   func removeFiles() {
-    // What stays behind in a temporary folder does no harm.
+    // Remaining files in a temporary folder do no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -33,13 +33,13 @@ struct SwiftCompiler {
     return url
   }
 
-  /// Compiles a file as a whole module and gives the seconds of CPU time that it took.
+  /// Compiles a file as a whole module and returns the CPU seconds that it took.
   func compile(_ source: URL, isOptimized: Bool) throws -> Double {
     try run(
       ["-wmo", "-c", "-o", folder.appending(path: "out.o").path, isOptimized ? "-O" : "-Onone"], source)
   }
 
-  /// Checks the types of a file and gives the seconds of CPU time that it took.
+  /// Type-checks a file and returns the CPU seconds that it took.
   func check(_ source: URL) throws -> Double { try run(["-typecheck"], source) }
 
   private func run(_ options: [String], _ source: URL) throws -> Double {
@@ -66,7 +66,7 @@ struct SwiftCompiler {
     return seconds
   }
 
-  /// The map of the C module that CDRuntime imports. Its module does not say where that is.
+  /// The module map of the C module that CDRuntime imports. CDRuntime's module does not contain its path.
   private var moduleMaps: [String] {
     var checkout = URL(filePath: #filePath)
     for _ in 0..<5 { checkout.deleteLastPathComponent() }

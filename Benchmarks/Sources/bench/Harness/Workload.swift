@@ -1,9 +1,9 @@
-/// A thing to measure.
+/// A measurement.
 protocol Workload {
   var name: String { get }
   var summary: String { get }
 
-  /// Measures, and gives what it found.
+  /// Measures and returns the results.
   func run(_ settings: Settings) throws -> [Figure]
 }
 
@@ -25,16 +25,16 @@ enum Workloads {
   }
 }
 
-/// What the command line asks of every workload.
+/// The options of the command line for all workloads.
 struct Settings {
   var isSmoke: Bool
-  /// The count of rounds, where it was given.
+  /// The number of rounds; nil for the default.
   var rounds: Int?
-  /// The folder of CDRuntime's built module, where it was given.
+  /// The folder with CDRuntime's built module; nil for the default.
   var modules: String?
 }
 
-/// A mistake in how the program was called or set up.
+/// An error in the program's arguments or setup.
 struct BenchError: Error, CustomStringConvertible {
   let description: String
 

@@ -2,13 +2,13 @@ import Baseline
 @_spi(Generated) import CDRuntime
 import Foundation
 
-/// The ways in which a million todos are migrated.
+/// The sorts of migrations of a million todos.
 enum MigrationKind: String, CaseIterable {
-  /// Every row is written anew, as rules say.
+  /// Rules rewrite every row.
   case rewrite
-  /// Every object is made by code such as `cdgen` generates for a custom step.
+  /// Code like that of a custom step, which `cdgen` generates, creates every object.
   case custom
-  /// A column comes to the table.
+  /// The table gets a new column.
   case column
 }
 
@@ -80,7 +80,7 @@ enum MigrationModel {
       currentVersionNumber: kind == nil ? 1 : 2, mappings: mappings)
   }
 
-  /// Makes a store of the first version.
+  /// Creates a store of the first version.
   static func create(_ path: String, count: Int) throws {
     do {
       _ = try PersistentStoreCoordinator(model: model(nil), at: .sqlite(URL(filePath: path)))
@@ -100,7 +100,7 @@ enum MigrationModel {
         """))
   }
 
-  /// Makes the same rows in a database of C's.
+  /// Creates the same rows in a database for C.
   static func createBaseline(_ path: String, count: Int) throws {
     guard let store = base_open(path) else { throw BenchError("C cannot open \(path)") }
     base_close(store)
@@ -123,7 +123,7 @@ enum MigrationModel {
     """
   }
 
-  /// Opens the store with the second version.
+  /// Opens the store with the second version, which migrates it.
   static func migrate(_ path: String, _ kind: MigrationKind) throws {
     var description = PersistentStoreDescription(.sqlite(URL(filePath: path)))
     description.migrationPolicies = MigrationPolicies(_suite: {
@@ -132,7 +132,7 @@ enum MigrationModel {
     _ = try PersistentStoreCoordinator(model: model(kind), stores: [description])
   }
 
-  /// What a typed requirement comes down to: every property read and written by its slot.
+  /// Does what a typed requirement does: reads and writes every property by its slot.
   private static func makeTodo(_ source: ManagedObject, _ manager: MigrationManager) throws -> ManagedObject?
   {
     let todo = try manager._make(from: source, mapping: "Todo")

@@ -2,8 +2,8 @@ import CDGenerator
 import CDModel
 import Foundation
 
-/// How long generated Swift takes to compile: CPU milliseconds an entity, whole module, in a compiler of its
-/// own. What an empty module costs is taken off.
+/// The time to compile generated Swift: CPU milliseconds per entity, as a whole module in a separate compiler process.
+/// The time for an empty module is subtracted.
 struct CompileWorkload: Workload {
   let name = "compile"
   let summary = "Compiles generated Swift, optimised and not, internal and public."

@@ -1,10 +1,11 @@
 import CDRuntime
 import Foundation
 
-/// Writing and reading a store that is one file, as a ratio to the platform's coder for the same values as structs.
+/// The time to write and read a store in a single file, as a ratio to the platform's coder for the same values as
+/// structs.
 ///
-/// A store does more than a coder: it keeps keys, relationships and a history, checks all of it, and has the objects
-/// in tables with their indexes at the end.
+/// A store does more than a coder: it keeps keys, relationships and a history, validates all of them, and finally has
+/// the objects in tables with indexes.
 struct FileStoreWorkload: Workload {
   enum Kind: String, CaseIterable { case xml, binary }
   enum Direction: String, CaseIterable { case write, read }
@@ -67,7 +68,7 @@ struct FileStoreWorkload: Workload {
           throw BenchError("nothing to change")
         }
         todo.priority += 1
-        // All objects are written, whichever has changed.
+        // All objects are written, even if only one has changed.
         return try CPUTime.measure { try context.save() }
       case .read:
         return try CPUTime.measure { _ = try PersistentStoreCoordinator(for: TasksModel.self, at: location) }

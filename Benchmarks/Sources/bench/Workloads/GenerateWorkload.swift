@@ -1,6 +1,6 @@
 import CDGenerator
 
-/// How long the Swift of a model takes to make.
+/// The time to generate a model's Swift.
 struct GenerateWorkload: Workload {
   let name = "generate"
   let summary = "Makes the Swift of models of 100, 300 and 1,000 entities."
@@ -22,7 +22,7 @@ struct GenerateWorkload: Workload {
         name, "\(size) entities", milliseconds: rounds.median("\(size)") * 1000, rounds: rounds.count,
         goal: size == 1000 ? 300 : nil)
     }
-    // Linear growth: as much time as there are entities, with a quarter to spare.
+    // The time must grow linearly with the number of entities, with a tolerance of a quarter.
     for (smaller, larger) in zip(sizes, sizes.dropFirst()) {
       let growth = rounds.ratio("\(larger)", to: "\(smaller)")
       figures.append(

@@ -1,7 +1,7 @@
-/// The object graph on SQLite, as ratios to a loop in C over the same work.
+/// The object graph on SQLite, as a ratio to a loop in C that does the same work.
 struct GraphWorkload: Workload {
   let task: GraphTask
-  /// Shared by all tasks: filling the stores takes longer than most of them.
+  /// All tasks share it, because filling the stores takes longer than most tasks.
   let bench: GraphBenchMaker
 
   var name: String { task.rawValue }
@@ -10,7 +10,7 @@ struct GraphWorkload: Workload {
   func run(_ settings: Settings) throws -> [Figure] { try bench.make(settings).run(task) }
 }
 
-/// Makes the stores when the first task asks for them.
+/// Creates the stores when the first task needs them.
 final class GraphBenchMaker {
   private var bench: GraphBench?
 

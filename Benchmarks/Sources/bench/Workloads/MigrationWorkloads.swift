@@ -2,7 +2,7 @@ import Baseline
 import CDRuntime
 import Foundation
 
-/// A folder with stores of the first version, of which each round has copies.
+/// A folder with stores of the first version. Each round uses copies.
 private final class MigrationStores {
   private let folder: URL
   private var copies = 0
@@ -13,13 +13,13 @@ private final class MigrationStores {
   }
 
   deinit {
-    // What stays behind in a temporary folder does no harm.
+    // Remaining files in a temporary folder do no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 
   func path(_ name: String) -> String { folder.appending(path: name + ".sqlite").path }
 
-  /// Calls a body with a copy that nobody else sees.
+  /// Calls a body with its own copy of a store.
   func withCopy<R>(_ name: String, _ body: (String) throws -> R) throws -> R {
     copies += 1
     let copy = folder.appending(path: "copy-\(copies)")
@@ -27,7 +27,7 @@ private final class MigrationStores {
     defer { try? FileManager.default.removeItem(at: copy) }
     let path = copy.appending(path: "store.sqlite").path
     try FileManager.default.copyItem(atPath: self.path(name), toPath: path)
-    // Otherwise who syncs the store first pays for the copy.
+    // Otherwise the first contender to sync the store would also pay for the copy.
     let file = try FileHandle(forUpdating: URL(filePath: path))
     try file.synchronize()
     try file.close()
@@ -35,7 +35,7 @@ private final class MigrationStores {
   }
 }
 
-/// A million todos whose rows are all written anew, as ratio to the statements that do so in SQLite.
+/// Rewrites the rows of a million todos, as a ratio to the SQLite statements that do the same.
 struct MigrateWorkload: Workload {
   let kind: MigrationKind
   var name: String { "migrate-\(kind.rawValue)" }
@@ -86,7 +86,7 @@ struct MigrateWorkload: Workload {
     return figures
   }
 
-  /// The result is what the same expressions give over the rows as they were made.
+  /// Checks that the result has the values that the same expressions give for the original rows.
   private func check(_ path: String, table: String, key: String, _ count: Int) throws {
     let sum = try MigrationModel.checksum(path, table: table, key: key)
     let wanted = try Self.wanted(count)
@@ -106,7 +106,7 @@ struct MigrateWorkload: Workload {
   }
 }
 
-/// A column that comes to a table of ten thousand rows and of a million.
+/// Adds a column to a table of ten thousand rows and to a table of a million.
 struct AddColumnWorkload: Workload {
   let name = "migrate-add-column"
   let summary = "Adds a column to ten thousand todos and to a million: the time is to be the same."

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How much memory the result of fetching 200,000 todos takes above the idle process.
+/// The memory of 200,000 fetched todos, in addition to the idle process.
 struct MemoryWorkload: Workload {
   let name = "memory"
   let summary = "The memory of 200,000 fetched todos, above the idle process."
@@ -24,13 +24,13 @@ struct MemoryWorkload: Workload {
   }
 }
 
-/// How much memory a program has at most that inserts, reads, changes and deletes a million objects in batches.
+/// The peak memory of a program that inserts, reads, changes and deletes a million objects in batches.
 struct MillionWorkload: Workload {
   let name = "million"
   let summary = "A million objects in batches: inserted, read, changed and deleted."
 
   func run(_ settings: Settings) throws -> [Figure] {
-    // It takes a minute, and has no smaller form.
+    // The workload takes a minute and has no smaller form.
     if settings.isSmoke { return [] }
     let folder = FileManager.default.temporaryDirectory.appending(path: "bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -45,7 +45,7 @@ struct MillionWorkload: Workload {
   }
 }
 
-/// How long a program takes from its start to the first rows of a store, as ratio to C.
+/// The time from a program's start to the first rows of a store, as a ratio to C.
 struct OpenWorkload: Workload {
   let name = "open"
   let summary = "Starts a program, opens a store and fetches a few rows."
@@ -65,7 +65,7 @@ struct OpenWorkload: Workload {
   }
 }
 
-/// Filled stores of all contenders, for processes to open.
+/// Filled stores of all contenders for separate processes.
 private final class ProbeStores {
   static var contenders: [any GraphContender.Type] {
     [
@@ -85,7 +85,7 @@ private final class ProbeStores {
   }
 
   deinit {
-    // What stays behind in a temporary folder does no harm.
+    // Remaining files in a temporary folder do no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// How long the parser takes for a format string of four clauses.
+/// The time to parse a format string with four clauses.
 struct ParseWorkload: Workload {
   let name = "parse"
   let summary = "Parses a format string of four clauses, a thousand times."
@@ -28,8 +28,8 @@ struct ParseWorkload: Workload {
   }
 }
 
-/// What a request costs above the statement that it comes to: of one object by an indexed attribute, whose object is
-/// in memory and whose is not.
+/// The cost of a request in addition to its statement. The request finds one object by an indexed attribute; the object
+/// is in memory in one case and not in the other.
 struct RequestWorkload: Workload {
   let name = "request"
   let summary = "A thousand requests for one object each, above a prepared statement in place of each."
@@ -84,7 +84,7 @@ struct RequestWorkload: Workload {
   }
 }
 
-/// A statement of SQLite's own that reads a todo's row by its title.
+/// A prepared SQLite statement that reads a todo's row by its title.
 private final class PreparedSelect {
   private let queue: DatabaseQueue
   private let statement: OpaquePointer
@@ -112,7 +112,7 @@ private final class PreparedSelect {
   deinit { sqlite3_finalize(statement) }
 }
 
-/// How long the compiler takes to check the types of seven typed clauses, above an empty function.
+/// The time to type-check seven typed clauses, in addition to an empty function.
 struct TypeCheckWorkload: Workload {
   let name = "typecheck"
   let summary = "Checks the types of seven clauses of the typed query language."
@@ -149,7 +149,7 @@ struct TypeCheckWorkload: Workload {
     }
   }
 
-  /// A function with a query, beside the fields that a generator would write.
+  /// The source of a function with a query, and of the fields that a generator would write.
   private static func source(_ query: String) -> String {
     #"""
     @_spi(Generated) import CDRuntime

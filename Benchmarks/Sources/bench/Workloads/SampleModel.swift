@@ -1,7 +1,7 @@
 import CDModel
 import Foundation
 
-/// A model of any size: entities of 12 attributes and 2 relationships each, as the goals speak of.
+/// A model of any size. Each entity has 12 attributes and 2 relationships, as the goals require.
 enum SampleModel {
   static func make(entities count: Int) -> ManagedObjectModel {
     let entities = (0..<count).map { place in

@@ -1,7 +1,8 @@
 import CDRuntime
 import Foundation
 
-/// Two processes that save to one store at once, 10,000 times each: nothing is lost, and each sees what the other does.
+/// Two processes save to one store at the same time, 10,000 times each. No change is lost, and each process sees the
+/// other's changes.
 struct WritersWorkload: Workload {
   let name = "writers"
   let summary = "Two processes save to one store at once, 10,000 times each, and lose nothing."
@@ -24,7 +25,7 @@ struct WritersWorkload: Workload {
   }
 }
 
-/// What each of the two processes does: it adds todos of its own, and counts them up in one that both change.
+/// The work of each of the two processes: it adds its own todos, and increments a counter in a todo that both change.
 struct TwoWriters {
   let store: String
   let count: Int
@@ -43,7 +44,7 @@ struct TwoWriters {
     guard let counter = try Todo.object(matching: \.title, Self.counter, in: context) else {
       throw BenchError("there is no counter")
     }
-    // Whoever comes first waits until it sees the other one.
+    // The first process waits until it sees the other one.
     _ = Todo(title: "writer", priority: 0, due: .distantPast, uuid: own, in: context)
     try context.save()
     while try Todo.count(where: \.title == "writer", in: context) < 2 { usleep(1000) }
@@ -57,7 +58,7 @@ struct TwoWriters {
           try context.save()
           break
         } catch SaveError.conflict {
-          // The other one was faster: its number is the one to go on from.
+          // The other process was faster, so the counter continues from its value.
           conflicts += 1
           context.refresh(counter, mergeChanges: false)
           if counter.priority > before { seen += 1 }
@@ -65,7 +66,7 @@ struct TwoWriters {
       }
     }
     guard seen == conflicts else { throw BenchError("a conflict without a change of the other's") }
-    // Without a refresh: what a read begins with is what others have saved.
+    // No refresh is needed: a read starts with everything that others have saved.
     while try Todo.count(where: \.uuid != own && \.title != "writer", in: context) < count + 1 {
       usleep(1000)
     }
