@@ -43,7 +43,7 @@ struct FormatLexer {
     switch first {
     case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try scanString())
     case UInt8(ascii: "."):
-      // `.5` is a number where it cannot be a step of a key path.
+      // `.5` is a number, unless it follows an operand and is a step of a key path.
       if Self.isDigit(byte(1)), !isBehindOperand { return try scanNumber() }
       return symbol(.dot, 1)
     case UInt8(ascii: "$"): return scanSigil { .variable($0) }

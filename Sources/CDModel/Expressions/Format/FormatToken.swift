@@ -4,8 +4,7 @@ struct FormatToken {
     case end
     case identifier(String)
     case keyword(FormatKeyword)
-    /// The magnitude of an integer. It may be up to 2^63, because a minus sign before it may still follow from the
-    /// parser.
+    /// The magnitude of an integer. It may be 2^63, which fits in an `Int64` only with a minus sign before it.
     case integer(UInt64)
     case double(Double)
     case string(String)
