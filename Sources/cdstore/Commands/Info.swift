@@ -97,7 +97,7 @@ struct Info: ParsableCommand {
     }
   }
 
-  /// The total size of the store's file, SQLite's companion files and the large values.
+  /// The total size of the store's file, its write-ahead log and its large values.
   private var size: Int64 {
     let files = FileManager.default
     func size(_ path: String) -> Int64 {
