@@ -39,7 +39,7 @@ public import CDModel
 public struct BatchInsertRequest<Object: ManagedObject> {
   /// The name of the entity.
   public let entityName: String
-  /// Decides what happens to a row that has the same values of a `unique:` list as another row.
+  /// The rule for a row that has the same values of a `unique:` list as another row.
   public var uniqueness = BatchUniqueness.refuse
 
   let rows: BatchRows
@@ -80,7 +80,7 @@ extension BatchInsertRequest where Object: EntityClass {
 @available(*, unavailable)
 extension BatchInsertRequest: Sendable {}
 
-/// Decides what a batch insert does with a row that has the same values of a `unique:` list as another row, in the
+/// The rule that a batch insert applies to a row with the same values of a `unique:` list as another row, in the
 /// store or in the batch.
 ///
 /// ```swift
@@ -131,8 +131,8 @@ public enum BatchUniqueness: Hashable, Sendable {
 /// ``ManagedObjectLifecycle`` are not called. SQLite compares the values of a `unique:` list row by row, so a batch
 /// that passes such values from one row to another is refused.
 public struct BatchUpdateRequest<Object: ManagedObject> {
-  /// Selects the objects. The request's settings for the form of its answer have no effect; its order has an effect
-  /// only with a limit or an offset.
+  /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
+  /// effect only with a limit or an offset.
   public var fetchRequest: FetchRequest<Object>
   /// The new values. If two of them set the same property, the later one applies.
   public var assignments: [BatchAssignment<Object>]
@@ -220,8 +220,8 @@ public struct BatchAssignment<Object: ManagedObject> {
 /// All delete rules are applied as in ``ManagedObjectContext/delete(_:)``, so that no reference dangles and no rule
 /// of the schema is broken. The methods of ``ManagedObjectLifecycle`` are not called.
 public struct BatchDeleteRequest<Object: ManagedObject> {
-  /// Selects the objects. The request's settings for the form of its answer have no effect; its order has an effect
-  /// only with a limit or an offset.
+  /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
+  /// effect only with a limit or an offset.
   public var fetchRequest: FetchRequest<Object>
 
   /// Creates a deletion of the objects that a request would fetch from the store.

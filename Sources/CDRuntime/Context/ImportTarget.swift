@@ -1,5 +1,5 @@
-/// The store that a migration writes objects to, in place of a coordinator's stores. No other context reads or writes
-/// it. The migration's rules add mandatory references that the objects lack.
+/// The new store of a migration, to which a context saves its objects. No other context reads or writes it. Mandatory
+/// references hold placeholders until the migration's rules set them.
 protocol ImportTarget: AnyObject {
   /// The session that the context reads and writes with.
   var session: any StoreSession { get }

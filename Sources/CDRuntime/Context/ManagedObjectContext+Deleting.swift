@@ -152,8 +152,8 @@ extension ManagedObjectContext {
     dropContestedChanges(of: object)
   }
 
-  /// Makes an object whose deletion is taken back find the objects again that refer to it. Their own deletions may
-  /// have been taken back while this object was still deleted.
+  /// Finds the objects that refer to an object whose deletion is taken back. Their own deletions may have been taken
+  /// back while this object was still deleted.
   private func findReferrersAgain(of object: ManagedObject, _ relationship: RelationshipPlan) {
     guard let slot = relationship.inverseSlot, let extras = object.extras else { return }
     switch relationship.storage {

@@ -161,8 +161,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads relationships again whose objects have no more changes but had their rows changed by another context too:
-  /// the relationships were read with these changes taken into account.
+  /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
+  /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
     if pending.isEmpty { contestedHolders.removeAll() }
     if contestedRoots.isEmpty { return }
@@ -181,7 +181,7 @@ extension ManagedObjectContext {
     object.report(.objectGone)
   }
 
-  /// Makes references without an inverse be read again if they lead to rows that have been inserted.
+  /// Rereads references without an inverse if they lead to inserted rows.
   ///
   /// When a row is deleted, the store clears these references and nobody is notified: the references in memory lead
   /// to an object that is not found. If a row with the same key is inserted later, by an undo or a merge policy, they

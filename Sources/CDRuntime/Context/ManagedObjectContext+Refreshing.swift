@@ -206,7 +206,7 @@ extension ManagedObjectContext {
       revert(object)
     }
     if let parent { followAfterRollback(parent) }
-    // Relationships of other objects contain the objects again that were deleted.
+    // The deleted objects are back in the relationships of other objects.
     dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }

@@ -98,7 +98,7 @@ extension ManagedObjectContext {
     }
     // A child's fault may stand for an object that its parent has deleted.
     if parent != nil { known._willRead() }
-    // Another context may have inserted the row again of an object that is gone.
+    // Another context may have inserted the row of a gone object again.
     if known.flags.contains(.gone) { return object(key, relationship) }
     return known.flags.contains(.inaccessible) ? nil : known
   }

@@ -258,7 +258,7 @@ extension ManagedObjectContext {
     clearReferences(to: object)
   }
 
-  /// Removes an object from the context whose row is gone or will not be inserted.
+  /// Removes an object from the context. Its row is gone or will not be inserted.
   func drop(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.become([.gone, .inaccessible])
@@ -372,7 +372,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes the save insert an object again whose row another context has deleted, with its known pairs.
+  /// Makes the save insert an object's row again, with its known pairs. Another context has deleted the row.
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
     let referrers = remainingReferrers(of: object)
     becomeNew(object)

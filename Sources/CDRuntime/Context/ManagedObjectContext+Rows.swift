@@ -110,8 +110,8 @@ extension ManagedObjectContext {
     }
     let version = rows.version
     // The map probably has no object for the key. The new object is decoded while the map's memory is being
-    // prefetched. If the map has an object after all, the new one is dropped. That is impossible for entities with
-    // lifecycle methods, which the app could have seen.
+    // prefetched. If the map has an object after all, the new one is dropped. Entities with lifecycle methods are
+    // excluded, because the app could have seen the dropped object.
     if map.missedLast, !scope.plan.hasLifecycle {
       map.prefetch(key)
       let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))

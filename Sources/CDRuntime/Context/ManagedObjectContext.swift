@@ -110,8 +110,8 @@ public final class ManagedObjectContext {
   /// The parent's `deletionCount` when this context last compared it.
   var seenDeletions = 0
 
-  /// Decides what a save does when another context or process has changed the same rows. ``MergePolicy/error`` by
-  /// default.
+  /// The policy that a save applies when another context or process has changed the same rows. ``MergePolicy/error``
+  /// by default.
   public var mergePolicy = MergePolicy.error
 
   var currentUndoManager: ContextUndoManager?

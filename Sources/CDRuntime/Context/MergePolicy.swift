@@ -1,4 +1,4 @@
-/// Decides what a save does when another context or process has changed the same rows since they were read.
+/// The rule that a save applies when another context or process has changed the same rows since they were read.
 ///
 /// A context's ``ManagedObjectContext/mergePolicy`` is ``error`` by default: the save throws, and nothing is written.
 /// The other policies resolve each conflict in the context and save again, until there are no conflicts.
@@ -107,7 +107,7 @@ public struct MergePolicy: Sendable {
     kind = .custom(resolve)
   }
 
-  /// Throws conflicts: the save throws ``SaveError/conflict(_:)`` or ``SaveError/notUnique(_:)``.
+  /// Conflicts are errors: the save throws ``SaveError/conflict(_:)`` or ``SaveError/notUnique(_:)``.
   public static let error = MergePolicy(.error)
   /// For each property, a change in the store wins over a change of the context.
   public static let mergeByPropertyStoreTrump = MergePolicy(.resolution(.storeWins))

@@ -1,8 +1,8 @@
 /// The positions that keep the order of an ordered relationship: integers with gaps, so that an object can be
 /// inserted between two others without writing their rows.
 enum Positions {
-  /// The distance between neighbours at the end of a list: 32 objects can be inserted between two neighbours before
-  /// the list must be renumbered.
+  /// The distance between neighbours at the end of a list: 32 objects can be inserted one by one at the same position
+  /// before the list must be renumbered.
   static let gap: Int64 = 1 << 32
 
   /// Returns the positions to write so that the objects have the order of the keys.

@@ -45,7 +45,7 @@ struct SaveRun {
   let external: ExternalValues?
   var model: ModelPlan { context.model }
 
-  /// - Throws: ``StoreError`` where a large value cannot be written.
+  /// - Throws: ``StoreError`` if a large value cannot be written.
   init(
     context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, changeCount: Int
   ) throws {

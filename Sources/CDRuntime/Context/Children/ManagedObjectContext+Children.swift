@@ -142,8 +142,8 @@ extension ManagedObjectContext {
     if object.scope.plan.hasLifecycle { fetched.append(object) }
   }
 
-  /// Makes the children's objects read their values again from this context, because it has been reverted, or has got
-  /// values from another child or from the store.
+  /// Makes the children's objects read their values again from this context. Called when this context has been
+  /// reverted, or has got values from another child or from the store.
   ///
   /// - Parameters:
   ///   - changes: The known changes, for observers of the children.

@@ -100,7 +100,7 @@ open class ManagedObject {
     encodeValue(slot, writer)
   }
 
-  /// Sets the key of a to-one relationship whose reference stands in the object's own table.
+  /// Sets the key of a to-one relationship whose reference the object's own table stores.
   @_spi(Generated) open func _setReference(_ slot: Int, _ key: ObjectKey) {
     guard let extras, slot < extras.values.count else { return }
     extras.values[slot] = key == 0 ? .null : .int(key)

@@ -86,7 +86,7 @@ extension ManagedObject {
     if flags.rawValue & ObjectFlags.fault.rawValue != 0 { fireFault() }
   }
 
-  /// Called before a relationship of an observable class is read that is stored outside the object's row.
+  /// Called before the class reads a relationship that is stored outside the object's row.
   @_spi(Generated) public final func _willRead(related slot: Int) { follow(slot) }
 
   /// Called after an attribute of an observable class has been set.

@@ -139,8 +139,8 @@ public final class ContextUndoManager {
     redoable.append(inverse)
   }
 
-  /// Makes the changes again that were undone last. If a group is open, it is ended first; its changes leave nothing
-  /// to redo. Does nothing while an undo or redo is running.
+  /// Redoes the changes that were undone last. If a group is open, it is ended first; its changes leave nothing to
+  /// redo. Does nothing while an undo or redo is running.
   public func redo() {
     guard !isRestoring else { return }
     groupingLevel = 0

@@ -20,7 +20,7 @@ extension ManagedObjectContext {
   /// Takes back the newest group of changes: see ``ContextUndoManager``. Does nothing without an undo manager.
   public func undo() { currentUndoManager?.undo() }
 
-  /// Makes the changes again that were undone last.
+  /// Redoes the changes that were undone last.
   public func redo() { currentUndoManager?.redo() }
 
   /// Runs a body that applies changes of other contexts, which undo does not take back.

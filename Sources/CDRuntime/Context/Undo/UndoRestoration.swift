@@ -185,8 +185,8 @@ struct UndoRestoration {
     if entry.isDraft { object.flags.insert(.draft) }
   }
 
-  /// Makes references be read again that lead to rows which will be inserted again. The store has cleared these
-  /// references with the deleted rows, so restoring a reference must be a change.
+  /// Makes references to rows that will be inserted again be read again. The store has cleared these references with
+  /// the deleted rows, so restoring a reference must be a change.
   private func forgetClearedReferences() {
     for (root, keys) in newRows { context.forgetReferences(to: keys, of: root) }
   }
