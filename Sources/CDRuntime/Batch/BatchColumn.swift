@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// What a batch insert takes from each of its rows for an attribute or a to-one relationship.
+/// The value of each row that a batch insert gives to an attribute or a to-one relationship.
 ///
 /// ```swift
 /// let columns: [BatchColumn<Book, (title: String, rank: Int32?, publisher: ManagedObjectID)>] = [
@@ -22,7 +22,7 @@ public struct BatchColumn<Object: ManagedObject, Element> {
     self.write = write
   }
 
-  /// An attribute, or a field of a composite.
+  /// Sets an attribute, or a field of a composite.
   @inlinable
   public static func set<Value: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, to value: @escaping (Element) -> Value
@@ -30,7 +30,7 @@ public struct BatchColumn<Object: ManagedObject, Element> {
     Self(keys: keys(of: path)) { element, row in try row.write(typed: value(element)) }
   }
 
-  /// A to-one relationship, by the identifier of its object.
+  /// Sets a to-one relationship to the object of an identifier.
   @inlinable
   public static func set<Destination>(
     _ path: KeyPath<Fields<Object>, ToOne<Destination>>, to id: @escaping (Element) -> ManagedObjectID?
@@ -38,7 +38,7 @@ public struct BatchColumn<Object: ManagedObject, Element> {
     Self(keys: keys(of: path)) { element, row in try row.write(id(element)) }
   }
 
-  /// An attribute or a to-one relationship by its name.
+  /// Sets an attribute or a to-one relationship, by its name.
   public static func set(_ key: String, to value: @escaping (Element) -> FetchedValue) -> Self {
     Self(keys: key.split(separator: ".").map(String.init)) { element, row in try row.write(value(element)) }
   }
@@ -57,7 +57,7 @@ public struct BatchColumn<Object: ManagedObject, Element> {
 }
 
 extension BatchRowWriter {
-  /// Writes a value of a type that is known where the columns are made: all but one of the branches are gone there.
+  /// Writes a value whose type is known where the column is created: the compiler removes all branches but one there.
   @inlinable func write<Value: AttributeValueConvertible>(typed value: Value) throws {
     if Value.self == String.self, let value = value as? String {
       try write(value)
@@ -91,30 +91,30 @@ extension BatchRowWriter {
   }
 }
 
-/// Gives the values of a batch's rows to what inserts them, or to who collects them, one after another.
+/// Passes the values of a batch's rows, one after another, to an insertion or to a collector.
 @usableFromInline final class BatchRowWriter {
   let properties: [BatchProperty]
-  /// What can be written as it is, by the places of the properties.
+  /// The types of values that can be written without conversion, by property index.
   private let plain: [StorageType?]
   private let targets: [Target?]
   private let entity: EntityPlan
   private let model: ModelPlan
-  /// Where rows go to; nil where they are collected.
+  /// Receives the rows; nil if they are collected.
   private let insertion: (any RowInsertion)?
   private let writer: RowWriter
-  /// The UUIDs of the stores, by their places.
+  /// The UUIDs of the stores, by store index.
   private let storeIDs: [Int: UUID]
-  /// The number of the row, from 0.
+  /// The index of the row, from 0.
   private(set) var number = -1
   private var place = 0
   private(set) var mistakes: [BatchMistake] = []
-  /// The places of the properties that a collected row does not name.
+  /// The indices of the properties that a collected row does not name.
   private(set) var unnamed = SlotSet()
 
-  /// How many mistakes are collected before a batch gives up.
+  /// The number of mistakes after which a batch stops.
   static let mostMistakes = 100
 
-  /// What most identifiers of a to-one relationship have alike.
+  /// The store and the entity name that most identifiers of a to-one relationship have.
   private struct Target {
     let storeID: UUID
     let entityName: String
@@ -172,14 +172,14 @@ extension BatchRowWriter {
     mistakes.append(BatchMistake(row: number, entity: entity.name, property: property, reason: reason))
   }
 
-  /// Notes that the store does not take a value.
+  /// Records that a row is too large for the store.
   ///
-  /// - Parameter row: The number of the row; nil for the one that was written last.
+  /// - Parameter row: The index of the row; nil for the last one.
   func noteTooLarge(row: Int? = nil) {
     mistakes.append(BatchMistake(row: row ?? number, entity: entity.name, property: nil, reason: .tooLarge))
   }
 
-  /// The error of a key that no row may have.
+  /// The error for a key that rows must not use.
   func unusableKey(_ key: String) -> any Error {
     do {
       _ = try BatchProperty(key.split(separator: ".").map(String.init), of: entity, in: model)
@@ -190,8 +190,8 @@ extension BatchRowWriter {
   }
 }
 
-// Values of the types that most columns have, which go to the store as they are; what is not the column's own type,
-// or what there is more to check of, takes the long way.
+// Values of the most frequent types, which are written without conversion. Values of a type other than the column's,
+// or with more rules to check, are written by the general method.
 extension BatchRowWriter {
   @usableFromInline func write(_ value: String) throws {
     guard case .string? = plain[place] else { return try write(.attribute(.string(value))) }
@@ -242,7 +242,7 @@ extension BatchRowWriter {
     writer.data(value)
   }
 
-  /// Writes that there is no value.
+  /// Writes nil.
   @usableFromInline func writeNull() throws {
     guard plain[place] != nil, !properties[place].isMandatory else { return try write(.attribute(.null)) }
     place += 1
@@ -260,9 +260,10 @@ extension BatchRowWriter {
 
 /// The rows of a batch insert.
 @usableFromInline struct BatchRows {
-  /// The key paths that rows have values for; nil where each row says so itself.
+  /// The key paths for which all rows have values; nil if each row names its own.
   let keyPaths: [[String]]?
-  /// Begins anew with the first row, and gives what writes the values of the next one: false where there is none.
+  /// Starts again with the first row, and returns a function that writes the values of the next row. It returns false
+  /// if there are no more rows.
   let start: () -> (BatchRowWriter) throws -> Bool
 
   @usableFromInline init(
@@ -272,7 +273,7 @@ extension BatchRowWriter {
     self.start = start
   }
 
-  /// Dictionaries, each of which names what it has.
+  /// Rows of dictionaries, each of which names its values.
   init<Rows: Sequence>(dictionaries rows: Rows) where Rows.Element == [String: FetchedValue] {
     self.init(keyPaths: nil) {
       var iterator = rows.makeIterator()

@@ -1,4 +1,4 @@
-/// Why a batch was refused. Nothing of it was written.
+/// A reason why a batch was refused. Nothing was written.
 ///
 /// ```swift
 /// do {
@@ -8,19 +8,20 @@
 /// }
 /// ```
 public enum BatchError: Error, Hashable, Sendable {
-  /// Rows break rules of the schema: the first hundred mistakes.
+  /// Rows break rules of the schema. The list has the first 100 mistakes.
   case invalid([BatchMistake])
-  /// A batch does not write derived, transient and to-many properties, nor to-one ones whose reference stands in other
-  /// rows.
+  /// A batch cannot write derived, transient and to-many properties, or to-one relationships whose references other
+  /// rows store.
   case notWritable(entity: String, key: String)
-  /// A row has the values of a `unique:` list, or the object of a one-to-one relationship, that another one has.
-  /// `properties` is empty where the store does not say which. `row` is the number of an inserted one, from 0.
+  /// A row has the same values of a `unique:` list as another row, or the same object of a one-to-one relationship.
+  /// `properties` is empty if the store does not name them. `row` is the index of an inserted row, from 0.
   case notUnique(entity: String, properties: [String], row: Int?)
-  /// Objects that were to be deleted have objects in a relationship whose rule is to deny that: a hundred at the most.
+  /// Objects that were to be deleted still have objects in a relationship with a `deny` rule. The list has at most
+  /// 100 of them.
   case deleteDenied(entity: String, relationship: String, [ManagedObjectID])
-  /// Rows refer to rows that are not there.
+  /// Rows refer to rows that do not exist.
   case danglingReferences(entity: String)
-  /// An expression is not of its attribute's type.
+  /// An expression does not have its attribute's type.
   case wrongExpression(entity: String, key: String, reason: String)
 }
 
@@ -34,15 +35,15 @@ public enum BatchError: Error, Hashable, Sendable {
 /// }
 /// ```
 public struct BatchMistake: Hashable, Sendable {
-  /// The number of an inserted row, from 0; nil in other batches.
+  /// The index of an inserted row, from 0; nil in other batches.
   public let row: Int?
   /// The name of the entity.
   public let entity: String
-  /// The attribute, `composite.field` or relationship; nil where the rule is the row's.
+  /// The attribute, `composite.field` or relationship; nil if the rule concerns the whole row.
   public let property: String?
-  /// The rule.
+  /// The broken rule.
   public let reason: ValidationError.Reason
-  /// The object of a row that is in the store already.
+  /// The object of a row that is already in the store; nil for other rows.
   public let objectID: ManagedObjectID?
 
   init(

@@ -1,7 +1,7 @@
-/// Something of an entity that a batch writes: an attribute, a field of a composite, or a to-one relationship whose
-/// reference stands in the entity's table.
+/// A property that a batch writes: an attribute, a field of a composite, or a to-one relationship whose reference the
+/// entity's table stores.
 ///
-/// A class, for rows of millions ask it, and a struct of so many parts would be copied each time.
+/// A class, because it is used for millions of rows, and a struct of its size would be copied each time.
 final class BatchProperty {
   enum Kind {
     case attribute(AttributeDescription, StorageType)
@@ -9,7 +9,7 @@ final class BatchProperty {
     case reference(RelationshipPlan)
   }
 
-  /// The name, `composite.field` for a field.
+  /// The name; `composite.field` for a field.
   let name: String
   let slot: PropertyPlan
   let kind: Kind
@@ -18,11 +18,11 @@ final class BatchProperty {
   /// Whether a value may break a rule.
   let isRuled: Bool
   let isMandatory: Bool
-  /// The type of the values that can be written as they are; nil where there is more to check than whether a number is
-  /// one.
+  /// The type of values that can be written without conversion; nil if a value must meet more rules than being a
+  /// number.
   let plainCell: StorageType?
 
-  /// - Throws: ``PropertyError`` for what a batch does not write.
+  /// - Throws: ``PropertyError`` or ``BatchError/notWritable(entity:key:)`` for a property that a batch cannot write.
   init(_ keys: [String], of entity: EntityPlan, in model: ModelPlan) throws {
     name = keys.joined(separator: ".")
     guard let first = keys.first, let slot = entity.slot(first) else {
@@ -59,7 +59,7 @@ final class BatchProperty {
       isRuled = true
       plainCell = nil
     case (.relationship(let relationship), 1):
-      // Both rows of a pair refer to each other; one row alone cannot say so.
+      // Both rows of a pair of partners refer to each other, so setting one row is not enough.
       guard case .reference = relationship.storage, !relationship.isSymmetric else {
         throw BatchError.notWritable(entity: entity.name, key: name)
       }
@@ -72,7 +72,7 @@ final class BatchProperty {
     }
   }
 
-  /// Whether a row without the value is the schema's: what it has then.
+  /// The value of a row that does not name the property: the schema's default, or nil.
   var defaultValue: FetchedValue {
     if case .reference = kind { return .object(nil) }
     return .attribute(
@@ -80,10 +80,13 @@ final class BatchProperty {
         ? .null : slot.attribute?.defaultValue.map(EvaluationClock.value) ?? .null)
   }
 
-  /// What a value is kept as, a value a column.
+  /// Converts a value to the stored values of its columns.
   ///
-  /// - Parameter mistake: Called with the rule that a value breaks, and the field's name in a composite.
-  /// - Throws: ``PropertyError/wrongType(entity:key:expected:given:)``.
+  /// - Parameters:
+  ///   - write: Called with the stored value of each column.
+  ///   - mistake: Called with a rule that the value breaks, and with the name of the field in a composite.
+  /// - Throws: ``PropertyError/wrongType(entity:key:expected:given:)``, and ``PropertyError/unknownKey(entity:key:)``
+  ///   for a field that a composite does not have.
   @inline(__always)
   func store(
     _ value: FetchedValue, of entity: EntityPlan, in model: ModelPlan, _ write: (AttributeValue) -> Void,
@@ -161,7 +164,7 @@ final class BatchProperty {
 }
 
 extension AttributeDescription {
-  /// Whether there are rules on values beyond their type.
+  /// Whether values must meet rules in addition to their type.
   fileprivate var restrictsValues: Bool {
     if case .enumeration = type { return true }
     return minimum != nil || maximum != nil || pattern != nil || minimumLength != nil || maximumLength != nil

@@ -1,9 +1,10 @@
 public import CDModel
 
-/// New rows for an entity, written by SQL without an object for each: for imports of thousands or millions.
+/// New rows of an entity, which SQL inserts without creating an object for each row: for imports of thousands or
+/// millions of rows.
 ///
-/// Rows are any sequence, which is asked for one row after another, so that a lazy one needs no memory. What of a row
-/// goes to which attribute is said once, by a column each:
+/// Rows come from any sequence. It is read one row after another, so a lazy sequence needs no memory for its rows.
+/// Columns declare, once for all rows, which value of a row goes to which attribute:
 ///
 /// ```swift
 /// typealias Record = (name: String, born: Date?)
@@ -14,17 +15,16 @@ public import CDModel
 /// print(result.count, result.changes.inserted.first ?? author.objectID)
 /// ```
 ///
-/// Dictionaries, of the form that ``ManagedObjectContext/dictionaries(for:)`` gives, do where there is no class:
+/// Without a generated class, use dictionaries in the form that ``ManagedObjectContext/dictionaries(for:)`` returns:
 ///
 /// ```swift
 /// let rows: [[String: FetchedValue]] = [["name": "Ticknor"], ["name": .value("Fields")]]
 /// try context.execute(BatchInsertRequest<ManagedObject>(entityName: "Publisher", rows: rows))
 /// ```
 ///
-/// Attributes that are not given have their defaults. Every rule of the schema is checked; derived attributes are
-/// computed. What objects do for themselves is not done: no class is asked (``ManagedObjectLifecycle``). A large value
-/// of an `external:` attribute stays in its row until it is next saved. To-many relationships are set from their other
-/// side.
+/// Attributes without a value get their defaults. Every rule of the schema is checked, and derived attributes are
+/// computed. The methods of ``ManagedObjectLifecycle`` are not called. A large value of an `external:` attribute
+/// stays in its row until it is next saved. Set a to-many relationship from its other side.
 ///
 /// ## Topics
 ///
@@ -33,19 +33,20 @@ public import CDModel
 /// - ``init(entityName:rows:)``
 /// - ``BatchColumn``
 ///
-/// ### Rows that are there already
+/// ### Existing rows
 /// - ``uniqueness``
 /// - ``BatchUniqueness``
 public struct BatchInsertRequest<Object: ManagedObject> {
   /// The name of the entity.
   public let entityName: String
-  /// What becomes of a row whose values of a `unique:` list another one has.
+  /// The rule for a row that has the same values of a `unique:` list as another row.
   public var uniqueness = BatchUniqueness.refuse
 
   let rows: BatchRows
 
-  /// Rows of dictionaries, a value by the name of each attribute or to-one relationship. What a new row does not name
-  /// has its default; what a row does not name that updates another (``BatchUniqueness/update``) stays as it is there.
+  /// Creates a request from dictionaries that have values by the names of attributes and to-one relationships. A
+  /// property that a new row does not name gets its default. A property that a row with ``BatchUniqueness/update``
+  /// does not name keeps its value in the existing row.
   public init<Rows: Sequence>(entityName: String, rows: Rows) where Rows.Element == [String: FetchedValue] {
     self.entityName = entityName
     self.rows = BatchRows(dictionaries: rows)
@@ -53,8 +54,9 @@ public struct BatchInsertRequest<Object: ManagedObject> {
 }
 
 extension BatchInsertRequest where Object: EntityClass {
-  /// Rows of any kind, with the attributes and to-one relationships that they have values for.
-  // Inlinable, so that the loop over a caller's rows is made for their type.
+  /// Creates a request from rows of any type, with columns for the attributes and to-one relationships that have
+  /// values.
+  // Inlinable, so that the loop over the caller's rows is specialised for their type.
   @inlinable
   public init<Rows: Sequence>(_ rows: Rows, columns: [BatchColumn<Object, Rows.Element>]) {
     self.init(
@@ -78,7 +80,8 @@ extension BatchInsertRequest where Object: EntityClass {
 @available(*, unavailable)
 extension BatchInsertRequest: Sendable {}
 
-/// What a batch insert does with a row whose values of a `unique:` list another one has, in the store or in the batch.
+/// The rule that a batch insert applies to a row with the same values of a `unique:` list as another row, in the
+/// store or in the batch.
 ///
 /// ```swift
 /// var request = BatchInsertRequest<Publisher>(["Ticknor", "Fields"], columns: [.set(\.name) { $0 }])
@@ -88,23 +91,23 @@ extension BatchInsertRequest: Sendable {}
 public enum BatchUniqueness: Hashable, Sendable {
   /// Throws ``BatchError/notUnique(entity:properties:row:)``.
   case refuse
-  /// Leaves the row that is there as it is, and the new one out.
+  /// Leaves the existing row unchanged, and skips the new one.
   case keep
-  /// Gives the row that is there the values that the new one names: those of the request's columns, or of its
-  /// dictionary. All others stay.
+  /// Gives the existing row the values that the new row names: those of the request's columns, or of its dictionary.
+  /// All other values stay.
   ///
-  /// The new row has to be complete all the same, for it is not known beforehand whether there is another one. Who had
-  /// the row in a relationship before follows, as in an update: derived attributes, orders and rules on how many there
-  /// may be. A row that stays with its owner keeps its place there.
+  /// The new row must be complete all the same, because it is not known beforehand whether there is an existing row.
+  /// As in a batch update, the former owners of the row's relationships are updated: their derived attributes,
+  /// orders, and rules on the number of objects. A row that keeps its owner keeps its position there.
   ///
-  /// The row that is there may be of the request's entity or of one below it. One of any other entity that a common
-  /// `unique:` list covers cannot be what the new one is, and is refused as by ``refuse``.
+  /// The existing row must have the request's entity or a subentity of it. A row of any other entity that shares the
+  /// `unique:` list cannot become the new row: the batch is refused as by ``refuse``.
   case update
 }
 
-/// New values for all objects that meet a condition, set by SQL without an object for each.
+/// New values for all objects that meet a condition, which SQL sets without creating an object for each.
 ///
-/// A value is given, or calculated from what each object has:
+/// A value is given, or calculated from the values of each object:
 ///
 /// ```swift
 /// let request = BatchUpdateRequest<Book>(
@@ -113,7 +116,7 @@ public enum BatchUniqueness: Hashable, Sendable {
 /// let count = try context.execute(request).count
 /// ```
 ///
-/// Where there is no class, keys and format strings say the same:
+/// Without a generated class, use keys and format strings:
 ///
 /// ```swift
 /// let thick = try FetchPredicate(format: "pages > 300")
@@ -123,17 +126,18 @@ public enum BatchUniqueness: Hashable, Sendable {
 ///     FetchRequest(entityName: "Book", where: thick), set: [.set("salesRank", to: twice)]))
 /// ```
 ///
-/// All calculations read the values from before the batch. Those that SQL has no exact form of are done in memory, row
-/// by row. The schema's rules are checked; derived attributes are computed; no class is asked
-/// (``ManagedObjectLifecycle``). Values of a `unique:` list that pass from one row to another are refused, for SQLite
-/// compares them row by row.
+/// All calculations read the values from before the batch. Calculations for which SQL has no exact form are done in
+/// memory, row by row. The schema's rules are checked and derived attributes are computed; the methods of
+/// ``ManagedObjectLifecycle`` are not called. SQLite compares the values of a `unique:` list row by row, so a batch
+/// that passes such values from one row to another is refused.
 public struct BatchUpdateRequest<Object: ManagedObject> {
-  /// Which objects. What it says of the form of an answer does not count; its order does where it has a limit.
+  /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
+  /// effect only with a limit or an offset.
   public var fetchRequest: FetchRequest<Object>
-  /// What they are given. Of two for one property the later counts.
+  /// The new values. If two of them set the same property, the later one applies.
   public var assignments: [BatchAssignment<Object>]
 
-  /// New values for what a request would fetch from the store.
+  /// Creates an update of the objects that a request would fetch from the store.
   public init(_ fetchRequest: FetchRequest<Object>, set assignments: [BatchAssignment<Object>]) {
     self.fetchRequest = fetchRequest
     self.assignments = assignments
@@ -141,7 +145,7 @@ public struct BatchUpdateRequest<Object: ManagedObject> {
 }
 
 extension BatchUpdateRequest where Object: EntityClass {
-  /// New values for all objects, or for those that meet a condition.
+  /// Creates an update of all objects, or of those that meet a condition.
   public init(where condition: TypedPredicate<Object>? = nil, set assignments: [BatchAssignment<Object>]) {
     self.init(FetchRequest<Object>(where: condition?.predicate), set: assignments)
   }
@@ -150,7 +154,7 @@ extension BatchUpdateRequest where Object: EntityClass {
 @available(*, unavailable)
 extension BatchUpdateRequest: Sendable {}
 
-/// What a batch update gives a property.
+/// A new value that a batch update gives to a property.
 ///
 /// ```swift
 /// let publisherID = publisher.objectID
@@ -169,39 +173,40 @@ public struct BatchAssignment<Object: ManagedObject> {
   let keys: [String]
   let source: Source
 
-  /// A value for an attribute, or for a field of a composite.
+  /// Sets an attribute, or a field of a composite, to a value.
   public static func set<Value: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, to value: Value
   ) -> Self {
     Self(keys: Fields()[keyPath: path].keys, source: .value(.attribute(value.attributeValue)))
   }
 
-  /// A value for an attribute that is calculated from others of the object: `.set(\.pages, to: { $0.pages + 1 })`.
+  /// Sets an attribute to a value that is calculated from other values of the object: `.set(\.pages, to: { $0.pages +
+  /// 1 })`.
   public static func set<Value: AttributeValueConvertible, Operand: QueryOperand>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, to value: (Fields<Object>) -> Operand
   ) -> Self where Operand.Value: AttributeValueConvertible, Operand.Value.Comparand == Value.Comparand {
     Self(keys: Fields()[keyPath: path].keys, source: .expression(value(Fields()).expression))
   }
 
-  /// An object for a to-one relationship, by its identifier; nil for none.
+  /// Sets a to-one relationship to the object of an identifier, or to nil.
   public static func set<Destination>(
     _ path: KeyPath<Fields<Object>, ToOne<Destination>>, to id: ManagedObjectID?
   ) -> Self {
     Self(keys: Fields()[keyPath: path].keys, source: .value(.object(id)))
   }
 
-  /// A value for a property by its name.
+  /// Sets a property to a value, by its name.
   public static func set(_ key: String, to value: FetchedValue) -> Self {
     Self(keys: key.split(separator: ".").map(String.init), source: .value(value))
   }
 
-  /// A calculated value for an attribute by its name.
+  /// Sets an attribute to a calculated value, by its name.
   public static func set(_ key: String, to expression: ValueExpression) -> Self {
     Self(keys: key.split(separator: ".").map(String.init), source: .expression(expression))
   }
 }
 
-/// The deletion of all objects that meet a condition, by SQL without an object for each.
+/// The deletion of all objects that meet a condition, which SQL deletes without creating an object for each.
 ///
 /// ```swift
 /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
@@ -212,20 +217,21 @@ public struct BatchAssignment<Object: ManagedObject> {
 /// try context.execute(BatchDeleteRequest(oldest))
 /// ```
 ///
-/// Every delete rule is followed, as ``ManagedObjectContext/delete(_:)`` does, so that no reference dangles and no rule
-/// of the schema is broken. No class is asked (``ManagedObjectLifecycle``).
+/// All delete rules are applied as in ``ManagedObjectContext/delete(_:)``, so that no reference dangles and no rule
+/// of the schema is broken. The methods of ``ManagedObjectLifecycle`` are not called.
 public struct BatchDeleteRequest<Object: ManagedObject> {
-  /// Which objects. What it says of the form of an answer does not count; its order does where it has a limit.
+  /// The request that selects the objects. Its settings for the form of the answer have no effect; its order has an
+  /// effect only with a limit or an offset.
   public var fetchRequest: FetchRequest<Object>
 
-  /// The deletion of what a request would fetch from the store.
+  /// Creates a deletion of the objects that a request would fetch from the store.
   public init(_ fetchRequest: FetchRequest<Object>) {
     self.fetchRequest = fetchRequest
   }
 }
 
 extension BatchDeleteRequest where Object: EntityClass {
-  /// The deletion of all objects, or of those that meet a condition.
+  /// Creates a deletion of all objects, or of those that meet a condition.
   public init(where condition: TypedPredicate<Object>? = nil) {
     self.init(FetchRequest<Object>(where: condition?.predicate))
   }
@@ -234,17 +240,17 @@ extension BatchDeleteRequest where Object: EntityClass {
 @available(*, unavailable)
 extension BatchDeleteRequest: Sendable {}
 
-/// What a batch has done.
+/// The result of a batch.
 ///
 /// ```swift
 /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
 /// print(result.count, "books,", result.changes.deleted.count, "objects with all that belonged to them")
 /// ```
 public struct BatchResult: Hashable, Sendable {
-  /// How many objects the request was for: rows that were inserted or, being there, updated, and objects that were
-  /// updated or deleted.
+  /// The number of objects that the request concerned: inserted rows, existing rows that were updated, and objects
+  /// that were updated or deleted.
   public let count: Int
-  /// Every object that is another one now: those that a delete rule reached and those whose derived attributes were
-  /// computed anew are among them.
+  /// All objects that have changed, including objects that delete rules have reached and objects whose derived
+  /// attributes have been computed again.
   public let changes: ObjectChanges
 }

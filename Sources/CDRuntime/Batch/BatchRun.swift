@@ -4,27 +4,27 @@
   import Foundation
 #endif
 
-/// One batch's transaction, and what it changes.
+/// One batch's transaction, and its changes.
 final class BatchRun {
   private let context: ManagedObjectContext
   let entity: EntityPlan
-  /// The stores that are open.
+  /// The open stores.
   let stores: StoreSet
-  /// What works on many rows at a time.
+  /// Operations on many rows at a time.
   let rows: any StoreBatchSession
   private let session: any StoreWriteSession
-  /// What was changed, by the index of the entity.
+  /// The changed objects, by entity index.
   private var inserted: [Int: KeyRanges] = [:]
   private var updated: [Int: KeyRanges] = [:]
-  /// The updated ones by the name of what was changed.
+  /// The updated objects, by the name of the changed property.
   private var changedProperties: [String: [Int: KeyRanges]] = [:]
   private var deleted: [Int: KeyRanges] = [:]
-  /// One time for the whole batch.
+  /// The current time, the same for the whole batch.
   let now = Date()
   var model: ModelPlan { context.model }
 
-  /// A context that reads what the transaction has written so far, for what the store does not answer. Its unsaved
-  /// changes are none.
+  /// A context that reads the transaction's writes so far, for queries that the store cannot answer. It has no
+  /// unsaved changes.
   private(set) lazy var reading = ManagedObjectContext(
     context.persistentStoreCoordinator, readingBy: session.reader)
 
@@ -36,9 +36,9 @@ final class BatchRun {
     rows = session.batch
   }
 
-  /// Runs a batch: all of it or, where it throws, nothing.
+  /// Runs a batch completely; if it throws, nothing is written.
   ///
-  /// - Parameter body: Gives how many objects the request was for.
+  /// - Parameter body: Returns the number of objects that the request concerns.
   func run(_ body: () throws -> Int) throws -> BatchResult {
     guard let store = stores.store(of: entity) else { throw StoreError.noStore(entity: entity.name) }
     try check(store)
@@ -73,7 +73,7 @@ final class BatchRun {
     inserted[entity.index, default: KeyRanges()].append(keys)
   }
 
-  /// - Parameter properties: The names of what was changed of them.
+  /// - Parameter properties: The names of the changed properties.
   private func noteUpdated(_ keys: [FetchedKey], _ properties: some Sequence<String>) {
     noteUpdated(KeyRanges.byEntity(keys), properties)
   }
@@ -124,7 +124,7 @@ final class BatchRun {
       guard let text = HistoryText.text(changes, of: store.storeID, mark, properties: properties) else {
         continue
       }
-      // A delete rule may have led to another store.
+      // A delete rule may have reached another store.
       try check(store)
       _ = try session.addSave(
         to: store, at: now, origin: context.engine.origin, author: context.transactionAuthor, text)
@@ -153,7 +153,8 @@ final class BatchRun {
 
   // MARK: Which rows a request is for
 
-  /// The rows of a request where the store alone can tell them while it changes them, and there is no window.
+  /// The rows of a request without limit and offset, if the store can select them while it changes them; nil
+  /// otherwise.
   private func selection(_ run: FetchRun) throws -> (rows: RowSelection, readRoots: Set<Int>)? {
     guard run.limit == nil, run.offset == 0 else { return nil }
     return try rows.selection(of: run.query)
@@ -168,16 +169,16 @@ final class BatchRun {
   }
 }
 
-// What holds between rows: orders, counts, files.
+// Rules across rows: orders, counts, files.
 extension BatchRun {
-  /// The relationship at the other side.
+  /// The relationship on the other side.
   func inverse(of relationship: RelationshipPlan) -> RelationshipPlan? {
     relationship.inverseSlot.flatMap { model.entities[relationship.destination].relationship($0) }
   }
 
-  /// Puts rows that a reference was set of behind those that the other side's ordered relationship has.
+  /// Moves rows whose reference was set to the end of the other side's ordered relationship.
   ///
-  /// - Parameter moved: Rows that may have a position from before.
+  /// - Parameter moved: Rows that may have a former position.
   private func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = [])
     throws
   {
@@ -185,7 +186,7 @@ extension BatchRun {
     try rows.appendPositions(inverse, entity, selected, moved: moved, gap: Positions.gap)
   }
 
-  /// The objects that the references of rows lead to and whose side has a rule on how many there may be.
+  /// The objects that the references of rows lead to, if their side has a rule on the number of objects.
   func counted(behind relationship: RelationshipPlan, _ selected: RowSelection) throws -> [ObjectKey] {
     guard let inverse = inverse(of: relationship), Self.hasCountRule(inverse),
       case .reference(let column) = relationship.storage,
@@ -204,7 +205,7 @@ extension BatchRun {
     return !description.isOptional || description.minimumCount != nil || description.maximumCount != nil
   }
 
-  /// Refuses objects that have too few or too many others.
+  /// Throws if objects have too few or too many related objects.
   func checkCounts(of relationship: RelationshipPlan, of keys: [ObjectKey]) throws {
     guard !keys.isEmpty, let owner = model.entity(relationship.owner) else { return }
     let description = relationship.description
@@ -220,7 +221,7 @@ extension BatchRun {
     if !mistakes.isEmpty { throw BatchError.invalid(mistakes) }
   }
 
-  /// Notes the files that rows refer to, for a later collection.
+  /// Lists the files that rows refer to, for a later collection.
   private func listFiles(_ slots: [PropertyPlan], of entity: EntityPlan, _ selected: RowSelection) throws {
     let columns = slots.filter { $0.attribute?.storesExternally == true }
       .flatMap { $0.columns.map { entity.columns[$0].name } }
@@ -231,13 +232,13 @@ extension BatchRun {
 extension BatchRun {
   /// Inserts rows.
   ///
-  /// - Returns: How many were inserted or updated.
+  /// - Returns: The number of inserted and updated rows.
   func insert(_ rows: BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
     let properties: [BatchProperty]
     if let keyPaths = rows.keyPaths {
       properties = try keyPaths.map { try BatchProperty($0, of: entity, in: model) }
     } else {
-      // All that a row may name. What it may not, it is told when it does.
+      // All properties that a row may name. A row that names another one makes the batch throw.
       properties = entity.slots.compactMap { slot in
         slot.isStored ? try? BatchProperty([slot.name], of: entity, in: model) : nil
       }
@@ -288,13 +289,13 @@ extension BatchRun {
     .notUnique(entity: entity.name, properties: violation.properties, row: row)
   }
 
-  /// Does what follows from rows that have been written.
+  /// Completes a batch insert after its rows have been written.
   ///
   /// - Parameters:
-  ///   - keys: The keys of the new ones.
-  ///   - replaced: Those that were there already.
-  ///   - properties: What rows have values for.
-  ///   - former: What the replaced ones had before.
+  ///   - keys: The keys of the new rows.
+  ///   - replaced: The existing rows that were replaced.
+  ///   - properties: The properties for which rows have values.
+  ///   - former: The former state of the replaced rows.
   func finishInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
@@ -304,7 +305,7 @@ extension BatchRun {
     }
     var replaced = replaced
     if !replaced.isEmpty {
-      // Such a row may be of a subentity.
+      // The row may have a subentity.
       replaced = try rows.keys(replaced.map(\.key), of: entity)
       noteUpdated(replaced, properties.map(\.slot.name))
     }
@@ -320,7 +321,7 @@ extension BatchRun {
 
   // MARK: Before the first row
 
-  /// Refuses rows that have no value for what is mandatory and has no default.
+  /// Refuses rows without a value for a mandatory property that has no default.
   private func checkMissing(_ given: [BatchProperty]) throws {
     let slots = Set(given.map(\.slot.number))
     var mistakes: [BatchMistake] = []
@@ -339,7 +340,7 @@ extension BatchRun {
     }
     for slot in entity.slots where !slot.isStored && slot.relationship != nil {
       guard let relationship = slot.relationship?.description else { continue }
-      // A new row has none of them yet.
+      // A new row has no objects in it yet.
       if !relationship.isOptional || relationship.minimumCount ?? 0 > 0 { note(slot.name) }
     }
     let fields = Set(given.map(\.name))
@@ -355,8 +356,8 @@ extension BatchRun {
 
   // MARK: What is inserted
 
-  /// - Parameter updated: The columns that a row which is there already takes from the new one; nil for all that rows
-  ///   have values for.
+  /// - Parameter updated: The columns that an existing row takes from the new one; nil for all columns for which rows
+  ///   have values.
   func insertion(
     _ properties: [BatchProperty], _ uniqueness: BatchUniqueness, updating updated: [String]? = nil
   ) throws -> any RowInsertion {
@@ -373,8 +374,8 @@ extension BatchRun {
         conflict: conflict))
   }
 
-  /// The columns with a default that rows give no value for, with what all rows have in them: nil for a UUID, which is
-  /// each row's own.
+  /// The columns with a default for which rows have no value, and the default, which is the same for all rows; nil
+  /// for a UUID, which differs for each row.
   func defaults(except given: [String]) -> [(column: String, value: AttributeValue?)] {
     entity.slots.filter { $0.isStored && $0.attribute?.defaultValue != nil }.flatMap(defaults)
       .filter { !given.contains($0.column) }
@@ -387,7 +388,7 @@ extension BatchRun {
       }
   }
 
-  /// The columns of a slot with what they have by default.
+  /// The columns of a slot with their defaults.
   private func defaults(_ slot: PropertyPlan) -> [(column: String, value: DefaultValue)] {
     guard let value = slot.attribute?.defaultValue else { return [] }
     let names = slot.columns.map { entity.columns[$0].name }
@@ -396,7 +397,7 @@ extension BatchRun {
     return zip(names, fields).map { ($0, .value(values[$1.description.name] ?? .null)) }
   }
 
-  /// The `unique:` lists of the batch's entity and of those above it.
+  /// The `unique:` lists of the batch's entity and of its parent entities.
   var uniqueLists: [UniqueList] {
     entity.lineage.map { model.entities[$0] }.flatMap { owner in
       owner.description.uniquenessConstraints.compactMap { properties in
@@ -408,7 +409,7 @@ extension BatchRun {
 }
 
 extension BatchRun {
-  /// What a property is given: what its columns are to hold, or who calculates that.
+  /// The new value of a property: values for its columns, a calculation by the store, or an expression to evaluate.
   private enum Given {
     case values([AttributeValue])
     case store(any StoreCalculation)
@@ -417,7 +418,7 @@ extension BatchRun {
 
   /// Sets values.
   ///
-  /// - Returns: How many objects there were.
+  /// - Returns: The number of updated objects.
   func update<Object>(_ request: BatchUpdateRequest<Object>) throws -> Int {
     var properties: [BatchProperty] = []
     var given: [Given] = []
@@ -443,7 +444,7 @@ extension BatchRun {
     }
     let names = Set(properties.map(\.slot.name))
     let isCalculated = given.contains { if case .expression = $0 { true } else { false } }
-    // What depends on the values from before has to know the rows first.
+    // Everything that depends on former values needs the keys of the rows first.
     let needsKeys =
       isCalculated || model.hasDerivedSlots || !references.isEmpty
       || properties.contains { $0.slot.attribute?.storesExternally == true }
@@ -550,9 +551,9 @@ extension BatchRun {
     }
   }
 
-  /// Sets what all rows are given alike, or the store calculates.
+  /// Sets values that are equal for all rows, or that the store calculates.
   ///
-  /// - Returns: How many rows there were.
+  /// - Returns: The number of rows.
   private func write(
     _ properties: [BatchProperty], _ given: [Given], _ selected: RowSelection
   ) throws -> Int {
@@ -570,7 +571,7 @@ extension BatchRun {
     return keys.values.reduce(0) { $0 + $1.count }
   }
 
-  /// Sets what is calculated in memory: all of it before the first row is written.
+  /// Sets values that are calculated in memory. All of them are calculated before the first row is written.
   private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
     let evaluator = PredicateEvaluator(now: now)
     var rows: [(key: ObjectKey, values: [AttributeValue])] = []
@@ -617,14 +618,14 @@ extension BatchRun {
 }
 
 extension BatchRun {
-  /// Deletes objects, with what their delete rules reach.
+  /// Deletes objects, and the objects that their delete rules reach.
   ///
-  /// - Returns: How many objects the request was for.
+  /// - Returns: The number of objects that the request concerns.
   func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
     let run = try fetchRun(request)
     let kinds = entity.subtree.map { model.entities[$0] }
     if !model.hasDerivedSlots, kinds.allSatisfy(goesAlone), let found = try selection(run) {
-      // The store clears references, of rows of any table, while it deletes.
+      // While it deletes, the store clears references in rows of any table.
       let keys = try rows.delete(
         entity, found.readRoots.isEmpty ? found.rows : .keys(try run.keys().map(\.key)))
       noteDeleted(keys)
@@ -635,7 +636,7 @@ extension BatchRun {
     return keys.count
   }
 
-  /// Whether no other row has to be looked at where one of the entity goes.
+  /// Whether rows of the entity can be deleted without looking at other rows.
   private func goesAlone(_ entity: EntityPlan) -> Bool {
     guard entity.externalSlots.isEmpty, oneSidedMinimums(of: entity).isEmpty else { return false }
     return entity.relationships.allSatisfy { relationship in
@@ -654,13 +655,13 @@ extension BatchRun {
     }
   }
 
-  /// The relationships that may not be without objects and lead to the entity's, which know nothing of them.
+  /// The relationships that lead to the entity, have a minimum, and have no inverse.
   private func oneSidedMinimums(of entity: EntityPlan) -> [RelationshipPlan] {
     model.oneSidedMinimums.filter { entity.lineage.contains($0.destination) }
   }
 
   private func delete(_ keys: [FetchedKey]) throws {
-    // Keys by the root of the table: entities of one table share them.
+    // Keys by root entity: entities of one table share their keys.
     var doomed: [Int: Set<ObjectKey>] = [:]
     var all: [(entity: Int, keys: [ObjectKey])] = []
     var waiting = keys
@@ -703,7 +704,7 @@ extension BatchRun {
         case .reference:
           if relationship.isSymmetric { cleared.append((inverse, others.map(\.key))) }
         case .inverseReference, .referencesOfOthers: cleared.append((inverse, others.map(\.key)))
-        // The pairs go with the rows; those that had them read their relationship again.
+        // The pairs are deleted with the rows. The objects on the other side read the relationship again.
         case .join: noteUpdated(others, [inverse.name])
         }
       }
@@ -725,7 +726,7 @@ extension BatchRun {
     return .deleteDenied(entity: owner.name, relationship: relationship.name, ids)
   }
 
-  /// Sets references to objects that go to nil.
+  /// Sets references to deleted objects to nil.
   private func clear(_ references: [(relationship: RelationshipPlan, keys: [ObjectKey])]) throws {
     var mistakes: [BatchMistake] = []
     for (relationship, keys) in references where !relationship.description.isOptional {
@@ -750,7 +751,7 @@ extension BatchRun {
   private func remove(_ keys: [ObjectKey], of entity: EntityPlan) throws {
     try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, .keys(keys))
     for case let relationship? in entity.relationships where !relationship.isWithinStore {
-      // The store does not take the pairs along.
+      // The store does not delete pairs with rows of another store by itself.
       guard case .join(let place, let isSource) = relationship.storage else { continue }
       try rows.deletePairs(ofJoin: place, isSource: isSource, keys)
     }
@@ -758,11 +759,11 @@ extension BatchRun {
   }
 }
 
-// Derived attributes of the rows of a batch, and of those that read them.
+// Derived attributes of a batch's rows, and of the rows that read them.
 extension BatchRun {
   private static let chunk = 500
 
-  /// - Parameter former: The objects that read what replaced rows had before.
+  /// - Parameter former: The objects that read the former state of replaced rows.
   private func deriveAfterInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], changing names: [String], _ former: [FetchedKey]
   ) throws {
@@ -776,8 +777,8 @@ extension BatchRun {
     )
   }
 
-  /// The objects at the other side of references that change, whose relationships change with them, and those that read
-  /// these.
+  /// The objects on the other side of references that change, because their relationships change too, and the objects
+  /// that read these.
   func touched(by references: [RelationshipPlan], of keys: [FetchedKey]) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
@@ -789,9 +790,9 @@ extension BatchRun {
     return result
   }
 
-  /// The objects with derived attributes that read what has changed of some objects.
+  /// The objects with derived attributes that read something that has changed in the given objects.
   ///
-  /// - Parameter names: The properties that have changed; nil for objects that are new or that go.
+  /// - Parameter names: The changed properties; nil for objects that are inserted or deleted.
   func readers(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
@@ -810,10 +811,10 @@ extension BatchRun {
     return result
   }
 
-  /// Computes derived attributes anew.
+  /// Computes derived attributes again.
   ///
   /// - Parameters:
-  ///   - own: Rows of the batch, whose versions have been raised already.
+  ///   - own: Rows of the batch, whose versions have been increased already.
   ///   - others: Other rows.
   func derive(own: [FetchedKey], others: [FetchedKey]) throws {
     guard model.hasDerivedSlots else { return }
@@ -825,7 +826,7 @@ extension BatchRun {
     let evaluator = PredicateEvaluator(now: now)
     let known = Set(own.map(place))
     var waiting = own + others
-    // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
+    // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !waiting.isEmpty {
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
@@ -841,14 +842,14 @@ extension BatchRun {
             noteUpdated([key], plan.derivedSlots.map { plan.slots[$0].name })
           }
         }
-        // What was read is not to be kept: the next round changes it.
+        // The next round changes the values that were read.
         reading.reset()
       }
       waiting = try readers(of: changed, model.derivedNames)
     }
   }
 
-  /// - Returns: Whether a value is another one now.
+  /// - Returns: Whether a value has changed.
   private func derive(
     _ key: FetchedKey, _ evaluator: PredicateEvaluator, raisingVersion: Bool
   ) throws -> Bool {

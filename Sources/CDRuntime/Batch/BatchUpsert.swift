@@ -1,20 +1,20 @@
-/// A batch insert that looks up which rows it replaces before it does so, some hundred at a time: what depends on their
-/// former values has to be known as long as they are there.
+/// A batch insert that finds the rows that it replaces, some hundred at a time, before it replaces them. It needs
+/// their former state while it still exists.
 ///
-/// Rows are collected for that. Those that do not name all properties have a statement for each set of names, which
-/// leaves the rest of a row that is there alone.
+/// Rows are collected for that. Rows that do not name all properties use a statement for each set of names, which
+/// leaves the other columns of an existing row unchanged.
 final class BatchUpsert {
   private struct Row {
     let number: Int
     let values: [AttributeValue]
-    /// The places of the properties that the row does not name.
+    /// The indices of the properties that the row does not name.
     let unnamed: SlotSet
   }
 
-  /// How the row that has the values of a `unique:` list is found.
+  /// A search for the row that has the values of a `unique:` list.
   private struct Search {
     enum Source {
-      /// Of the row's own, by their place.
+      /// A value of the row, by its index.
       case value(Int)
       case constant(AttributeValue)
     }
@@ -25,7 +25,7 @@ final class BatchUpsert {
   }
 
   private static let chunk = 500
-  /// How many bytes of texts and data are collected at the most, but for those of one row.
+  /// The most bytes of strings and data that are collected, not counting the last row.
   private static let mostBytes = 1 << 20
   private static let mostInsertions = 100
 
@@ -39,7 +39,7 @@ final class BatchUpsert {
   private var key: ObjectKey
   private var replaced: [FetchedKey] = []
   private var former = FormerRows()
-  /// The places of the properties that a row has named.
+  /// The indices of the properties that any row has named.
   private var named = SlotSet()
 
   init(_ run: BatchRun, _ properties: [BatchProperty]) throws {
@@ -51,7 +51,7 @@ final class BatchUpsert {
     key = first
   }
 
-  /// - Returns: How many rows were inserted or updated.
+  /// - Returns: The number of inserted and updated rows.
   func insert(_ rows: BatchRows) throws -> Int {
     let writeNext = rows.start()
     var isMore = true
@@ -85,7 +85,7 @@ final class BatchUpsert {
     let given = properties.flatMap(\.columns)
     let defaults = run.defaults(except: given)
     return try run.uniqueLists.compactMap { list in
-      // A value that is nil, or new with each row, is nobody's.
+      // A list with a column that is nil, or whose default differs for each row, cannot match another row.
       let sources = list.columns.compactMap { column -> Search.Source? in
         if let place = given.firstIndex(of: column) { return .value(place) }
         return defaults.first { $0.column == column }?.value.map { .constant($0) }
@@ -96,9 +96,10 @@ final class BatchUpsert {
     }
   }
 
-  /// The rows of the store that others have the unique values of.
+  /// Returns the rows of the store whose unique values new rows have.
   ///
-  /// - Throws: ``BatchError/notUnique(entity:properties:row:)`` for one of an entity that the batch's is not above.
+  /// - Throws: ``BatchError/notUnique(entity:properties:row:)`` if such a row has neither the batch's entity nor a
+  ///   subentity of it.
   private func find(_ rows: [Row]) throws -> [FetchedKey] {
     let model = run.model
     var result: [FetchedKey] = []
@@ -110,7 +111,7 @@ final class BatchUpsert {
           throw BatchError.notUnique(
             entity: run.entity.name, properties: search.properties, row: row.number)
         }
-        // Nothing depends on what a row of the batch had.
+        // Nothing depends on the former state of a row that this batch has inserted.
         if found.key < first, seen.insert(found.key).inserted { result.append(found) }
       }
     }
@@ -165,7 +166,7 @@ final class BatchUpsert {
 }
 
 extension AttributeValue {
-  /// How many bytes of text or data it has.
+  /// The number of bytes of a string or data.
   fileprivate var size: Int {
     switch self {
     case .string(let text): text.utf8.count

@@ -4,25 +4,27 @@
   import Foundation
 #endif
 
-/// What rows had before a batch insert replaced their values.
+/// The former state of rows whose values a batch insert replaces.
 struct FormerRows {
-  /// The objects whose derived attributes read it.
+  /// The objects whose derived attributes read the former values.
   var readers: [FetchedKey] = []
-  /// The objects that references led to and whose side has a rule on how many there may be, by the reference's column.
+  /// The objects that former references led to, if their side has a rule on the number of objects, by the reference's
+  /// column.
   var counted: [String: (inverse: RelationshipPlan, owners: Set<ObjectKey>)] = [:]
-  /// What the references led to whose other side keeps an order, by column and row; 0 for nothing.
+  /// The targets of former references whose other side is ordered, by column and row; 0 for nil.
   var references: [String: [ObjectKey: ObjectKey]] = [:]
-  /// The names of the files that large values are in, by column and row.
+  /// The names of the files with former large values, by column and row.
   var files: [String: [ObjectKey: String]] = [:]
 }
 
-// Rows that are there already, before and after a batch insert gives them other values.
+// Existing rows, before and after a batch insert replaces their values.
 extension BatchRun {
-  /// Whether more than a row itself depends on whether, and from what, a batch insert changes it.
+  /// Whether a batch insert has to know the former state of the rows that it replaces, because other data depends on
+  /// it.
   func dependsOnReplaced(_ properties: [BatchProperty]) -> Bool {
     let lists = uniqueLists
     guard !lists.isEmpty else { return false }
-    // The values may be those of a row that is of another entity.
+    // The values may belong to a row of another entity.
     if lists.contains(where: { $0.owner.subtree.count > entity.subtree.count }) { return true }
     return properties.contains { property in
       guard case .reference(let relationship) = property.kind else { return hasFiles(property) }
@@ -37,7 +39,7 @@ extension BatchRun {
     property.slot.attribute?.storesExternally == true && stores.store(of: entity)?.files != nil
   }
 
-  /// Adds what rows have that are about to be given values of some properties.
+  /// Adds the former state of rows whose properties are about to be set.
   func note(_ keys: [FetchedKey], _ properties: [BatchProperty], in former: inout FormerRows) throws {
     guard !keys.isEmpty else { return }
     let list = keys.map(\.key)
@@ -56,7 +58,7 @@ extension BatchRun {
         former.counted[column, default: (inverse, [])].owners.formUnion(owners)
       }
       if model.positionColumn(of: inverse) != nil {
-        // What was noted first is what there was before the batch.
+        // The first state is the state before the batch.
         former.references[column, default: [:]].merge(try rows.references(column, of: entity, list)) {
           old, _ in
           old
@@ -67,20 +69,20 @@ extension BatchRun {
     former.readers += try touched(by: references, of: keys)
   }
 
-  /// The rows whose references lead elsewhere now. Who stays keeps its place in the other side's order.
+  /// Returns the rows whose references have changed. Other rows keep their positions in the order of the other side.
   func moved(_ property: BatchProperty, _ former: FormerRows) throws -> [ObjectKey] {
     guard let column = property.columns.first, let before = former.references[column] else { return [] }
     return try rows.references(column, of: entity, Array(before.keys)).filter { before[$0.key] != $0.value }
       .keys.sorted()
   }
 
-  /// Checks and lists what the rows no longer lead to.
+  /// Checks the counts of former owners, and lists the files that rows no longer refer to.
   func settle(_ former: FormerRows) throws {
     for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
       try checkCounts(of: counted.inverse, of: counted.owners.sorted())
     }
     for (column, files) in former.files {
-      // A file that is still referred to must not be listed.
+      // A file that a row still refers to must not be listed.
       for (key, file) in files { try rows.listFile(file, unlessIn: column, of: entity, key, at: now) }
     }
   }

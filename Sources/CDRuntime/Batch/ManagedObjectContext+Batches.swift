@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
-  /// Inserts rows, without an object for each, in one transaction.
+  /// Inserts rows in one transaction, without creating an object for each row.
   ///
-  /// The store alone counts: unsaved changes of contexts have no part in it. This context learns of the rows at once,
-  /// others when they next read.
+  /// Only the store counts: unsaved changes of contexts have no effect. This context learns of the rows at once,
+  /// other contexts when they next read.
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)``, ``FetchError/abstractEntity(_:)``, ``PropertyError``, ``BatchError``
   ///   or ``StoreError``; nothing has been written then.
@@ -15,11 +15,11 @@ extension ManagedObjectContext {
     return try runBatch(plan) { try $0.insert(request.rows, request.uniqueness) }
   }
 
-  /// Sets values of all objects that meet a condition, without an object for each, in one transaction.
+  /// Sets values of all objects that meet a condition, in one transaction, without creating an object for each.
   ///
-  /// The store alone counts: unsaved changes of contexts have no part in it. The rows' versions are raised, so that the
-  /// save of an object with unsaved changes finds a conflict. Objects of this context without any are read again, those of
-  /// other contexts when these next read.
+  /// Only the store counts: unsaved changes of contexts have no effect. The batch increases the rows' versions, so
+  /// that the save of an object with unsaved changes detects a conflict. Objects without unsaved changes are read
+  /// again: those of this context at once, those of other contexts when these next read.
   ///
   /// - Throws: ``FetchError``, ``PropertyError``, ``BatchError`` or ``StoreError``; nothing has been written then.
   @discardableResult
@@ -28,11 +28,12 @@ extension ManagedObjectContext {
     return try MatchBudget.run(isCancellable: true) { try runBatch(plan) { try $0.update(request) } }
   }
 
-  /// Deletes all objects that meet a condition, without an object for each, in one transaction.
+  /// Deletes all objects that meet a condition, in one transaction, without creating an object for each.
   ///
-  /// Delete rules are followed, by the store: what a rule of `cascade` reaches is deleted too, with its own rules;
-  /// references of others become nil; and where a rule of `deny` meets an object that is not deleted by the same batch,
-  /// nothing is. The store alone counts: unsaved changes of contexts have no part in it.
+  /// The store applies delete rules: objects that a `cascade` rule reaches are deleted too, with their own rules;
+  /// references of other objects become nil. If a `deny` rule protects an object from deletion, because it still has
+  /// objects that the batch does not delete, nothing is deleted. Only the store counts: unsaved changes of contexts
+  /// have no effect.
   ///
   /// - Throws: ``FetchError``, ``BatchError`` or ``StoreError``; nothing has been written then.
   @discardableResult
@@ -49,10 +50,10 @@ extension ManagedObjectContext {
       let run = BatchRun(self, session, plan)
       return try run.run { try body(run) }
     }
-    // The sequence may have read in this context, from a state without the batch.
+    // The sequence of rows may have made this context read a state without the batch.
     endReading()
     engine.watch.announce()
-    // What this context has in memory follows at once.
+    // Updates the objects of this context at once.
     if session != nil || parent != nil || !seenSaves.isEmpty { try learnOfSaves() }
     return result
   }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The rules that a value of an attribute keeps.
+/// The rules for values of attributes.
 enum AttributeRules {
-  /// The rule that a value breaks; nil for none.
+  /// Returns the rule that a value breaks; nil if it breaks none.
   static func mistake(
     _ value: AttributeValue, _ attribute: AttributeDescription, _ cell: StorageType, _ graph: EntityGraph
   ) -> ValidationError.Reason? {
@@ -46,7 +46,8 @@ enum AttributeRules {
     return left == right
   }
 
-  /// Characters as readers count them, for a rule of the schema is about what people type.
+  /// A string's length in characters as Swift counts them, because the schema's rules concern text that people type;
+  /// a data value's length in bytes.
   private static func length(of value: AttributeValue) -> Int {
     switch value {
     case .string(let text): text.count

@@ -11,7 +11,7 @@ actor BackgroundWorker {
 
   func perform<R>(_ body: @Sendable (ManagedObjectContext) throws -> sending R) throws -> sending R {
     let context = ManagedObjectContext(coordinator)
-    // The whole block reads one state, unless it saves in between.
+    // The whole block reads one state, unless a save in it ends that state.
     context.holdSnapshots {}
     return try body(context)
   }

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Who wants to know what changes in a context. A context has none until somebody asks.
+/// The observers of changes in a context. A context has none until one is added.
 final class ChangeObservers {
   private var streams: [UUID: AsyncStream<ObjectChanges>.Continuation] = [:]
   private var handlers: [ObjectIdentifier: (ObjectChanges) -> Void] = [:]
@@ -33,13 +33,14 @@ final class ChangeObservers {
 }
 
 extension ManagedObjectContext {
-  /// What changes in the context from now on: each save of its own, and each time that it learns of what others have
-  /// saved, whose updates are among ``ObjectChanges/refreshed``. Each call gives a new sequence, which ends with the
-  /// context. What is not taken waits.
+  /// The changes of the context from now on: each of its own saves, and each time that it learns of other contexts'
+  /// saves, whose updates are in ``ObjectChanges/refreshed``. Each access returns a new sequence, which ends with the
+  /// context and buffers changes that have not been read yet.
   ///
-  /// To a parent, a child's save is one of others. What a parent learns of, its children's observers are told too.
+  /// For a parent, a child's save is another context's save. When a parent learns of changes, the observers of its
+  /// children are notified too.
   ///
-  /// A context learns of others' saves when it reads, or is told to merge them; see
+  /// A context learns of other contexts' saves when it reads, or when changes are merged into it; see
   /// ``PersistentContainer/automaticallyMergesChangesFromParent``.
   ///
   /// ```swift
@@ -56,7 +57,7 @@ extension ManagedObjectContext {
     return observers
   }
 
-  /// What a save has written.
+  /// The changes that a save has written.
   func changes(of plan: SavePlan) -> ObjectChanges {
     let related = plan.related.filter { !$0.flags.contains(.inserted) && !$0.flags.contains(.updated) }
     return ObjectChanges(

@@ -1,23 +1,24 @@
-/// What is left of a context that nobody holds any more while somebody still holds objects of it.
+/// The remains of a released context, kept for objects of it that other code still holds.
 ///
-/// An object keeps readable what it reads from for as long as it lives. It does not keep its context, which keeps its
-/// objects: a cycle would leak every context that is let go of. When a context goes it leaves these remains to those of its
-/// objects that somebody holds. They know these objects weakly, and how to make a context of the same kind for them: it
-/// has them as its own, with their changes, and lives as long as somebody uses it. So a relationship can be read and a
-/// change be saved, by way of ``ManagedObject/managedObjectContext``, whoever has held the first context.
+/// An object stays readable as long as it lives. It does not retain its context, because the context retains its
+/// objects: this cycle would leak every released context. A context that is released leaves these remains to those of
+/// its objects that other code holds. The remains know these objects weakly, and can create a replacement context for
+/// them. It takes over the objects and their changes, and lives as long as it is used. So reading a relationship and
+/// saving a change still work, through ``ManagedObject/managedObjectContext``, after the first context has been
+/// released.
 ///
-/// Changes of objects that nobody holds go with the context: nobody could save them.
+/// Changes of objects that no other code holds are lost with the context.
 final class ContextRemains {
   let coordinator: PersistentStoreCoordinator
   let parent: ManagedObjectContext?
-  /// By the place of the entity.
+  /// By entity index.
   fileprivate var scopes: [WeakScope] = []
-  /// By the place of the root entity.
+  /// By the index of the root entity.
   fileprivate(set) var tables: [OrphanTable?] = []
-  /// Objects with changes, in the order in which they were first changed.
+  /// Objects with changes, in the order of their first changes.
   private var pending: [WeakObject] = []
 
-  /// The rest of what the context was.
+  /// The other state of the context.
   var state: ManagedObjectContext.State?
 
   init(coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?) {
@@ -28,9 +29,9 @@ final class ContextRemains {
   /// Objects with changes that are still alive.
   var livePending: [ManagedObject] { pending.compactMap(\.object) }
 
-  /// Takes over what a context leaves.
+  /// Takes over what a released context leaves.
   ///
-  /// - Returns: Whether anybody holds anything of it.
+  /// - Returns: Whether other code holds any of its objects.
   func takeOver(_ scopes: [ObjectScope], _ maps: [IdentityMap?], pending: [WeakObject]) -> Bool {
     self.scopes = scopes.map(WeakScope.init)
     self.pending = pending
@@ -39,14 +40,14 @@ final class ContextRemains {
     return tables.contains { $0?.isEmpty == false }
   }
 
-  /// The scopes of the objects, for a context that is made for them; nil where no object has one.
+  /// The scopes of the objects, by entity index; nil for an entity without live objects.
   var liveScopes: [ObjectScope?] { scopes.map(\.scope) }
 }
 
 /// The objects of one inheritance root that have outlived their context, by key.
 final class OrphanTable {
   private var objects: [ObjectKey: WeakObject] = [:]
-  /// How many there may be before those that are gone are looked for.
+  /// The count at which entries of released objects are removed.
   private var limit = 64
 
   var isEmpty: Bool { objects.isEmpty }
@@ -59,12 +60,12 @@ final class OrphanTable {
     objects[object.key] = WeakObject(object)
   }
 
-  /// Gives an object away that is still alive.
+  /// Removes an object and returns it if it is still alive.
   func take(_ key: ObjectKey) -> ManagedObject? { objects.removeValue(forKey: key)?.object }
 
   func remove(_ key: ObjectKey) { objects[key] = nil }
 
-  /// Gives all objects away that are still alive.
+  /// Removes all objects and returns those that are still alive.
   func takeAll() -> [ManagedObject] {
     defer { objects.removeAll() }
     return objects.values.compactMap(\.object)

@@ -1,8 +1,8 @@
-/// The newest observed errors, and the streams that are told of each.
+/// The newest observed errors, and the streams that receive each new one.
 final class ErrorObservers {
   private(set) var recent: [ObservedError] = []
   private var continuations: [AsyncStream<ObservedError>.Continuation] = []
-  /// Whether errors are kept however many there are: for a check, which ends.
+  /// Whether all errors are kept, for a verification, which ends.
   var keepsAll = false
   private static let limit = 100
 

@@ -4,17 +4,16 @@
   import Foundation
 #endif
 
-/// The large values of one save: their files are written before the save's transaction begins, and what the rows
-/// no longer refer to is noted in it.
+/// The large values of one save. Their files are written before the save's transaction begins; the transaction
+/// records the files that rows no longer refer to.
 ///
-/// `_cdgen_files` lists the files that no row may refer to. A new file's name goes in before the file is written,
-/// and out in the transaction that makes a row refer to it; the name of a replaced one goes in with the
-/// transaction that replaces it. Whatever happens in between, every file is referred to, or listed. A listed file
-/// is removed when it is old enough that no reader can still come for it, and no save still be about to refer to
-/// it.
+/// The table `_cdgen_files` lists the files that may have no row. A new file's name is listed before the file is
+/// written, and unlisted in the transaction that makes a row refer to the file. The name of a replaced file is listed
+/// in the transaction that replaces it. So at any time each file is referred to by a row or listed. A listed file is
+/// removed once it is so old that no reader can still need it and no save can still be about to refer to it.
 struct ExternalValues {
   private let session: any StoreWriteSession
-  /// The values that became files, by object and slot.
+  /// The values that were written to files, by object and slot.
   private var written: [Place: File] = [:]
 
   private struct Place: Hashable {
@@ -30,7 +29,7 @@ struct ExternalValues {
 
   /// Writes the files of all objects that a save inserts or updates.
   ///
-  /// - Parameter importTarget: Who keeps account of the files that a migration writes.
+  /// - Parameter importTarget: Records the files that a migration writes; nil outside of a migration.
   init(of plan: SavePlan, session: any StoreWriteSession, importTarget: (any ImportTarget)? = nil) throws {
     self.session = session
     var values: [(file: File, value: Data)] = []
@@ -65,12 +64,12 @@ struct ExternalValues {
     }
   }
 
-  /// The file's name where the value of a slot is one.
+  /// The name of the file that holds a slot's value; nil if the value is not in a file.
   func name(_ object: ManagedObject, _ slot: Int) -> String? {
     written[Place(object: ObjectIdentifier(object), slot: slot)]?.name
   }
 
-  /// Lists the files that a row refers to, which is about to be changed or deleted.
+  /// Lists the files that a row refers to, before the row is changed or deleted.
   func replace(_ object: ManagedObject, slots: [Int]) throws {
     let plan = object.scope.plan
     guard !slots.isEmpty, let store = session.reader.stores.store(of: plan), store.files != nil else {
@@ -84,10 +83,10 @@ struct ExternalValues {
     }
   }
 
-  /// Takes the save's own files off the list. To be called last in its transaction.
+  /// Unlists the save's own files. Call it last in the save's transaction.
   func keep() throws {
     for file in written.values {
-      // A save that took longer than any may have lost its files to a collection.
+      // If a save takes longer than the age limit, a collection may have removed its files.
       guard try session.unlistFile(file.name, in: file.store), file.files.exists(file.name) else {
         throw StoreError.externalData(
           file.files.folder.appending(path: file.name),
@@ -96,12 +95,12 @@ struct ExternalValues {
     }
   }
 
-  /// Removes the files of a save that failed, but for those of stores in which it is written.
+  /// Removes the files of a save that failed, except in the stores that the save has reached.
   func discard(exceptIn places: Set<Int> = []) {
     let lost = written.values.filter { !places.contains($0.store.place) }
     guard !lost.isEmpty else { return }
     for file in lost { file.files.remove(file.name) }
-    // What stays listed is removed by a later collection.
+    // If this fails, a later collection removes the listed files.
     try? session.write { for file in lost { try session.unlistFile(file.name, in: file.store) } }
   }
 }

@@ -2,25 +2,24 @@ import CSQLite
 
 /// The objects of one inheritance root in one context, by key.
 ///
-/// A table with open addressing whose hash is the key itself: keys come in sequence, and neighbours in the
-/// table are then neighbours in memory. Keys in a pattern that this hash piles up, such as multiples of a
-/// power of two, are noticed by the length of a probe, and the table goes over to a hash that scatters until it
-/// grows.
+/// A table with open addressing whose hash is the key itself: keys come in sequence, so that neighbours in the table
+/// are neighbours in memory. If keys have a pattern that this hash piles up, such as multiples of a power of two,
+/// probes become long: the table then uses a scattering hash until it grows.
 ///
-/// An entry has the key beside the object, so that probing and growing get along without touching objects: for
-/// a lookup among many, what counts is how many places of memory it goes to.
+/// An entry holds the key beside the object, so that probing and growing do not touch objects: the cost of a lookup
+/// among many objects is the number of memory locations that it visits.
 ///
-/// The map keeps its objects alive. When it has doubled it lets go of those that nobody else holds and that
-/// have no changes.
+/// The map keeps its objects alive. When their number has doubled, a sweep releases objects that have no changes and
+/// that no other code holds.
 final class IdentityMap {
-  // Nothing is called while a property is changed, so that no access can meet another; to check that takes longer
-  // than a lookup.
+  // No code is called while a property is changed, so accesses cannot overlap. Checking for exclusive access would
+  // take longer than a lookup.
 
   /// All bits of an empty entry are zero.
   private struct Entry {
     /// 0 in an empty entry.
     var key: ObjectKey
-    /// A strong reference, counted by hand: entries move when the table grows, and need no counting then.
+    /// A strong reference, counted manually: moving entries when the table grows then needs no reference counting.
     var object: Unmanaged<ManagedObject>?
   }
 
@@ -29,11 +28,11 @@ final class IdentityMap {
   @exclusivity(unchecked) private var mask: Int
   @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var isScattered = false
-  /// How many places were passed in putting the entries where they are.
+  /// The sum of the entries' probe lengths.
   @exclusivity(unchecked) private var passed = 0
-  /// How many places were passed at most in putting one of the entries where it is.
+  /// The longest probe length of an entry so far.
   @exclusivity(unchecked) private var longest = 0
-  /// The count from which on a sweep is worth its while.
+  /// The count at which the next sweep is due.
   @exclusivity(unchecked) private var sweepCount = 2048
 
   private static let smallest = 64
@@ -78,25 +77,25 @@ final class IdentityMap {
     }
   }
 
-  /// Objects that have outlived a context before this one; nil in the map of a context that the app has made.
+  /// Objects that have outlived the context before this one; nil in the map of a context that the app has created.
   @exclusivity(unchecked) var orphans: OrphanTable?
 
-  /// Takes an object in that has outlived its context.
+  /// Moves an object that has outlived its context into this map.
   private func adopt(_ key: ObjectKey) -> ManagedObject? {
     guard let object = orphans?.take(key) else { return nil }
     insert(object)
     return object
   }
 
-  /// Takes all of them in.
+  /// Moves all objects that have outlived their context into this map.
   func adoptAll() {
     guard let orphans, !orphans.isEmpty else { return }
     for object in orphans.takeAll() { insert(object) }
   }
 
-  /// Lets go of all objects.
+  /// Releases all objects.
   ///
-  /// - Returns: Those that somebody else holds.
+  /// - Returns: The objects that other code holds.
   func disown() -> OrphanTable? {
     var table = orphans
     let (old, oldCapacity) = takeEntries()
@@ -111,24 +110,24 @@ final class IdentityMap {
     return table?.isEmpty == false ? table : nil
   }
 
-  /// Whether the object of the row before was not in the map, as it will be of the next then.
+  /// Whether the previous row's object was missing in the map: the next row's object then probably is too.
   @exclusivity(unchecked) var missedLast = false
 
-  /// Has the memory where a key's entry is, or would be, on its way. Keys in no sequence are each in a place of
-  /// their own, and waiting for it takes as long as reading a few columns.
+  /// Prefetches the memory of a key's entry. Entries of keys that are not in sequence are far apart, and waiting for
+  /// their memory takes as long as reading a few columns.
   @inline(__always) func prefetch(_ key: ObjectKey) { csqlite_prefetch(entries + start(key)) }
 
-  /// Whether so many objects have come since the last sweep that another one is due.
+  /// Whether enough objects have been added since the last sweep for another one.
   var isSweepDue: Bool { count >= sweepCount }
 
-  /// Notes that as many objects are held by somebody: a sweep among them would find little.
+  /// Records how many objects other code holds: a sweep among them would release few.
   func expectHeld(_ held: Int) {
     if held * 2 > count { sweepCount = max(sweepCount, count * 2) }
   }
 
-  /// Adds an object whose key the map has not.
+  /// Adds an object whose key is not in the map.
   @inline(__always) func insert(_ object: ManagedObject) {
-    // Keys in sequence do not get into each other's way however full the table is; others need room.
+    // Keys in sequence do not collide, however full the table is. Other keys need more free entries.
     let isFull =
       passed &* 8 > count ? (count &+ 1) &* 2 > capacity : (count &+ 1) &* 16 > capacity &* 15
     if isFull { resize(to: capacity &* 2) }
@@ -136,9 +135,9 @@ final class IdentityMap {
     if probes > Self.longProbe, !isScattered { scatter() }
   }
 
-  /// Puts a reference that is counted already into the table.
+  /// Adds a reference that is already counted.
   ///
-  /// - Returns: How many places were passed.
+  /// - Returns: The probe length.
   @inline(__always) private func put(_ entry: Entry) -> Int {
     var place = start(entry.key)
     var probes = 0
@@ -157,8 +156,8 @@ final class IdentityMap {
     resize(to: count * 4 > capacity * 3 ? capacity * 2 : capacity, isScattered: true)
   }
 
-  /// - Parameter isScattered: Whether the hash is to scatter. Otherwise it does so only where the keys are not well
-  ///   off without: what piles up in a small table may be in sequence in a large one.
+  /// - Parameter isScattered: Whether to use the scattering hash. If false, the table still uses it where the keys
+  ///   would pile up: keys that pile up in a small table may be in sequence in a large one.
   private func resize(to newCapacity: Int, isScattered: Bool = false) {
     let (old, oldCapacity) = (entries, capacity)
     capacity = newCapacity
@@ -174,9 +173,9 @@ final class IdentityMap {
     Self.deallocate(old, oldCapacity)
   }
 
-  /// Puts the entries of another table into this one, which is empty.
+  /// Moves the entries of another table into this one, which is empty.
   ///
-  /// - Returns: Whether all have their places; false where the keys pile up under the hash that does not scatter.
+  /// - Returns: Whether all entries were moved; false if the keys pile up under the plain hash.
   private func fill(from old: UnsafeMutablePointer<Entry>, _ oldCapacity: Int) -> Bool {
     count = 0
     passed = 0
@@ -200,9 +199,9 @@ final class IdentityMap {
     let removed = entries[hole].object
     entries[hole] = Entry(key: 0, object: nil)
     count &-= 1
-    // What was pushed behind the hole moves up, so that probes need no marks for what was removed.
-    // An entry further from the hole than any was pushed stays: keys in sequence fill the table without a gap, and to go to
-    // the end of such a run for each key would take as long as the run.
+    // Entries that were pushed behind the hole move up, so that probes need no marks for removed entries. An entry
+    // farther from the hole than the longest probe cannot have been pushed: keys in sequence fill the table without a
+    // gap, and walking to the end of such a run for each key would take as long as the run.
     var next = (hole &+ 1) & mask
     while entries[next].key != 0, (next &- hole) & mask <= longest {
       let home = start(entries[next].key)
@@ -213,11 +212,11 @@ final class IdentityMap {
       }
       next = (next &+ 1) & mask
     }
-    // Last, for a deinit of the user's may use the context.
+    // Released last, because a `deinit` of the app's class may use the context.
     removed?.release()
   }
 
-  /// Lets go of objects that are clean and that nobody else holds.
+  /// Releases objects that have no changes and that no other code holds.
   func sweep() {
     var dropped: [Unmanaged<ManagedObject>] = []
     for place in 0..<capacity where isUnused(at: place) {
@@ -226,25 +225,25 @@ final class IdentityMap {
     }
     var needed = Self.smallest
     while (count - dropped.count) * 2 > needed { needed *= 2 }
-    // The rest is placed anew in any case: probes must not end at what was dropped.
+    // The other entries must be placed again in any case: probes must not end at removed entries.
     resize(to: needed)
     sweepCount = max(2048, count * 2)
-    // Last, for a deinit of the user's may use the context.
+    // Released last, because a `deinit` of the app's class may use the context.
     for object in dropped { object.release() }
   }
 
-  /// Lets go of one object, where it is clean and nobody else holds it.
+  /// Releases one object if it has no changes and no other code holds it.
   func release(_ key: ObjectKey) {
     if isUnused(key) { remove(key) }
   }
 
-  /// Has the next sweep wait until the objects have doubled, as it does after one.
+  /// Postpones the next sweep until the objects have doubled, as after a sweep.
   func postponeSweep() { sweepCount = max(2048, count * 2) }
 
-  /// How many of some of the objects nobody else holds.
+  /// Counts the unused objects of a sample.
   func sampleOfUnused() -> (seen: Int, unused: Int) {
     var (seen, unused) = (0, 0)
-    // Scattered, for what is held may be so in a pattern of keys.
+    // Scattered indices: held objects may follow a pattern of keys.
     for number in 0..<512 {
       let place = Int(truncatingIfNeeded: UInt(number) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
       if entries[place].key == 0 { continue }
@@ -254,7 +253,7 @@ final class IdentityMap {
     return (seen, unused)
   }
 
-  /// Whether nobody else holds the object of a key.
+  /// Whether the object of a key has no changes and no other code holds it.
   func isUnused(_ key: ObjectKey) -> Bool {
     var place = start(key)
     while entries[place].key != key {
@@ -264,14 +263,14 @@ final class IdentityMap {
     return isUnused(at: place)
   }
 
-  /// Whether nobody else holds an entry's object, and it has no changes.
+  /// Whether an entry's object has no changes and no other code holds it.
   private func isUnused(at place: Int) -> Bool {
     guard entries[place].key != 0, let object = entries[place].object else { return false }
     return Self.isOnlyReference(&entries[place].object) && !object.takeUnretainedValue().isPending
   }
 
-  /// Whether nobody else holds an entry's object. The check looks at the reference count alone: the entry is a strong
-  /// reference in all but its type.
+  /// Whether no other code holds an entry's object. The check looks only at the reference count: the entry is a
+  /// strong reference in all but its type.
   private static func isOnlyReference(_ object: inout Unmanaged<ManagedObject>?) -> Bool {
     withUnsafeMutablePointer(to: &object) {
       $0.withMemoryRebound(to: ManagedObject.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
@@ -294,9 +293,9 @@ final class IdentityMap {
     Self.release(old, oldCapacity)
   }
 
-  /// Makes the map an empty one. The map is in order before any object goes: the end of one may use it.
+  /// Empties the map. The map is valid before any object is released, because the object's `deinit` may use it.
   ///
-  /// - Returns: The entries until now, which the caller releases.
+  /// - Returns: The former entries, which the caller releases.
   private func takeEntries() -> (UnsafeMutablePointer<Entry>, Int) {
     defer {
       orphans = nil

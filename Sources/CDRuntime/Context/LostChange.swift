@@ -1,7 +1,7 @@
-/// A property that was set of an object which no save writes: it had been deleted, here or by others, or its context had
-/// been reset.
+/// A change of a property that no save writes, because the object had been deleted, here or by another context, or
+/// its context had been reset.
 ///
-/// The context's ``ManagedObjectContext/errors`` tell of it at once, and its next save throws
+/// The context's ``ManagedObjectContext/errors`` report it at once, and the next save throws
 /// ``SaveError/changesLost(_:)``:
 ///
 /// ```swift
@@ -13,8 +13,9 @@
 /// }
 /// ```
 ///
-/// What an object's own hooks set is none, such as the time of the change in ``ManagedObjectLifecycle/willSave()``. Neither
-/// is what has been taken back with the deletion when the save comes.
+/// Values that an object's own hooks set are not lost changes, such as a modification time that
+/// ``ManagedObjectLifecycle/willSave()`` sets. A change is not lost either if the deletion has been taken back before
+/// the save.
 public struct LostChange: Hashable, Sendable {
   /// The name of the object's entity.
   public let entity: String
@@ -30,10 +31,10 @@ extension LostChange: CustomStringConvertible {
   }
 }
 
-/// The changes that the next save is to say are lost.
+/// The lost changes that the next save reports.
 struct LostChanges {
   private var list: [(object: ManagedObject, change: LostChange)] = []
-  /// More of them say nothing new.
+  /// More changes would add no information.
   private static let limit = 100
 
   var isEmpty: Bool { list.isEmpty }
@@ -46,7 +47,7 @@ struct LostChanges {
 
   mutating func removeAll() { list.removeAll() }
 
-  /// Those of objects that have not come back to life, once.
+  /// Removes all lost changes and returns those of objects that are still deleted or reset.
   mutating func take() -> [LostChange] {
     defer { list.removeAll() }
     return list.filter { $0.object.isLost }.map(\.change)

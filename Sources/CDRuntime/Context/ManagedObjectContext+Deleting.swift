@@ -1,22 +1,23 @@
-// Deletion: rules apply at once, and only `deny` waits for the save.
+// Deletion: delete rules apply at once, except for `deny`, which the save checks.
 extension ManagedObjectContext {
-  /// Deletes an object. Its relationships' delete rules apply at once; a rule of `deny` is checked at the save.
+  /// Deletes an object. The delete rules of its relationships apply at once; the save checks `deny` rules.
   ///
-  /// An object of another context, or one whose row is gone, is left alone.
+  /// Does nothing with an object of another context, or with an object whose row is gone.
   public func delete(_ object: ManagedObject) {
     guard object.scope.context === self else { return }
     deletionCount += 1
-    // A list in place of recursion: a chain of cascades may be long.
+    // A list instead of recursion: a chain of cascades may be long.
     var waiting = [object]
     var roots: Set<Int> = []
     let reverts = revertCount
     while let next = waiting.popLast() {
       delete(next, &waiting)
-      // A rollback in a hook takes back the whole deletion, the part that was to come included.
+      // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if revertCount != reverts { break }
       if !looseFollowers.isEmpty { roots.insert(next.scope.plan.root) }
     }
-    // Nobody tells the objects that are related by one side alone, or by a rule that leaves the others as they are.
+    // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
+    // unchanged.
     dropCaches()
     noteLoose(to: roots)
     if !notices.isEmpty { tellObservers() }
@@ -29,13 +30,13 @@ extension ManagedObjectContext {
     if let lifecycle = object.lifecycle {
       let reverts = revertCount
       running(.prepareForDeletion) { lifecycle.prepareForDeletion() }
-      // It may have deleted the object itself, or taken it out of the context.
+      // The method may have deleted the object, or removed it from the context.
       guard revertCount == reverts, !object.isDeleted, !object.isInaccessible else { return }
     }
     if currentUndoManager != nil { noteUndoOfDeletion(object) }
     for case let relationship? in object.scope.plan.relationships {
       switch relationship.description.deleteRule {
-      // What was never saved has no row that could be refused or left. Nothing may lead to it from here on.
+      // An object that was never saved has no row that a rule could protect. No reference may lead to it from now on.
       case .noAction, .deny: if object.flags.contains(.inserted) { separate(object, relationship) }
       case .cascade:
         if relationship.isToMany {
@@ -50,7 +51,7 @@ extension ManagedObjectContext {
     object.mark(.deleted, in: self)
   }
 
-  /// Takes a deleted object out of the other side of a relationship.
+  /// Removes a deleted object from the other side of a relationship.
   private func separate(_ object: ManagedObject, _ relationship: RelationshipPlan) {
     guard let slot = relationship.inverseSlot,
       let inverse = model.entities[relationship.destination].relationships[slot]
@@ -59,17 +60,17 @@ extension ManagedObjectContext {
     case .reference:
       let key = object.referenceKey(relationship.slot)
       if relationship.isSymmetric {
-        // The other one refers to this one in its own row.
+        // The other object stores the reference in its own row.
         guard key != 0, let other = self.object(key, relationship), other !== object else { return }
         setReference(of: other, inverse, to: nil)
         return
       }
       guard key != 0 else { return }
       let known = registered(key, root: model.entities[relationship.destination].root)
-      // What is not in memory finds the deleted object missing when it is loaded. The save has to check it all the same
-      // where it may not be without.
+      // An object that is not in memory finds the deleted object missing when it is loaded. If its relationship has a
+      // minimum, it is fetched, so that the save checks it.
       guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil) else { return }
-      // A child's fault may be of an object that its parent has deleted.
+      // A child's fault may stand for an object that its parent has deleted.
       if parent != nil { other._willRead() }
       guard other.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
       other.willChange(slot)
@@ -93,9 +94,9 @@ extension ManagedObjectContext {
   }
 }
 
-// Deletions that a merge policy takes back, with what they did to other objects.
+// Deletions that a merge policy takes back, with their effects on other objects.
 extension ManagedObjectContext {
-  /// Takes the deletion of an object back, with what its rules did to others: references and pairs that they cleared.
+  /// Takes the deletion of an object back, with the references and pairs of other objects that its rules cleared.
   func takeBackDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
@@ -105,8 +106,8 @@ extension ManagedObjectContext {
       case .reference where relationship.isSymmetric: break
       case .reference:
         let key = object.referenceKey(relationship.slot)
-        // What is not in memory has nothing to be told. One that is gone may have a row again, and none must become a
-        // changed object.
+        // An object that is not in memory needs no update. An object that is gone must not become a changed object,
+        // and its row may exist again.
         guard key != 0, registered(key, root: root) != nil, let other = holder(key, relationship) else {
           continue
         }
@@ -118,13 +119,13 @@ extension ManagedObjectContext {
         }
         other.noteTouch(inverse.slot)
       case .join:
-        // Those that had pairs with it: the object itself has read its relationships anew by now.
+        // Objects that had pairs with it. The object itself has read its relationships again by now.
         for other in pending where other.scope.plan.root == root && other !== object {
           guard let state = other.extras?.toManyState(inverse.slot), state.removed.contains(object.key) else {
             continue
           }
           if other.flags.contains(.deleted) {
-            // The rule of its own deletion is about the object again.
+            // The delete rule of the other object applies to this object again.
             state.forgetChange(of: object.key)
             continue
           }
@@ -141,7 +142,7 @@ extension ManagedObjectContext {
         else { continue }
         setReference(of: other, inverse, to: object)
         forgetEqualChanges(of: other)
-        // The store has it where it was.
+        // The store has the object in this relationship, so this is not a change.
         object.extras?.toManyState(relationship.slot)?.forgetChange(of: other.key)
       }
       findReferrersAgain(of: object, relationship)
@@ -151,8 +152,8 @@ extension ManagedObjectContext {
     dropContestedChanges(of: object)
   }
 
-  /// Lets an object whose deletion is taken back find those again that refer to it: their own deletions may have been taken
-  /// back before, when the object was still deleted.
+  /// Finds the objects that refer to an object whose deletion is taken back. Their own deletions may have been taken
+  /// back while this object was still deleted.
   private func findReferrersAgain(of object: ManagedObject, _ relationship: RelationshipPlan) {
     guard let slot = relationship.inverseSlot, let extras = object.extras else { return }
     switch relationship.storage {
@@ -171,8 +172,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Puts an object back into a to-many relationship out of which its deletion has taken it, at the place that it has
-  /// in the store.
+  /// Adds an object back to a to-many relationship from which its deletion has removed it, at its position in the
+  /// store.
   private func takeBackRemoval(
     of key: ObjectKey, from holder: ManagedObject, _ relationship: RelationshipPlan
   ) {
@@ -181,7 +182,7 @@ extension ManagedObjectContext {
     let wasRemoved = state.removed.remove(key)
     if !state.isChanged { return state.forget() }
     guard let members = state.keys?.keys, !members.contains(key) else { return }
-    // Others have brought it here since this was read.
+    // Another context has added it since the relationship was read.
     guard wasRemoved else { return state.add(key) }
     var place = members.count
     if relationship.isOrdered, (try? readPositions(holder, relationship, state)) != nil {

@@ -1,9 +1,9 @@
-// Derived attributes: computed from the object, with all its changes, whenever it is saved, and before a fetch that
-// reads them.
+// Derived attributes: computed from an object with all its changes, at each save, and before a fetch that reads them.
 extension ManagedObjectContext {
-  /// Computes the derived attributes of all changed objects, and of those whose attributes read them, in memory or not.
+  /// Computes the derived attributes of all changed objects, and of all objects whose derived attributes read these,
+  /// in memory or not.
   ///
-  /// - Throws: ``SaveError/validation(_:)`` with every derivation that has no value.
+  /// - Throws: ``SaveError/validation(_:)`` with the error of every derivation that fails.
   func deriveAttributes() throws {
     guard model.hasDerivedSlots else { return }
     var errors: [ValidationError] = []
@@ -11,10 +11,10 @@ extension ManagedObjectContext {
     if !errors.isEmpty { throw SaveError.validation(errors) }
   }
 
-  /// Computes them for a fetch, which counts unsaved changes. One that has no value is left as it is: the save says
-  /// why.
+  /// Computes derived attributes for a fetch that includes unsaved changes. If a derivation fails, the attribute
+  /// keeps its value: the save reports the error.
   func deriveForFetch() {
-    // A derivation may fetch: it reads what there is.
+    // A derivation may fetch: that fetch reads the current values.
     guard !isDeriving else { return }
     var errors: [ValidationError] = []
     derive(&errors)
@@ -23,10 +23,10 @@ extension ManagedObjectContext {
   private func derive(_ errors: inout [ValidationError]) {
     isDeriving = true
     defer { isDeriving = false }
-    // One time for all.
+    // One evaluator, so that all derivations use the same current time.
     let evaluator = PredicateEvaluator()
     var objects = pending.filter(\.isPending)
-    // An attribute may be derived from another object's derived one; a circle of them is no valid schema.
+    // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
       objects = readers(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects with derived attributes that read what has changed of some objects.
+  /// The objects with derived attributes that read something that has changed in the given objects.
   private func readers(of objects: [ManagedObject]) -> Set<ManagedObject> {
     var result: Set<ManagedObject> = []
     for trigger in model.triggers {
@@ -70,14 +70,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects that have a relationship which leads to some objects.
+  /// The objects with a relationship that leads to any of the given objects.
   private func owners(
     of relationship: RelationshipPlan, to objects: Set<ManagedObject>
   ) -> Set<ManagedObject> {
     guard let slot = relationship.inverseSlot else { return oneSidedOwners(of: relationship, to: objects) }
     var result: Set<ManagedObject> = []
     for object in objects {
-      // The slot is that of the destination, which the object's entity inherits.
+      // The slot belongs to the destination; the object's entity inherits it.
       guard let inverse = object.scope.plan.relationship(slot) else { continue }
       if inverse.isToMany {
         result.formUnion(object.relatedObjects(inverse))
@@ -88,8 +88,8 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The same of a relationship without an inverse: by the rows that lead to the objects, and by what is unsaved. Some may
-  /// lead elsewhere by now.
+  /// The owners of a relationship without an inverse that lead to any of the given objects: found by rows and by
+  /// unsaved changes. Some may lead to other objects by now.
   func oneSidedOwners(
     of relationship: RelationshipPlan, to objects: Set<ManagedObject>
   ) -> Set<ManagedObject> {
@@ -129,8 +129,8 @@ extension ManagedObjectContext {
     object.didChange(slot.number)
   }
 
-  /// Takes back what has been derived of an object that has no other changes of its row: it is what others make of it, and
-  /// its attributes are derived again by whatever has changed.
+  /// Takes back the derived values of an object whose row has no other changes. Other contexts determine its row, and
+  /// its attributes are derived again when the objects that they read have changes.
   func forgetDerivedChanges(of object: ManagedObject) {
     guard object.hasOnlyDerivedChanges, let extras = object.extras else { return }
     let old = extras.old
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     object.flags.remove(.updated)
   }
 
-  /// What a derived attribute is to have; nil where it has it already.
+  /// The new value of a derived attribute; nil if the attribute has it already.
   func derivedValue(
     of object: ManagedObject, _ slot: PropertyPlan, _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue? {
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether nothing of the object's row has been changed but derived attributes.
+  /// Whether derived attributes are the only changes of the object's row.
   final var hasOnlyDerivedChanges: Bool {
     guard flags.contains(.updated), flags.isDisjoint(with: [.inserted, .deleted]),
       !scope.plan.derivedSlots.isEmpty, let extras, !extras.old.isEmpty, extras.faults.isEmpty

@@ -1,12 +1,12 @@
-// What others have saved: other contexts, and other processes.
+// Changes that other contexts and other processes have saved.
 extension ManagedObjectContext {
-  /// Brings the objects in memory up to what others have saved, as the stores' histories tell: objects whose rows
-  /// were changed become faults, those whose rows were deleted are inaccessible, and relationships are read again.
-  /// Objects with changes keep their values until they have none any more: their save finds out.
+  /// Updates the objects in memory to the changes that the stores' histories have of other contexts: objects whose
+  /// rows were changed become faults, objects whose rows were deleted become inaccessible, and relationships are read
+  /// again. Objects with unsaved changes keep their values until these changes end; their save detects conflicts.
   ///
-  /// Called when a snapshot begins, and before a fetch where none is held.
+  /// Called when a snapshot begins, and before a fetch without a snapshot.
   func catchUp(_ session: any StoreSession) throws {
-    // Nobody else writes to a store that is being made.
+    // No other context writes to a store that a migration is creating.
     if importTarget != nil { return }
     for store in stores.all {
       let last = try session.newestSave(of: store)
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
       do {
         try apply(saves: seen, of: store, session)
       } catch {
-        // What was not told is told the next time.
+        // The next call applies these saves again.
         seenSaves[store.place] = seen
         throw error
       }
@@ -29,13 +29,13 @@ extension ManagedObjectContext {
   private func apply(saves seen: Int64, of store: any AttachedStore, _ session: any StoreSession) throws {
     var roots: Set<Int> = []
     var lost: Set<Int> = []
-    // Those of objects that are read again though their rows have not been written.
+    // Root entities of objects that are read again although their rows have not been written.
     var holders: Set<Int> = []
     var changes = changeObservers == nil && children.isEmpty ? nil : ObjectChanges()
     var expected = seen + 1
     try session.forEachSave(of: store, after: seen) { id, text in
       if id != expected {
-        // Somebody has purged what this context has not seen: anything may be another one now.
+        // The history has been purged of saves that this context has not seen: any object may have changed.
         let known = registeredObjects.filter { $0.scope.plan.storeIndex == store.place }
         for object in known { noteUpdate(of: object) }
         let stale = known.filter { !$0.isPending }
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
       }
       expected = id + 1
       if ownSaves[store.place]?.remove(id) != nil { return }
-      // A text that this release cannot read changes nothing: the optimistic lock is what protects data.
+      // A text that this release cannot read is skipped: the rows' versions protect the data.
       guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return }
       for member in members {
         guard let plan = model.entity(member.key) else { continue }
@@ -61,13 +61,13 @@ extension ManagedObjectContext {
       }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
-    // Who is told may fetch, and come here again.
+    // Observers may fetch, which calls this method again.
     if !children.isEmpty, !roots.isEmpty { tellChildren(changes, of: roots.union(holders)) }
     if let changes { changeObservers?.tell(changes) }
     tellObserversUnlessReading()
   }
 
-  /// What somebody else has changed of an entity.
+  /// The changes of an entity in another context's save.
   private static func changes(_ member: JSONValue.Member, of store: any AttachedStore) -> ObjectChanges {
     func ids(_ kind: String) -> ManagedObjectIDs {
       ManagedObjectIDs(
@@ -79,11 +79,11 @@ extension ManagedObjectContext {
     return ObjectChanges(inserted: ids("inserted"), deleted: ids("deleted"), refreshed: ids("updated"))
   }
 
-  /// Notes that others have written an object's row.
+  /// Handles an update of an object's row by another context.
   func noteUpdate(of object: ManagedObject) {
     forgetDerivedChanges(of: object)
     forgetEqualChanges(of: object)
-    // The other end of a relationship without an inverse is told nothing of its pairs.
+    // The objects on the other side are not notified of pairs of a relationship without an inverse.
     if object.isPending, let extras = object.extras {
       forgetRelationships(extras, of: object) { $0.inverse == nil }
     }
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notes that others have deleted an object's row.
+  /// Handles a deletion of an object's row by another context.
   func noteDeletion(of object: ManagedObject) {
     forgetDerivedChanges(of: object)
     forgetEqualChanges(of: object)
@@ -107,8 +107,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notes to whom an object with changes refers in one-to-one relationships that it has not changed, where others have
-  /// changed or deleted its row.
+  /// Records the partners that an object with changes refers to in one-to-one relationships that it has not changed,
+  /// if another context has changed or deleted its row.
   func noteContestedReferences(of object: ManagedObject) {
     guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else { return }
     for case let relationship? in object.scope.plan.relationships where relationship.isOneToOne {
@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notes that others have inserted rows: some may be those of objects with changes whose rows they had deleted.
+  /// Handles insertions of rows by other contexts. Some may be rows of objects with changes that had been deleted.
   func noteReturn(to ranges: [ClosedRange<ObjectKey>], of root: Int) {
     guard !ranges.isEmpty else { return }
     for object in pending where object.flags.contains(.vanished) && object.scope.plan.root == root {
@@ -133,14 +133,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets an object that has no changes any more be what others have made of its row while it had some.
+  /// Applies what other contexts have done to an object's row, once the object has no more changes.
   func takeOver(_ object: ManagedObject) {
     if !object.flags.isDisjoint(with: [.outdated, .vanished]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }
-    // A child asks its parent for the values, which knows of no history.
+    // A child reads values from its parent and does not follow the history.
     if parent != nil { return object.flags.contains(.gone) ? () : object.becomeStale() }
     guard !object.flags.isDisjoint(with: [.outdated, .vanished]) else {
-      // A policy's value may have led to a row that is not there: no reference is to lead to its object.
+      // A value of a merge policy may have led to a missing row. No reference must find this object.
       let root = object.scope.plan.root
       if object.flags.contains(.inaccessible), registered(object.key, root: root) === object {
         maps[root]?.remove(object.key)
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
     object.flags.subtract([.outdated, .vanished])
     if object.flags.contains(.gone) { return }
     if object.flags.contains(.inaccessible) {
-      // Its end has been told. Should somebody write the row anew, that is another object's.
+      // Its deletion has been reported. If another context inserts the row again, another object stands for it.
       if isGone { maps[object.scope.plan.root]?.remove(object.key) }
     } else if isGone {
       lose(object)
@@ -161,8 +161,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets relationships to objects be read again whose changes have ended and whose rows others had changed too: what was
-  /// read meanwhile was read beside these changes.
+  /// Makes relationships to certain objects be read again: the changes of these objects have ended, and another
+  /// context had changed their rows too. The relationships were read while the changes existed.
   func readContestedRelationships() {
     if pending.isEmpty { contestedHolders.removeAll() }
     if contestedRoots.isEmpty { return }
@@ -173,7 +173,7 @@ extension ManagedObjectContext {
     if !children.isEmpty { tellChildren(of: roots) }
   }
 
-  /// Lets go of an object whose row is gone.
+  /// Removes an object whose row is gone from the context.
   private func lose(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
@@ -181,12 +181,13 @@ extension ManagedObjectContext {
     object.report(.objectGone)
   }
 
-  /// Lets one-sided references be read again that lead to rows which have come to a table.
+  /// Rereads references without an inverse if they lead to inserted rows.
   ///
-  /// When a row goes the store clears them, and nobody is told: the object that they led to is not found. Where a row of
-  /// the same key comes back later, by an undo or a merge policy, they would lead to it again.
+  /// When a row is deleted, the store clears these references and nobody is notified: the references in memory lead
+  /// to an object that is not found. If a row with the same key is inserted later, by an undo or a merge policy, they
+  /// would wrongly lead to it.
   ///
-  /// - Returns: The roots of the objects that have such references.
+  /// - Returns: The root entities of the objects that have such references.
   @discardableResult
   func forgetReferences(to ranges: [ClosedRange<ObjectKey>], of root: Int) -> Set<Int> {
     guard !ranges.isEmpty, let references = model.clearedReferences[root] else { return [] }
@@ -217,15 +218,16 @@ extension ManagedObjectContext {
     return roots
   }
 
-  /// Clears an unsaved object's reference where the store has cleared it, too. What the object was given since stays.
+  /// Clears a reference of an object with changes if the store has cleared it. A reference that was changed since
+  /// stays.
   private func forgetReference(of object: ManagedObject, _ slot: Int) {
     guard object.extras?.changed.contains(slot) != true, hasLostReference(object, slot) else { return }
     noteChange(of: object) { $0.number == slot }
     object._setReference(slot, 0)
   }
 
-  /// Clears the reference that an object had before its change, where the store has cleared it: to be given the same object
-  /// again is a change.
+  /// Clears the recorded former reference of a changed slot if the store has cleared it: setting the same object
+  /// again is then a change.
   private func forgetFormerReference(of object: ManagedObject, _ slot: Int) {
     guard let place = object.extras?.old.firstIndex(where: { $0.slot == slot }),
       hasLostReference(object, slot)
@@ -233,8 +235,8 @@ extension ManagedObjectContext {
     object.extras?.old[place].value = .null
   }
 
-  /// Whether a reference is nil in an object's row. Should the store not be readable it is taken to be there, and the save
-  /// finds out.
+  /// Whether a reference is nil in an object's row. If the store cannot be read, returns false, and the save detects
+  /// a conflict.
   private func hasLostReference(_ object: ManagedObject, _ slot: Int) -> Bool {
     guard !object.flags.contains(.inserted), parent == nil,
       case .reference(let column)? = object.scope.plan.relationships[slot]?.storage
@@ -243,15 +245,15 @@ extension ManagedObjectContext {
     return (try? reader().isNil(plan.columns[column], of: plan, object.key)) == true
   }
 
-  /// Calls a closure with the objects of some keys that are in memory.
+  /// Calls a closure with the objects in memory that have the given keys.
   func merge(
     _ ranges: [ClosedRange<ObjectKey>], of root: Int, _ change: (ManagedObject) -> Void
   ) {
     guard let map = maps[root], !ranges.isEmpty else { return }
     map.adoptAll()
-    // Ranges are what a file says, and may be of any length.
+    // The ranges come from a file and may be of any length.
     let count = ranges.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? Int.max : $0 + $1.count }
-    // Whichever is shorter: the keys, or what is in memory.
+    // Iterate over the shorter one of the two: the keys or the objects in memory.
     let objects =
       count <= map.count
       ? ranges.lazy.joined().compactMap { map[$0] }
@@ -259,9 +261,9 @@ extension ManagedObjectContext {
     for object in objects where !object.flags.contains(.gone) { change(object) }
   }
 
-  /// Lets relationships that lead to certain entities be read again. An object's changes are kept.
+  /// Makes relationships to certain entities be read again. An object's changes are kept.
   ///
-  /// - Parameter lost: Those of them whose objects may be gone.
+  /// - Parameter lost: The root entities, among `roots`, whose objects may be gone.
   func forgetRelationships(to roots: Set<Int>, lost: Set<Int>) {
     for plan in model.entities where plan.root == plan.index {
       for object in maps[plan.index]?.objects ?? [] {
@@ -277,10 +279,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notes a save of the context's own, whose changes its objects have.
+  /// Records a save of this context, whose changes its objects already have.
   func noteOwnSave(_ id: Int64, in store: any AttachedStore) {
     if seenSaves[store.place] == nil {
-      // Nothing has been read before: the objects in memory are those of this save.
+      // Nothing has been read before, so the objects in memory reflect this save.
       seenSaves[store.place] = id
     } else {
       ownSaves[store.place, default: []].insert(id)
@@ -289,12 +291,13 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether the object has changes of its own row. Of one that was merely related to others the row can be read again.
+  /// Whether the object's own row has changes. The row of an object that was only related to others can be read
+  /// again.
   fileprivate final var hasOwnChanges: Bool {
     !flags.isDisjoint(with: [.inserted, .updated, .deleted]) || isPending && extras?.old.isEmpty == false
   }
 
-  /// Lets the values be read again when one is next asked for.
+  /// Makes the object read its values again when one is next used.
   final func becomeStale() {
     if flags.contains(.observed) { scope.context?.noteChange(of: self) }
     flags.insert(.fault)

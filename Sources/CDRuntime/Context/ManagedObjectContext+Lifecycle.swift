@@ -1,8 +1,8 @@
-// Asking objects at the turns of their lives. What is asked is code of the app's, and may do anything with the context.
+// Calling the app's lifecycle methods, which may do anything with the context.
 extension ManagedObjectContext {
-  /// A method of the app's in which the context cannot be saved.
+  /// A method of the app in which the context cannot be saved.
   enum Hook: String {
-    /// The initialiser that gives the object its values has not ended.
+    /// The initialiser that sets the object's values is still running.
     case awakeFromInsert = "awakeFromInsert()"
     case willSave = "willSave()"
     case validation = "a method that validates"
@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     case mergePolicy = "the merge policy"
   }
 
-  /// Runs code of the app's.
+  /// Runs a method of the app.
   func running<R>(_ hook: Hook, _ body: () throws -> R) rethrows -> R {
     let outer = runningHook
     runningHook = hook
@@ -19,21 +19,22 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Refuses a save in the middle of something that needs the context's changes as they are.
+  /// Throws if the context's changes cannot be saved now.
   func checkMaySave() throws(SaveError) {
     if let runningHook { throw .nested(in: runningHook.rawValue) }
     if isWriting { throw .nested(in: "an observer, or by a value's own code,") }
     if saveDepth >= Self.mostNestedSaves { throw .nested(in: "didSave()") }
   }
 
-  /// How many saves may run, each called by ``ManagedObjectLifecycle/didSave()`` of the one before: each takes room on
-  /// the stack.
+  /// The most saves that may run at once, each called by ``ManagedObjectLifecycle/didSave()`` of the one before. Each
+  /// of them needs stack space.
   private static let mostNestedSaves = 32
 
   /// The most rounds of ``ManagedObjectLifecycle/willSave()`` in one save.
   private static let mostRounds = 1000
 
-  /// Lets all objects of a save prepare for it, and those that come to it by this, each once.
+  /// Calls ``ManagedObjectLifecycle/willSave()`` once for each object of a save, including objects that join the save
+  /// meanwhile.
   private func prepareForSave(_ asked: inout AskedObjects) throws {
     for _ in 0..<Self.mostRounds {
       let round = asked.remaining(in: pending)
@@ -53,20 +54,21 @@ extension ManagedObjectContext {
     .unsettled(asked.others(in: pending).filter { $0.scope.plan.hasLifecycle }.map(\.objectID))
   }
 
-  /// Makes the changes ready to be written: hooks, derived attributes, rules. Nothing may be left to write then.
+  /// Prepares the changes for writing: calls hooks, computes derived attributes, checks rules. Afterwards there may
+  /// be nothing left to write.
   ///
-  /// A hook may change any object, also one that has been asked already. The rules of the schema come last, for the
-  /// values that are written; an object's own methods are called once each.
+  /// A hook may change any object, including objects whose hooks have been called. The schema's rules are checked
+  /// last, for the values that will be written. An object's own methods are called once each.
   ///
   /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unsettled(_:)``.
   func prepareToWrite(_ hooks: inout SaveHooks) throws {
-    // A save that is cancelled half way would be a save that fails: it goes on.
+    // Cancelling the task must not make the save fail halfway.
     try MatchBudget.run(isCancellable: false) { try prepareChanges(&hooks) }
   }
 
   private func prepareChanges(_ hooks: inout SaveHooks) throws {
     guard model.hasLifecycle else {
-      // A migration derives when all objects are there.
+      // A migration derives attributes once all objects exist.
       if importTarget == nil { try deriveAttributes() }
       forgetSetBackValues()
       return try validate([:])
@@ -83,7 +85,7 @@ extension ManagedObjectContext {
         try validate(hooks.refusals)
         if changeCount == mark { return }
       } catch  where changeCount != mark {
-        // Values were read for the rules, and who was told of that has changed objects.
+        // Reading values for the rules has notified observers, which have changed objects: try again.
       }
     }
     throw unsettled(hooks.validated)
@@ -93,7 +95,7 @@ extension ManagedObjectContext {
   private func askForRefusals(_ hooks: inout SaveHooks) {
     let isTracked = currentUndoManager != nil
     let new = isTracked ? [] : pending.filter { $0.flags.contains(.inserted) }
-    // Their changes are counted meanwhile.
+    // Counts the changes of new objects while the methods run.
     for object in new { object.flags.insert(.tracked) }
     defer { if currentUndoManager == nil { for object in new { object.flags.remove(.tracked) } } }
     while let object = hooks.validated.next(in: pending) {
@@ -104,13 +106,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects that will have been saved, for ``ManagedObjectLifecycle/didSave()``.
+  /// The objects whose ``ManagedObjectLifecycle/didSave()`` will be called after the save.
   func savedObjects(_ plan: SavePlan) -> [any ManagedObjectLifecycle] {
     guard model.hasLifecycle else { return [] }
     return (plan.inserted + plan.updated + plan.deleted).compactMap(\.lifecycle)
   }
 
-  /// The errors of an object's own validation.
+  /// The errors of an object's own validation methods.
   func refusals(of object: ManagedObject) -> [ValidationError] {
     guard let lifecycle = object.lifecycle else { return [] }
     do {
@@ -135,7 +137,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Tells an object that its values have been read. Its changes are none meanwhile.
+  /// Calls an object's ``ManagedObjectLifecycle/awakeFromFetch()``. Values that it sets are not changes.
   private func awake(_ object: ManagedObject) {
     guard let lifecycle = object.lifecycle else { return }
     let wasAwakening = isAwakening
@@ -144,8 +146,8 @@ extension ManagedObjectContext {
     running(.awakeFromFetch) { lifecycle.awakeFromFetch() }
   }
 
-  /// Tells the objects whose rows have been read since the last call. Their statements are done with by now, which
-  /// a method of the user's may use again.
+  /// Calls ``ManagedObjectLifecycle/awakeFromFetch()`` of the objects whose rows have been read since the last call.
+  /// By now their statements are finished, so the app's methods can use them again.
   func awakeFetched() {
     guard runningReads == 0 else { return }
     while !fetched.isEmpty {
@@ -160,25 +162,26 @@ extension ManagedObjectContext {
 struct SaveHooks {
   var prepared = AskedObjects()
   var validated = AskedObjects()
-  /// Whether a merge policy has given objects what others have saved.
+  /// Whether conflicts have been resolved, which may have given objects the values of other contexts.
   var hasResolved = false
-  /// What validation methods have thrown. The objects are in `validated`, so that no other takes their identity.
+  /// The errors of validation methods. `validated` retains the objects, so that no other object gets the same
+  /// identity.
   var refusals: [ObjectIdentifier: [ValidationError]] = [:]
 
-  /// Forgets who was validated: their values are others now.
+  /// Forgets which objects were validated, because their values have changed.
   mutating func validateAnew() {
     validated = AskedObjects()
     refusals.removeAll()
   }
 }
 
-/// The objects of a context's list that a method of theirs was called for. The method may add objects to the list, and
-/// take any out.
+/// The objects of a context's list for which a lifecycle method was called. The method may add objects to the list
+/// and remove any object.
 struct AskedObjects {
   private var asked: [ManagedObject] = []
-  /// The place behind the last one, as long as nobody has taken any out before it.
+  /// The index after the last asked object, as long as no object before it has been removed.
   private var place = 0
-  /// The same objects, once somebody has.
+  /// The same objects, once an object has been removed.
   private var known: Set<ObjectIdentifier>?
 
   private func isInPlace(_ pending: [ManagedObject]) -> Bool {
@@ -186,7 +189,7 @@ struct AskedObjects {
     return place <= pending.count && pending[place - 1] === last
   }
 
-  /// How many are still to be asked, at the most.
+  /// Returns the number of objects that are still to be asked, or more.
   func remaining(in pending: [ManagedObject]) -> Int {
     isInPlace(pending) ? pending.count - place : pending.count
   }
@@ -207,7 +210,7 @@ struct AskedObjects {
     return nil
   }
 
-  /// Those of a list that were not asked.
+  /// Returns the objects of a list that have not been asked.
   func others(in pending: [ManagedObject]) -> [ManagedObject] {
     let known = Set(asked.map { ObjectIdentifier($0) })
     return pending.filter { !known.contains(ObjectIdentifier($0)) }

@@ -1,12 +1,12 @@
-// Changes that somebody names.
+// Merging changes that the app names.
 extension ManagedObjectContext {
-  /// Brings the objects in memory up to changes that were made elsewhere: objects whose rows were changed read them
-  /// again when they are next used, those whose rows were deleted are inaccessible, and relationships are read again.
-  /// Objects with unsaved changes keep them; their save finds out.
+  /// Updates the objects in memory after changes that were made elsewhere: objects whose rows were changed read them
+  /// again when they are next used, objects whose rows were deleted become inaccessible, and relationships are read
+  /// again. Objects with unsaved changes keep them; their save detects conflicts.
   ///
-  /// A context does so by itself when it next reads: what others have saved, batches included, is in the stores'
-  /// histories. This is for who cannot wait for that, or has changed rows by other means. What the changes name of
-  /// other stores and other models is passed over.
+  /// A context does this by itself when it next reads: the stores' histories have the saves and batches of other
+  /// contexts. Call this method if you cannot wait for that, or if you have changed rows by other means. Changes of
+  /// other stores and of entities that the model does not have are ignored.
   ///
   /// ```swift
   /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
@@ -49,10 +49,10 @@ extension ManagedObjectContext {
   }
 }
 
-// Unique values that another object has: a new object becomes the one that there is.
+// Unique values that another object has: a new object becomes the existing object.
 extension ManagedObjectContext {
-  /// The object that a new one has become at a save, because it had the other's unique values; nil for any other
-  /// object.
+  /// Returns the existing object that a new one has become in a save, because both had the same unique values; nil
+  /// for any other object.
   ///
   /// ```swift
   /// context.mergePolicy = .mergeByPropertyObjectTrump
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
   /// let existing = try context.survivor(of: publisher) ?? publisher
   /// ```
   ///
-  /// - Throws: ``FetchError/unknownObject(_:)`` where that one has been deleted since, and ``StoreError``.
+  /// - Throws: ``FetchError/unknownObject(_:)`` if the existing object has been deleted since, and ``StoreError``.
   public func survivor<Object: ManagedObject>(of object: Object) throws -> Object? {
     guard object.scope.context === self, let key = object.extras?.survivor, key != 0 else { return nil }
     return try existingObject(
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
 
   func resolveUnique(_ object: ManagedObject, _ conflict: SaveConflict, _ error: SaveError) throws {
     guard let id = conflict.otherID else { throw error }
-    // What another resolution has changed since is tried again.
+    // If another resolution has changed the other object since, the save tries again.
     guard let other = try? existingObject(with: id), other !== object, !leaves(other, conflict.keys, object)
     else { return }
     let (mine, snapshot) = (object.currentValues(), object.snapshotValues())
@@ -84,7 +84,7 @@ extension ManagedObjectContext {
       otherID: id)
     let resolution = try self.resolution(of: full)
     guard isNew else { return try resolveChanged(object, conflict, resolution, error) }
-    // One of another entity cannot be what this one is.
+    // A new object cannot become an object of another entity.
     guard object.scope.plan === other.scope.plan || resolution == .rollback else { throw error }
     switch resolution {
     case .rollback:
@@ -107,8 +107,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether an object is about to be saved with other values than those that stand in the way: a conflict of its own has
-  /// kept it from being written.
+  /// Whether an object is about to be saved with values that no longer stand in the way. A conflict of its own has
+  /// kept its row from being written.
   private func leaves(_ other: ManagedObject, _ keys: [String], _ object: ManagedObject) -> Bool {
     guard other.isPending, let changed = other.extras?.changed else { return false }
     return keys.contains { key in
@@ -120,7 +120,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The values of an object by the slots of another one's entity.
+  /// The values of an object, by the slots of another object's entity.
   private func values(of other: ManagedObject, as object: ManagedObject) -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
     for slot in object.scope.plan.storedSlots {
@@ -131,7 +131,8 @@ extension ManagedObjectContext {
     return values
   }
 
-  /// An object of the store that was given another one's values has rows on both sides: neither can become the other.
+  /// Resolves a conflict of a stored object that was given another object's unique values. Both have rows, so neither
+  /// can become the other.
   private func resolveChanged(
     _ object: ManagedObject, _ conflict: SaveConflict, _ resolution: MergePolicy.Resolution,
     _ error: SaveError
@@ -152,7 +153,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The slots of a new object that have a value which is not the schema's default.
+  /// The slots of a new object with values that are not the schema's defaults.
   private func givenSlots(of object: ManagedObject) -> [Int] {
     let plan = object.scope.plan
     let made = Set(plan.insertionDefaults.map(\.slot))
@@ -164,8 +165,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets a new object become one that there is: its values, where they are to be taken, and all that is related to
-  /// it go over to that one.
+  /// Makes a new object become an existing one. The existing object takes the values of the given slots, and
+  /// everything that is related to the new object.
   private func unite(
     _ object: ManagedObject, with other: ManagedObject, taking slots: [Int], isObjectFirst: Bool
   ) {
@@ -198,9 +199,9 @@ extension ManagedObjectContext {
     object.requireExtras().survivor = other.key
   }
 
-  /// Lets the relationships that have no inverse lead to another object.
+  /// Makes relationships without an inverse lead to another object.
   private func redirect(_ object: ManagedObject, to other: ManagedObject) {
-    // Most models have none, and there may be as many objects to unite as there are changes.
+    // Most models have no such relationship, and there may be as many objects to unite as there are changes.
     let isAny = model.entities.contains { entity in
       entity.relationships.contains { relationship in
         relationship.map { $0.inverse == nil && object.scope.plan.lineage.contains($0.destination) } ?? false

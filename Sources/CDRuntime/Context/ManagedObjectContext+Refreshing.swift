@@ -1,18 +1,19 @@
-// Reading again what the store has, with an object's changes or without them.
+// Reading objects again from the store, with or without their changes.
 extension ManagedObjectContext {
   /// Makes an object read its row again when it is next used.
   ///
   /// - Parameters:
-  ///   - object: An object of the context. One of another, or a new one, is left alone.
-  ///   - mergeChanges: True keeps the object's changes and reads its other values again. A value that was set back to what
-  ///     the store had is no change. False discards the changes, on the other sides of relationships too. Objects that were related by a
-  ///     change of their own stay so, and an object that was deleted stays deleted: a rollback brings it back.
+  ///   - object: An object of the context. An object of another context and a new object are left as they are.
+  ///   - mergeChanges: True keeps the object's changes and reads its other values again. A value that was set back to
+  ///     the store's value is not a change. False discards the changes, on the other sides of relationships too.
+  ///     Objects that were related by a change of their own stay related, and a deleted object stays deleted: a
+  ///     rollback brings it back.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     refresh(object, mergeChanges: mergeChanges, keepsReferencesToDeleted: false)
   }
 
-  /// Gives an object of which a merge policy drops the changes what its row has, references to objects that are deleted
-  /// here included: the store refuses these deletions, and the policy is asked about each.
+  /// Drops an object's changes for a merge policy. References to objects that are deleted here are read from the row
+  /// as well: the store refuses these deletions, and the merge policy decides each of them.
   func dropContestedChanges(of object: ManagedObject) {
     refresh(object, mergeChanges: false, keepsReferencesToDeleted: true)
   }
@@ -29,7 +30,7 @@ extension ManagedObjectContext {
     endReading()
     object.willChange { _ in true }
     defer { object.didChange { _ in true } }
-    // What is read again is no change.
+    // Reading a row again is not a change that undo takes back.
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
     let isDropping = !mergeChanges && !object.flags.contains(.deleted)
@@ -43,7 +44,7 @@ extension ManagedObjectContext {
     }
     object.flags.subtract([.inaccessible, .outdated, .vanished])
     object.flags.insert(.fault)
-    // The save needs the row's version, whatever else has changed.
+    // The save needs the row's version, even if the object has no changed values.
     guard object.isPending else { return }
     object.fireFault()
     if object.flags.contains(.inaccessible) {
@@ -55,8 +56,8 @@ extension ManagedObjectContext {
     object.setStoredValues(Dictionary(changes, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// Lets an object whose row was to be written anew change the row that others have written meanwhile: all its values are
-  /// changes, and so are its pairs. Does nothing to other new objects.
+  /// Turns an insertion of a row again into an update of the row that another context has inserted meanwhile: all of
+  /// the object's values and pairs become changes. Does nothing to other new objects.
   private func becomeUpdate(_ object: ManagedObject) {
     guard parent == nil, object.version != 0, object.flags.isDisjoint(with: [.deleted, .gone]),
       (try? hasRow(object)) == true
@@ -96,9 +97,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes the changes of an object's own references and pairs back, on both sides.
+  /// Takes back the changes of an object's own references and pairs, on both sides.
   ///
-  /// - Returns: The references that cannot be taken back, since their objects are deleted.
+  /// - Returns: The references that cannot be taken back, because their objects are deleted.
   private func unrelate(_ object: ManagedObject, _ extras: ObjectExtras) -> [Int] {
     var lost: [Int] = []
     for case let relationship? in object.scope.plan.relationships
@@ -114,13 +115,13 @@ extension ManagedObjectContext {
         setReference(of: object, relationship, to: former)
       case .join:
         guard let state = extras.toManyState(relationship.slot), state.isChanged else { continue }
-        // Once it is loaded the state has what makes the difference. Others may have made the same pairs since.
+        // Loading computes the difference to the store: another context may have made the same pairs since.
         if state.isOutdated { state.unload() }
         _ = objects(of: object, relationship)
         guard state.keys != nil else { continue }
         for key in state.shared { forgetChange(of: key, in: object, relationship) }
         for key in state.added.keys {
-          // The rule of a deleted one is about what is left in its relationships.
+          // The delete rule of a deleted member applies to the relationships that it keeps.
           if let member = holder(key, relationship) { remove(member, from: object, relationship) }
         }
         for key in state.removed.keys {
@@ -133,7 +134,7 @@ extension ManagedObjectContext {
     return lost
   }
 
-  /// Forgets, on both sides, that a pair was made or removed here: others have done the same.
+  /// Forgets, on both sides, that a pair was added or removed here, because another context has done the same.
   private func forgetChange(
     of key: ObjectKey, in object: ManagedObject, _ relationship: RelationshipPlan
   ) {
@@ -143,7 +144,7 @@ extension ManagedObjectContext {
     member?.extras?.toManyState(inverse)?.forgetChange(of: object.key)
   }
 
-  /// Lets relationships be read again. What has been changed is kept.
+  /// Makes relationships be read again. Changes are kept.
   func forgetRelationships(
     _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
   ) {
@@ -157,13 +158,14 @@ extension ManagedObjectContext {
         state.becomeOutdated()
       }
     }
-    // No row leads to a new object: its partners are changes, which are not noted one by one.
+    // No row refers to a new object: its partners are all changes, which are not recorded one by one.
     if extras.partners.isEmpty || object.flags.contains(.inserted) { return }
     extras.partners = extras.partners.filter { extras.changed.contains($0.key) }
     extras.hasOutdatedPartners = !extras.partners.isEmpty
   }
 
-  /// Takes the changes of an object's values back. Relationships whose data other objects have are theirs.
+  /// Takes back the changes of an object's values. Changes of relationships that other objects store stay with these
+  /// objects.
   private func forgetValues(of object: ManagedObject, _ extras: ObjectExtras) {
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -185,9 +187,9 @@ extension ManagedObjectContext {
   }
 }
 
-// Going back to what the store has.
+// Going back to the state of the store.
 extension ManagedObjectContext {
-  /// Undoes all changes since the last save: new objects are gone, the others have their values again.
+  /// Discards all changes since the last save: new objects are gone, the other objects get their former values back.
   public func rollback() {
     revertCount &+= 1
     changeCount &+= 1
@@ -204,7 +206,7 @@ extension ManagedObjectContext {
       revert(object)
     }
     if let parent { followAfterRollback(parent) }
-    // Relationships of other objects have those that were deleted again.
+    // The deleted objects are back in the relationships of other objects.
     dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
@@ -249,7 +251,7 @@ extension ManagedObjectContext {
     if !extras.faults.isEmpty { extras.faults.removeAll() }
   }
 
-  /// Forgets all objects and all changes. Objects that somebody still holds are inaccessible from now on.
+  /// Forgets all objects and all changes. Objects that other code still holds become inaccessible.
   public func reset() {
     revertCount &+= 1
     changeCount &+= 1
@@ -285,30 +287,30 @@ extension ManagedObjectContext {
   }
 }
 
-// Letting go of objects that nobody uses.
+// Releasing unused objects.
 extension ManagedObjectContext {
-  /// Lets go of what nobody uses, where enough has come since it was last done.
+  /// Releases unused objects if enough objects have been added since the last sweep.
   @inline(__always) func sweepIfDue(_ map: IdentityMap) {
     if map.isSweepDue { sweep(map) }
   }
 
   private func sweep(_ map: IdentityMap) {
-    // To look at each object is to wait for its memory. A few say whether that is worth it.
+    // Looking at each object waits for its memory. A sample shows whether that is worthwhile.
     if isMostlyUsed(map) { return map.postponeSweep() }
     dropCaches()
     map.sweep()
   }
 
-  /// Lets go of what nobody uses, however little it is.
+  /// Releases all unused objects.
   func sweep() {
     dropCaches()
     for map in maps where map?.count ?? 0 > 0 { map?.sweep() }
   }
 
-  /// Whether most of a sample of objects are held by somebody who is not the context.
+  /// Whether code other than the context holds most of a sample of objects.
   private func isMostlyUsed(_ map: IdentityMap) -> Bool {
     var (seen, unused) = map.sampleOfUnused()
-    // What only a relationship holds counts as unused, which shows when it holds it no more.
+    // An object that only a relationship's cache holds counts as unused. Clearing the cache shows that.
     let step = max(1, cachingStates.count / 16)
     var members: [(root: Int, key: ObjectKey)] = []
     for place in stride(from: 0, to: cachingStates.count, by: step) {
@@ -323,7 +325,7 @@ extension ManagedObjectContext {
     return unused * 8 < seen
   }
 
-  /// Lets relationships be made of their keys again when they are next asked for.
+  /// Drops the cached objects of relationships, which are built again from keys when they are next used.
   func dropCaches() {
     for state in cachingStates { state.cache = nil }
     cachingStates.removeAll()

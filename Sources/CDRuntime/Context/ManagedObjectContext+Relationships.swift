@@ -1,10 +1,10 @@
-// To-one relationships: what they hold, and how a change of one side changes the other.
+// To-one relationships: reading them, and changing both sides together.
 extension ManagedObjectContext {
   func inverse(of relationship: RelationshipPlan) -> RelationshipPlan? {
     relationship.inverseSlot.flatMap { model.entities[relationship.destination].relationships[$0] }
   }
 
-  /// Sets a reference that stands in the object's own table, and the inverse.
+  /// Sets a reference in the object's own table, and the other side of the relationship.
   func setReference(of object: ManagedObject, _ relationship: RelationshipPlan, to new: ManagedObject?) {
     object._willRead()
     let slot = relationship.slot
@@ -43,8 +43,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in a
-  /// parent. It is nil already: nobody looks for such references when the object is deleted, and the save clears them.
+  /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in
+  /// a parent. The reference counts as nil already: the deletion does not search for it, and the save clears it.
   func isVoid(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
     guard key != 0, relationship.inverse == nil else { return false }
     let known = registered(key, root: model.entities[relationship.destination].root)
@@ -52,14 +52,14 @@ extension ManagedObjectContext {
     return parent?.isVoid(key, relationship) == true
   }
 
-  /// Takes an object whose reference leads elsewhere out of the other side's relationship.
+  /// Removes an object from the other side's relationship after its reference has changed.
   func take(_ object: ManagedObject, outOf inverse: RelationshipPlan, of former: ManagedObject) {
     former.willChange(inverse.slot)
     if inverse.isToMany {
       former.toManyState(inverse.slot).remove(object.key)
     } else {
       let extras = former.requireExtras()
-      // Somebody else's save may have given the former one a partner beside the one that it has here.
+      // Another context's save may have given the former object another partner.
       if extras.partners[inverse.slot] ?? object.key == object.key { extras.partners[inverse.slot] = 0 }
     }
     former.noteTouch(inverse.slot)
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
       if referenceKey(of: old, slot) != object.key, old.flags.isDisjoint(with: [.inserted, .deleted]),
         old.extras?.changed.contains(slot) != true
       {
-        // Its changes have kept it from being read again since others made the two partners.
+        // Its changes have kept it from being read again since another context made the two partners.
         refresh(old, mergeChanges: true)
       }
       if referenceKey(of: old, slot) == object.key { old.writeReference(0, slot) }
@@ -90,15 +90,15 @@ extension ManagedObjectContext {
     object.writeReference(new?.key ?? 0, slot)
   }
 
-  /// The object that a reference leads to, also where the context has deleted it: its rules are still to be checked. One
-  /// that is gone has no rules any more, and must not become a changed object.
+  /// The object that a reference leads to, even if this context has deleted it: its rules still have to be checked.
+  /// Nil for an object that is gone: it has no rules any more, and must not become a changed object.
   func holder(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     guard let known = registered(key, root: model.entities[relationship.destination].root) else {
       return object(key, relationship)
     }
-    // A child's fault may be of an object that its parent has deleted.
+    // A child's fault may stand for an object that its parent has deleted.
     if parent != nil { known._willRead() }
-    // Others may have written the row of one that is gone anew.
+    // Another context may have inserted the row of a gone object again.
     if known.flags.contains(.gone) { return object(key, relationship) }
     return known.flags.contains(.inaccessible) ? nil : known
   }
@@ -108,22 +108,22 @@ extension ManagedObjectContext {
     return object.referenceKey(slot)
   }
 
-  /// The object on the other side of a one-to-one relationship whose reference stands there.
+  /// The object on the other side of a one-to-one relationship whose reference the other side stores.
   func partner(of object: ManagedObject, _ relationship: RelationshipPlan) -> ManagedObject? {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? nil : self.object(known, relationship)
     }
     let referrers = readReferrers(of: object, relationship)
     let found = referrers?.first { !$0.isDeleted }
-    // Nothing is noted of a deleted one, for a rollback brings it back.
+    // A deleted partner is not recorded, because a rollback brings it back.
     if let referrers, found != nil || referrers.isEmpty {
       object.requireExtras().partners[relationship.slot] = found?.key ?? 0
     }
     return found
   }
 
-  /// The objects whose references lead to an object by a one-to-one relationship: its partner, and those whose deletion
-  /// is unsaved. A rule of `deny` refuses the deletion as long as the reference is there.
+  /// The objects whose references lead to an object in a one-to-one relationship: its partner, and objects whose
+  /// deletion is unsaved. A `deny` rule refuses a deletion as long as the reference exists.
   private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     if let known = object.extras?.partners[relationship.slot] {
       return known == 0 ? [] : holder(known, relationship).map { [$0] } ?? []
@@ -131,8 +131,8 @@ extension ManagedObjectContext {
     return readReferrers(of: object, relationship) ?? []
   }
 
-  /// The same by the store's rows and by objects with changes that have not followed theirs; nil where the store cannot be
-  /// read, and where there can be none.
+  /// Finds these objects by the store's rows, and by objects with changes that have not been read again. Nil if the
+  /// store cannot be read, or if no row can refer to the object.
   private func readReferrers(
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject]? {
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
       !object.flags.contains(.inaccessible), let column = model.referenceColumn(behind: relationship)
     else { return nil }
     do {
-      // The row's object may have been changed since, or deleted.
+      // The object of a row may have been changed or deleted since.
       let found = try holders(of: object, relationship, column).filter {
         $0.referenceKey(inverse.slot) == object.key
       }
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects that refer to one as their rows did before others changed these.
+  /// The objects that still refer to an object as their rows did before another context changed the rows.
   private func contestedHolders(
     of object: ManagedObject, _ relationship: RelationshipPlan, beside known: [ManagedObject]
   ) -> [ManagedObject] {
@@ -184,7 +184,7 @@ extension ManagedObjectContext {
   }
 }
 
-// To-many relationships: which objects they hold, read when they are first asked for.
+// To-many relationships: reading their objects on first use.
 extension ManagedObjectContext {
   /// The objects of a to-many relationship.
   func objects(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
@@ -214,8 +214,8 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The objects of a loaded relationship, some of which are not in memory: one statement fetches all again. Those
-  /// that it does not find are gone, and taken out. Nil where the store cannot be read.
+  /// Fetches the objects of a loaded relationship again with one statement, because some are not in memory. Objects
+  /// that it does not find are gone, and are removed from the relationship. Nil if the store cannot be read.
   private func readMembers(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState, _ keys: KeyList
   ) -> [ManagedObject]? {
@@ -237,13 +237,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// How many objects a to-many relationship has.
+  /// The number of objects in a to-many relationship.
   private func count(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
     objects(of: object, relationship).count
   }
 
-  /// How many objects a to-many relationship will have once it is saved: an ordered one that has changes is not read again
-  /// before, but others may have added objects to it.
+  /// The number of objects that a to-many relationship will have after the save. An ordered relationship with changes
+  /// is not read again before the save, but another context may have added objects to it.
   func countWithOthers(of object: ManagedObject, _ relationship: RelationshipPlan) -> Int {
     guard let state = object.extras?.toManyState(relationship.slot), state.isOutdated else {
       return count(of: object, relationship)
@@ -256,9 +256,9 @@ extension ManagedObjectContext {
     return keys.count { registered($0, root: root)?.isDeleted != true }
   }
 
-  /// Reads which objects a relationship has.
+  /// Reads the objects of a relationship.
   ///
-  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  /// - Returns: The objects, if there are no unsaved changes to take into account; nil otherwise.
   @discardableResult
   func load(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
@@ -275,9 +275,9 @@ extension ManagedObjectContext {
     return fill(state, relationship, of: object.key, with: rows)
   }
 
-  /// Notes which rows' objects a relationship has, with what was added to it and removed from it since.
+  /// Sets the objects of a relationship from its rows, combined with the objects that were added and removed since.
   ///
-  /// - Returns: The objects, where nothing that is unsaved has a say in them.
+  /// - Returns: The objects, if there are no unsaved changes to take into account; nil otherwise.
   @discardableResult
   func fill(
     _ state: ToManyState, _ relationship: RelationshipPlan, of owner: ObjectKey, with rows: [ManagedObject]
@@ -291,7 +291,7 @@ extension ManagedObjectContext {
       cachingStates.append(state)
       return rows
     }
-    // Deleted ones too, for a rollback brings them back.
+    // Deleted objects are included, because a rollback brings them back.
     for member in rows where !isElsewhere(member, than: owner, relationship, state) {
       keys.append(member.key)
     }
@@ -299,7 +299,8 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// Whether an unsaved reference of a member leads to another object than the one whose member others have made it.
+  /// Whether an unsaved reference of a member leads to another object than `owner`, to which another context has
+  /// related it.
   @inline(__always) private func isElsewhere(
     _ member: ManagedObject, than owner: ObjectKey, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> Bool {
@@ -309,7 +310,7 @@ extension ManagedObjectContext {
     return member.referenceKey(slot) != owner && !state.removed.contains(member.key)
   }
 
-  /// The objects of a to-many relationship's rows, as the store has them; the positions go to the state.
+  /// The objects of a to-many relationship's rows in the store. Their positions go to the state.
   private func relatedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws -> [ManagedObject] {
@@ -322,7 +323,7 @@ extension ManagedObjectContext {
     return rows
   }
 
-  /// Reads the places that the store has of an ordered relationship's objects.
+  /// Reads the stored positions of an ordered relationship's objects.
   func readPositions(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
@@ -336,10 +337,10 @@ extension ManagedObjectContext {
   }
 }
 
-// To-many relationships: how they are changed, and the other side with them.
+// To-many relationships: changing both sides together.
 extension ManagedObjectContext {
-  /// Adds an object to a to-many relationship, at an index of an ordered one. What has not been loaded is
-  /// not, unless an index asks for it.
+  /// Adds an object to a to-many relationship, at an index if it is ordered. A relationship that has not been loaded
+  /// is loaded only if there is an index.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ relationship: RelationshipPlan, at index: Int?
   ) {
@@ -372,10 +373,10 @@ extension ManagedObjectContext {
       if let inverse = inverse(of: relationship) { setReference(of: member, inverse, to: object) }
     }
     guard let index, relationship.isOrdered else { return }
-    // What an undo manager notes of the other side may have had this side read again.
+    // Recording the other side for undo may have made this side be read again.
     if state.keys == nil { load(object, relationship, state) }
     if var keys = state.keys {
-      // The index is one among the objects that can be seen: deleted ones have a key in the list until the save.
+      // The index counts visible objects: deleted objects have a key in the list until the save.
       let others = objects(of: object, relationship).filter { $0 !== member }
       keys.remove(member.key)
       let place = index < others.count ? keys.keys.firstIndex(of: others[max(0, index)].key) : nil
@@ -407,8 +408,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Finds out whether others have made the change of a pair too that is about to be taken back. If they have not, the two
-  /// changes come to none, and the save takes nothing away that others have added since.
+  /// Finds out whether another context has also made the change of a pair that is about to be taken back. If not, the
+  /// two changes cancel out, and the save does not remove a pair that another context adds later.
   @inline(__always) private func settle(
     _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
   ) {
@@ -419,7 +420,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The same for an ordered relationship, which is not read again before the save.
+  /// Does the same for an ordered relationship, which is not read again before the save.
   private func settleOutdated(
     _ member: ManagedObject, in state: ToManyState, of object: ManagedObject, _ relationship: RelationshipPlan
   ) {
@@ -428,7 +429,7 @@ extension ManagedObjectContext {
     if hasPairRow(object, relationship, member) == isAdded { state.share(member.key) }
   }
 
-  /// Called before a pair comes or goes.
+  /// Called before a pair is added or removed.
   @inline(__always) private func willRelate(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) {
@@ -439,7 +440,7 @@ extension ManagedObjectContext {
     noteUndo(object, relationship, member)
   }
 
-  /// Sets the order of an ordered relationship's objects, which are all in it.
+  /// Sets the order of an ordered relationship. All keys must be in it already.
   func setOrder(of object: ManagedObject, _ relationship: RelationshipPlan, to keys: [ObjectKey]) {
     let state = object.toManyState(relationship.slot)
     guard state.keys?.keys != keys else { return }

@@ -1,9 +1,9 @@
-// Conflicts: a save writes, learns of them, resolves them in memory and writes again.
+// Conflicts: a save writes, finds conflicts, resolves them in memory and writes again.
 extension ManagedObjectContext {
-  /// How often a save is tried before its conflicts are thrown. Each time somebody else has saved in between.
+  /// How often a save is tried before it throws its conflicts. Before each new attempt another context has saved.
   private static let mostAttempts = 1000
 
-  /// Writes what is pending, as often as it takes for all conflicts to be resolved.
+  /// Writes the pending changes, again and again until all conflicts are resolved.
   func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
     for attempt in 1... {
       var met = MetConflicts()
@@ -26,22 +26,22 @@ extension ManagedObjectContext {
     return SavePlan([])
   }
 
-  /// Asks the merge policy about conflicts and does as it says.
+  /// Asks the merge policy about each conflict and applies its resolution.
   ///
   /// - Parameters:
-  ///   - error: What the save has thrown for them.
-  ///   - notUnique: What is thrown for unique values that the policy cannot settle, where that is another error.
+  ///   - error: The error that the save has thrown for the conflicts.
+  ///   - notUnique: The error to throw for unique values that the policy cannot settle; nil for `error`.
   func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
     var denials: [ValidationError] = []
-    // Before the first one: the resolution of a conflict reads the rows of other objects anew.
+    // Captured before the first resolution, because resolving a conflict refreshes other objects.
     let versions = conflicts.reduce(into: [ManagedObjectID: ContestedValues]()) { versions, conflict in
       guard conflict.reason == .changed, let object = registeredObject(for: conflict.objectID) else { return }
       versions[conflict.objectID] = ContestedValues(of: object)
     }
     for conflict in conflicts {
-      // What another conflict's resolution has done away with conflicts no more.
+      // The resolution of another conflict may have removed this one.
       guard let object = registeredObject(for: conflict.objectID), object.isPending else { continue }
-      // Whatever becomes of it: what its relationships lead to may come and go with its row.
+      // Whatever the resolution is, objects may join or leave its relationships together with its row.
       noteChange(of: object)
       do {
         switch conflict.reason {
@@ -51,17 +51,17 @@ extension ManagedObjectContext {
         case .related: denials += try resolveReferrers(of: object, conflict)
         }
       } catch is RevertedByPolicy {
-        // What is left of the changes is tried again.
+        // The save tries again with the changes that are left.
         return
       }
     }
     if !denials.isEmpty { throw SaveError.validation(denials) }
   }
 
-  /// A merge policy has rolled the context back, or reset it.
+  /// A merge policy has rolled back or reset the context.
   private struct RevertedByPolicy: Error {}
 
-  /// What the merge policy makes of a conflict.
+  /// Returns the merge policy's resolution of a conflict.
   func resolution(of conflict: SaveConflict) throws -> MergePolicy.Resolution {
     let reverts = revertCount
     let resolution = try running(.mergePolicy) { try mergePolicy.resolution(of: conflict) }
@@ -71,20 +71,21 @@ extension ManagedObjectContext {
 
   // MARK: Rows
 
-  /// Resolves what somebody else has done to an object's row, as it is now: that may be more than the save met.
+  /// Resolves a conflict with the object's row as it is now. The row may have changed again since the save met the
+  /// conflict.
   ///
-  /// - Parameter met: The object's values when the save met the conflict; nil for those that it has.
+  /// - Parameter met: The object's values when the save met the conflict; nil for the current values.
   private func resolveRow(of object: ManagedObject, _ met: ContestedValues?) throws {
     let mine = met?.object(withChangesOf: object) ?? object.currentValues()
     let snapshot = met?.snapshot ?? object.snapshotValues()
     let isDeleting = object.flags.contains(.deleted)
-    // It was merely related to others, and nobody has changed what its row says by itself.
+    // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
     let pairs = knownPairs(of: object)
     refresh(object, mergeChanges: true)
     if object.flags.contains(.inaccessible) {
       if isDeleting { return }
-      // Only a store that cannot be read leaves a row that is there unread.
+      // If the row still exists, the store could not be read, and this throws.
       try checkIsGone(object)
       if isDerived { return acceptDeletion(of: object) }
       switch try self.resolution(
@@ -101,7 +102,7 @@ extension ManagedObjectContext {
     var store = object.currentValues()
     for old in object.extras?.old ?? [] where store[old.slot] != nil { store[old.slot] = old.value }
     let conflict = object.conflict(.changed, object: mine, snapshot: snapshot, store: store)
-    // Others have set their changes back, or written the values that there were.
+    // The row has its former values: another context has set its changes back, or has written equal values.
     guard !conflict.keys.isEmpty else {
       if !isDeleting { settlePartners(of: object) }
       return
@@ -123,7 +124,8 @@ extension ManagedObjectContext {
       where store[slot] != snapshot[slot] && object.extras?.changed.contains(slot) == true {
         let value = store[slot] ?? .null
         set(object, slot, value)
-        // It leads to an object that is deleted here, whose deletion is another conflict.
+        // The value refers to an object that is deleted here, so `set` has cleared it. That deletion is another
+        // conflict.
         if object.storedValue(slot) != value { object.setStoredValues([slot: value]) }
       }
       forgetEqualChanges(of: object)
@@ -141,8 +143,8 @@ extension ManagedObjectContext {
     settlePartners(of: object)
   }
 
-  /// Takes an object out of the relationships that others have put it into and that it does not keep, also because it is
-  /// deleted: their rules are to be checked.
+  /// Removes the object from relationships that another context added it to, unless this context's own change keeps
+  /// it there. A deleted object is removed only from relationships with a minimum, so that the save checks them.
   private func leaveReferents(
     of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
   ) {
@@ -156,22 +158,22 @@ extension ManagedObjectContext {
       if inverse.isToMany, let state = former.extras?.toManyState(inverse.slot),
         state.keys?.contains(object.key) == false
       {
-        // It was loaded before others put the object there.
+        // It was loaded before another context added the object.
         state.unload()
       }
       take(object, outOf: inverse, of: former)
     }
   }
 
-  /// Lets both sides of a symmetric reference say the same: each has it in its own row, and others may have changed one
-  /// of them.
+  /// Makes both sides of a symmetric reference agree. Each side stores the reference in its own row, and another
+  /// context may have changed one of the rows.
   private func settlePartners(of object: ManagedObject) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage else { continue }
       let slot = relationship.slot
       let key = object.referenceKey(slot)
       guard key != 0, key != object.key, let partner = self.object(key, relationship) else { continue }
-      // Outside of a turn the context may not have learnt of the other row.
+      // Without a snapshot the context may not know of changes to the other row yet.
       refresh(partner, mergeChanges: true)
       partner._willRead()
       if partner.referenceKey(slot) == object.key { continue }
@@ -179,14 +181,14 @@ extension ManagedObjectContext {
       if isOwn, partner.extras?.changed.contains(slot) != true {
         setReference(of: partner, relationship, to: object)
       } else {
-        // The context has given the partner another one, or none, and that was no conflict.
+        // The context has given the partner another object or nil, and that was not a conflict.
         setReference(of: object, relationship, to: nil)
       }
     }
   }
 
-  /// Takes an object from the partners that its row has in symmetric relationships and that it has not: these have it in
-  /// rows of their own.
+  /// Clears the references of partners that the object has in the store but not in this context. In a symmetric
+  /// relationship the partner stores the reference in its own row.
   private func releasePartners(of object: ManagedObject, in store: [Int: AttributeValue]) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
@@ -211,7 +213,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Sets a stored value, and the other side of a reference.
+  /// Sets a stored value; for a reference, the other side too.
   func set(_ object: ManagedObject, _ slot: Int, _ value: AttributeValue) {
     guard object.storedValue(slot) != value else { return }
     guard let relationship = object.scope.plan.relationships[slot] else {
@@ -224,7 +226,7 @@ extension ManagedObjectContext {
     setReference(of: object, relationship, to: related)
   }
 
-  /// Gives an object what a policy of the app's own has made out.
+  /// Gives an object the values that a custom policy has chosen.
   func take(_ values: [String: FetchedValue], _ object: ManagedObject) throws {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       switch value {
@@ -234,7 +236,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets that slots were changed that have the values of the snapshot again.
+  /// Forgets changes of slots that have the snapshot's values again.
   func forgetEqualChanges(of object: ManagedObject) {
     guard let extras = object.extras, object.flags.isDisjoint(with: [.inserted, .deleted]) else { return }
     extras.old.removeAll { slot, value in
@@ -256,7 +258,7 @@ extension ManagedObjectContext {
     clearReferences(to: object)
   }
 
-  /// Lets go of an object that is in the store no more, or will not come there.
+  /// Removes an object from the context. Its row is gone or will not be inserted.
   func drop(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.become([.gone, .inaccessible])
@@ -265,8 +267,8 @@ extension ManagedObjectContext {
     noteLoose(to: [object.scope.plan.root])
   }
 
-  /// Takes an object that has gone out of the relationships of all changed ones. A mandatory reference stays, for the
-  /// save to refuse.
+  /// Removes an object that is gone from the relationships of all changed objects. A mandatory reference stays, so
+  /// that the save refuses it.
   func clearReferences(to object: ManagedObject) {
     for other in pending where other.isPending && !other.flags.contains(.deleted) {
       for case let relationship? in other.scope.plan.relationships
@@ -290,14 +292,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes the references of objects that lead to no row back, and the pairs.
+  /// Clears the references and pairs of objects that lead to missing rows.
   ///
-  /// - Returns: Whether there were any that could be taken back.
+  /// - Returns: Whether any could be cleared.
   private func clearDangling(_ ids: [ManagedObjectID]) throws -> Bool {
     var isAny = false
     for object in ids.compactMap(registeredObject) where object.isPending {
       if !object.isInserted, try isGone(object.key, object.scope.plan) {
-        // It was merely related to others, or its row would be a conflict.
+        // It was only related to others: otherwise its missing row would be a conflict.
         noteChange(of: object)
         acceptDeletion(of: object)
         isAny = true
@@ -328,7 +330,7 @@ extension ManagedObjectContext {
     return isAny
   }
 
-  /// Whether there is no row of a key, and none that the save will insert.
+  /// Whether a key has no row, and the save will not insert one.
   private func isGone(_ key: ObjectKey, _ relationship: RelationshipPlan) throws -> Bool {
     try isGone(key, model.entities[relationship.destination])
   }
@@ -339,7 +341,7 @@ extension ManagedObjectContext {
     return try !reader().hasRow(key, of: plan)
   }
 
-  /// The members of the relationships with rows of their own, as far as they have been loaded or added.
+  /// The members of the object's many-to-many relationships: all of a loaded relationship, otherwise the added ones.
   private func knownPairs(of object: ManagedObject) -> [(slot: Int, keys: [ObjectKey])] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard let relationship = object.scope.plan.relationships[slot], case .join = relationship.storage else {
@@ -350,8 +352,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects that a rule of `noAction` has left with references to one whose row somebody else has deleted, by
-  /// relationship. They are related to it again as soon as it has a row.
+  /// The objects that still refer to an object whose row another context has deleted, because a `noAction` rule has
+  /// left their references, by relationship. They are related to the object again as soon as it has a row.
   private func remainingReferrers(
     of object: ManagedObject
   ) -> [(relationship: RelationshipPlan, keys: [ObjectKey])] {
@@ -370,7 +372,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets the save insert the row of an object again that somebody else has deleted, and the pairs that are known.
+  /// Makes the save insert an object's row again, with its known pairs. Another context has deleted the row.
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
     let referrers = remainingReferrers(of: object)
     becomeNew(object)
@@ -387,7 +389,8 @@ extension ManagedObjectContext {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       let kept = keys.filter { (try? isGone($0, relationship)) != true }
       state.become(new: kept)
-      // The side that writes the pairs is the other one. Of a symmetric relationship each side writes its own.
+      // The member's side writes the pairs, so it needs the change. In a symmetric relationship each side writes its
+      // own pairs.
       guard case .join(_, let isSource) = relationship.storage, let inverse = relationship.inverseSlot,
         !isSource || relationship.isSymmetric
       else {
@@ -409,7 +412,7 @@ extension ManagedObjectContext {
       if (try? isGone(key, relationship)) == true {
         object._setReference(relationship.slot, 0)
       } else if relationship.isSymmetric, key != object.key, let partner = self.object(key, relationship) {
-        // The partner's own row has lost it, or has another one by now.
+        // The partner's own row may have lost the reference, or may refer to another object by now.
         refresh(partner, mergeChanges: true)
         partner._willRead()
         object._setReference(relationship.slot, 0)
@@ -422,14 +425,14 @@ extension ManagedObjectContext {
         let referent = self.object(key, relationship),
         inverse.isToMany || partner(of: referent, inverse) == nil
       {
-        // What has been read meanwhile is without it.
+        // Relationships that were read in the meantime do not include the object.
         object._setReference(relationship.slot, 0)
         setReference(of: object, relationship, to: referent)
       }
     }
   }
 
-  /// Makes an object one whose row is to be inserted, with the values and pairs that it has.
+  /// Makes an object new, so that the save inserts its row with its current values and pairs.
   func becomeNew(_ object: ManagedObject) {
     object.flags.subtract([
       .inaccessible, .updated, .touched, .fault, .deleted, .gone, .outdated, .vanished,
@@ -450,7 +453,7 @@ extension ManagedObjectContext {
       state.isOrderChanged = true
     }
     for case let relationship? in object.scope.plan.relationships {
-      // No row tells of the pairs and partners any more.
+      // There is no row to read the pairs and partners from.
       if relationship.isToMany {
         let state = object.toManyState(relationship.slot)
         if state.keys == nil { state.load([]) }
@@ -470,7 +473,7 @@ extension ManagedObjectContext {
       let relationship = slot.relationship
     else { return }
     let wanted = object.referenceKey(slot.number)
-    // Whoever had the partner may have lost it since.
+    // The holder may have lost the partner since.
     guard wanted != 0, let id = conflict.otherID, let holder = try? existingObject(with: id) else { return }
     refresh(holder, mergeChanges: true)
     guard holder !== object, !holder.isInaccessible else { return }
@@ -484,7 +487,7 @@ extension ManagedObjectContext {
       reason: .partnerTaken, objectID: object.objectID, keys: [key], values: [value], otherID: id)
     func give() {
       setReference(of: object, relationship, to: nil)
-      // The store knows whose partner it is.
+      // The partner reads this relationship from the store again.
       let root = model.entities[relationship.destination].root
       if let inverse = relationship.inverseSlot, !relationship.isSymmetric {
         let partner = registered(wanted, root: root)
@@ -513,7 +516,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// The values of an object whose row others have changed, before any conflict of the save is resolved.
+/// The values of an object whose row another context has changed, captured before the save resolves any conflict.
 private struct ContestedValues {
   let object: [Int: AttributeValue]
   let snapshot: [Int: AttributeValue]
@@ -522,7 +525,7 @@ private struct ContestedValues {
     (self.object, snapshot) = (object.currentValues(), object.snapshotValues())
   }
 
-  /// The object's values, with those that the resolutions of other conflicts have changed since.
+  /// Returns the captured values, with the current values of changed slots.
   func object(withChangesOf object: ManagedObject) -> [Int: AttributeValue] {
     let current = object.currentValues()
     return self.object.merging(current.filter { object.extras?.changed.contains($0.key) == true }) { $1 }
@@ -532,18 +535,20 @@ private struct ContestedValues {
 /// The conflicts that a save has met.
 struct MetConflicts {
   var all: [SaveConflict] = []
-  /// What the save would throw for unique values alone; nil where none are in the way. A save that has met conflicts of
-  /// rows too throws these first.
+  /// The error that the save would throw for unique values alone; nil if there are none. A save that has met
+  /// conflicts of rows too throws those first.
   var notUnique: SaveError?
 }
 
-// Conflicts of deleted objects that others have related one of theirs to.
+// Conflicts of deleted objects to which another context has related objects.
 extension ManagedObjectContext {
-  /// Takes the deletion of an object back, or applies its delete rules to what others have related to it.
+  /// Takes the deletion of an object back, or applies its delete rules to the objects that another context has
+  /// related to it.
   ///
-  /// A rule of `deny` is no matter of policies: were the others known before the save, it would be refused for them.
+  /// Merge policies do not decide about a `deny` rule: if the related objects had been known before the save, it
+  /// would have been refused for them.
   ///
-  /// - Returns: The rules that deny the deletion.
+  /// - Returns: The errors of `deny` rules.
   private func resolveReferrers(of object: ManagedObject, _ conflict: SaveConflict) throws
     -> [ValidationError]
   {
@@ -569,7 +574,7 @@ extension ManagedObjectContext {
     return []
   }
 
-  /// Applies the delete rule of a deleted object's relationship to the objects that others have added to it.
+  /// Applies the delete rule of a deleted object's relationship to objects that another context has added to it.
   private func applyDeleteRule(_ relationship: RelationshipPlan, to others: [ManagedObject]) {
     if let inverse = inverse(of: relationship), !inverse.isToMany {
       for other in others { setReference(of: other, inverse, to: nil) }
@@ -577,12 +582,13 @@ extension ManagedObjectContext {
     if relationship.description.deleteRule == .cascade { for other in others { delete(other) } }
   }
 
-  /// The objects that the store relates to a deleted one, and that this context has neither deleted nor taken from it.
+  /// The objects that the store relates to a deleted object, and that this context has neither deleted nor removed
+  /// from the relationship.
   private func addedByOthers(
     to object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject] {
     if relationship.description.deleteRule == .noAction { return [] }
-    // What the object's own row refers to has been added by nobody else.
+    // The object's own row holds this reference, so no other context has added it.
     if case .reference = relationship.storage, !relationship.isSymmetric { return [] }
     let stored = ToManyState()
     load(object, relationship, stored)

@@ -1,10 +1,9 @@
-// Objects from rows.
+// Creating objects from rows.
 extension ManagedObjectContext {
-  /// The objects of the rows that a query chooses.
+  /// Returns the objects of the rows that a query selects.
   ///
-  /// Where the objects of a sample of the last rows are still in memory, the keys and versions of the rows are
-  /// read first: what is in memory and current needs no more of its row. Where that guess turns out wrong,
-  /// everything is read.
+  /// If a sample of the last rows' objects is still in memory, the rows' keys and versions are read first: objects
+  /// that are in memory and current need nothing else. If too many objects are missing, the complete rows are read.
   func objects(
     of query: any StoreAnswer, _ window: StoreWindow = StoreWindow(), isSorted: Bool = true
   ) throws -> [ManagedObject] {
@@ -21,12 +20,11 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The objects of rows of which only the keys and versions have been asked for; nil where too many of them have to be
-  /// read.
+  /// Returns the objects of rows that have only keys and versions; nil if too many objects must be read.
   private func registeredObjects(
     from rows: RowCursor, of plan: EntityPlan, _ map: IdentityMap
   ) throws -> [ManagedObject]? {
-    // While the rows are read, all reads see one state.
+    // All reads see one state while the rows are read.
     runningReads += 1
     defer {
       rows.close()
@@ -53,8 +51,8 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The objects of rows: new ones are made, registered ones are kept. One that has changes keeps its values; one that
-  /// has none gets those of the row if the row is newer.
+  /// Returns the objects of rows. Missing objects are created. An object with changes keeps its values; an object
+  /// without changes gets the row's values if the row is newer.
   func objects(from rows: RowCursor, of plan: EntityPlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     defer {
@@ -62,7 +60,7 @@ extension ManagedObjectContext {
       if !fetched.isEmpty { awakeFetched() }
       tellObserversUnlessReading()
     }
-    // Here and not on the way: what the rows give is held anyhow until their end.
+    // Only here: objects of the rows are held until the rows end anyway.
     guard let map = maps[plan.root] else { return [] }
     sweepIfDue(map)
     defer { map.expectHeld(objects.count) }
@@ -77,7 +75,7 @@ extension ManagedObjectContext {
     while try rows.next() {
       let name = rows.entityName
       if current?.name != name {
-        // A row of an entity that this model has not is nobody's to read.
+        // The model does not have the row's entity, so no object is made of the row.
         guard let entity = model.entity(name), let kind = rowKind(of: entity, rows) else { continue }
         current = (name, kind)
       }
@@ -86,14 +84,14 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// What the rows of one entity become objects by.
+  /// The information that turns the rows of one entity into objects.
   struct RowKind {
     let scope: ObjectScope
     let row: RowReader
     let makeObject: (ObjectSeed) -> ManagedObject
   }
 
-  /// - Returns: Nil if the rows are none of such an entity.
+  /// - Returns: Nil if the rows do not have the entity's columns.
   func rowKind(of plan: EntityPlan, _ rows: RowCursor) -> RowKind? {
     guard let row = rows.reader(of: plan, rowReport) else { return nil }
     return RowKind(
@@ -101,7 +99,7 @@ extension ManagedObjectContext {
       makeObject: classes.factory(of: plan) ?? { ManagedObject(_seed: $0) })
   }
 
-  /// The object of a row; nil where the row's key is none that an object can have.
+  /// Returns the object of a row; nil if the row's key cannot be an object's key.
   @inline(__always)
   func object(of kind: RowKind, _ rows: RowCursor, _ map: IdentityMap) -> ManagedObject? {
     let scope = kind.scope
@@ -111,8 +109,9 @@ extension ManagedObjectContext {
       return nil
     }
     let version = rows.version
-    // A new object is read before the map is asked, which takes a while to answer. Where there is one after all, the
-    // new one has been nobody's; one that is told of its values would have been seen.
+    // The map probably has no object for the key. The new object is decoded while the map's memory is being
+    // prefetched. If the map has an object after all, the new one is dropped. Entities with lifecycle methods are
+    // excluded, because the app could have seen the dropped object.
     if map.missedLast, !scope.plan.hasLifecycle {
       map.prefetch(key)
       let object = kind.makeObject(ObjectSeed(seedState, scope: scope, key: key, version: version, flags: []))
@@ -122,7 +121,7 @@ extension ManagedObjectContext {
         map.insert(object)
         return object
       }
-      // What is wrong with the row is told of the object that it will be.
+      // Problems with the row are reported for the object that is created below.
       rowReport.removeAll()
     }
     if let known = registered(key, map, scope, kind.row, version) { return known }
@@ -132,7 +131,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of a row that is in memory already, with the row's values where those are newer.
+  /// Returns the registered object of a row. It gets the row's values if they are newer.
   @inline(__always)
   private func registered(
     _ key: ObjectKey, _ map: IdentityMap, _ scope: ObjectScope, _ row: RowReader, _ version: Int64
@@ -150,13 +149,13 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Says that a row has been passed over: keys begin at 1, and 0 means none.
+  /// Reports a skipped row: keys begin at 1, and 0 means nil.
   func reportUnusableKey(_ key: ObjectKey, _ plan: EntityPlan) {
     observe(ObservedError(reason: .unusableKey(key), entity: plan.name, property: nil, objectID: nil))
   }
 
-  /// Lets go of an object that is of another entity than its row says: it was made by an identifier, before anybody
-  /// had seen the row. Its class is not that of the row, and what reads the row counts on that.
+  /// Removes an object whose row has another entity: the object was made from an identifier before the row was read.
+  /// Code that reads the row relies on the object's class, which is wrong.
   func giveUp(_ object: ManagedObject) {
     maps[object.scope.plan.root]?.remove(object.key)
     object.flags.insert(.inaccessible)
@@ -166,7 +165,7 @@ extension ManagedObjectContext {
   /// Gives an object the values of its row, unless it has changes.
   private func refresh(_ object: ManagedObject, from row: RowReader, _ version: Int64) {
     guard !object.isPending || object.flags.contains(.fault) else { return }
-    // What is a fault either has no values yet or has been told of.
+    // A fault has no values yet, or its observers have been notified.
     if !object.flags.contains(.fault) { noteChange(of: object) }
     object.version = version
     object.flags.subtract([.fault, .inaccessible, .gone])
@@ -191,11 +190,11 @@ extension ManagedObjectContext {
     rowReport.removeAll()
   }
 
-  /// Reads the row of an object that is a fault. Its flag has been cleared.
+  /// Reads the row of a fault, whose flag has been cleared.
   func fire(_ object: ManagedObject) {
     let plan = object.scope.plan
     guard plan.index >= 0 else { return }
-    // The row is done with when the object is told of its values.
+    // The app's methods are called after the row has been read and closed.
     defer { if !fetched.isEmpty { awakeFetched() } }
     if parent != nil {
       if let original = original(of: object) { return take(from: original, into: object) }
@@ -212,7 +211,7 @@ extension ManagedObjectContext {
         decode(object, row)
       } else {
         fillEmpty(object)
-        // The history may have told already.
+        // The history may have reported it already.
         if !object.flags.contains(.inaccessible) { object.report(.objectGone) }
         object.flags.insert(.inaccessible)
       }
@@ -223,7 +222,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Gives an object without a generated class, which never had values, the types' empty ones.
+  /// Gives the empty values of its types to an object without a generated class that never had values.
   private func fillEmpty(_ object: ManagedObject) {
     let plan = object.scope.plan
     guard !plan.isTyped, object.requireExtras().values.isEmpty else { return }
@@ -233,24 +232,24 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The object of a relationship's key; nil where there is none or where it is of a wrong entity.
+  /// Returns the object with a key in a relationship; nil if there is none, or if it has a wrong entity.
   func object(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let plan = model.entities[relationship.destination]
     let known = registered(key, root: plan.root)
     if let known, !known.flags.contains(.gone) {
       let isKnownByOthers = relationship.inverse != nil
-      // Nobody tells a reference without an inverse that its row goes. The fault may be what another reference, which is
-      // not up to date itself, has made of the key since.
+      // A reference without an inverse is not updated when its row is deleted. The fault may have been created since,
+      // by another reference that is not up to date.
       if parent == nil, !isKnownByOthers, known.flags.contains(.fault) { known._willRead() }
-      // A child's fault may be of an object that its parent has deleted.
+      // A child's fault may stand for an object that its parent has deleted.
       if known.flags.isDisjoint(with: [.fault, .inaccessible]) || parent == nil && isKnownByOthers {
         return known.scope.plan.isKind(of: plan) && !known.isDeleted ? known : nil
       }
     }
-    // No object is made of such a row, whatever the table has.
+    // Keys below 1 are unusable, even if the table has them.
     guard key > 0 else { return nil }
-    // Where the store guarantees the row and there is but one entity, the row can wait. A reference that nobody
-    // else knows of is not told when the row goes.
+    // If the store guarantees the row and the destination has only one entity, the row can be read later. A reference
+    // without an inverse would not be updated when the row is deleted, so its row is read now.
     if known == nil, parent == nil, relationship.isGuaranteed, relationship.inverse != nil,
       !plan.isPolymorphic
     {
@@ -274,7 +273,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of a row, with its values; nil where there is no row of the entity or one below it.
+  /// Returns the object of a row with its values; nil if there is no row of the entity or of its subentities.
   func fetchObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     guard let map = maps[plan.root] else { return nil }
     if let parent { return try parent.liveObject(key, plan).map { copies(of: [$0]) }?.first }
@@ -291,17 +290,17 @@ extension ManagedObjectContext {
 
   // MARK: Objects by identifier
 
-  /// The object of an identifier, as a fault where it is not in memory. Its row is looked for only where entities
-  /// inherit from each other, for the row says of which the object is: it may have changed since the identifier was
-  /// made.
+  /// Returns the object of an identifier, as a fault if it is not in memory. The row is read only if the entity
+  /// belongs to an inheritance hierarchy: the row has the object's entity, which may have changed since the
+  /// identifier was made.
   ///
-  /// - Throws: ``FetchError/unknownObject(_:)`` where the identifier is of another store or of an entity
-  ///   that the model has not.
+  /// - Throws: ``FetchError/unknownObject(_:)`` if the identifier belongs to another store or if the model does not
+  ///   have its entity.
   public func object(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
     let root = model.entities[plan.root]
     if let object = registered(id.key, root: plan.root) {
-      // Others may have written the row anew of an object that is kept for an undo of its deletion.
+      // The object is kept for an undo of its deletion. Another context may have inserted its row again.
       guard object.flags.contains(.gone) else { return object }
       return try fetchObject(id.key, root) ?? object
     }
@@ -312,9 +311,9 @@ extension ManagedObjectContext {
     return makeFault(id.key, plan)
   }
 
-  /// The object of an identifier, with its values.
+  /// Returns the object of an identifier, with its values.
   ///
-  /// - Throws: ``FetchError/unknownObject(_:)`` where there is none, or none any more; ``StoreError`` where
+  /// - Throws: ``FetchError/unknownObject(_:)`` if the object does not exist or has been deleted; ``StoreError`` if
   ///   the store cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     guard let plan = scope(of: id)?.plan else { throw FetchError.unknownObject(id) }
@@ -330,7 +329,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object in memory of an identifier, if there is one.
+  /// Returns the object of an identifier if it is in memory; nil otherwise.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     guard let plan = scope(of: id)?.plan else { return nil }
     return registered(id.key, root: plan.root)

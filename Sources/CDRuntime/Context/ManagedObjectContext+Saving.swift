@@ -7,26 +7,27 @@
 extension ManagedObjectContext {
   /// Writes all changes to the store in one transaction.
   ///
-  /// An initialiser of a generated class cannot throw. Where no object could be made, since its entity is none of the
-  /// model's or no key could be had, it gives an inaccessible object, which no save writes; the first save after it
-  /// says so once, by throwing. The next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
+  /// An initialiser of a generated class cannot throw. If it cannot insert its object, because the model does not
+  /// have the entity or no key can be reserved, it returns an inaccessible object that no save writes. The first save
+  /// afterwards throws the error once; the next one saves the rest. ``insert(entityNamed:)`` throws at once instead.
   ///
-  /// Properties that were set of deleted objects are lost. The first save after that says so once too, by throwing
-  /// ``SaveError/changesLost(_:)``, and the next one saves the rest.
+  /// Properties that were set on deleted objects are lost. The first save afterwards throws
+  /// ``SaveError/changesLost(_:)`` once, and the next one saves the rest.
   ///
-  /// Where somebody else has changed the same rows, ``mergePolicy`` decides; without one that is an error.
+  /// If another context or process has changed the same rows, ``mergePolicy`` decides what happens;
+  /// ``MergePolicy/error`` throws.
   ///
-  /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the
-  ///   changes are still there; conflicts that a policy has resolved before stay resolved.
-  ///   ``SaveError/partlySaved(written:reason:)`` alone says otherwise, of several stores.
+  /// - Throws: ``SaveError`` with every mistake, or ``StoreError``. Nothing has been written then, and the changes
+  ///   are still in the context; conflicts that a policy has resolved before stay resolved. The exception is
+  ///   ``SaveError/partlySaved(written:reason:)``: some of several stores have been written.
   ///
-  /// A child's save gives its changes to the parent and writes nothing: see ``init(parent:)``. They are validated
-  /// first. A value that the parent has changed too since the child read it is a conflict, and so is a deletion of
-  /// an object that the parent has changed, or a change of one that it has deleted; values that one side alone has
-  /// changed come together. Unique values are looked at when the store is written.
+  /// A child's save validates its changes and gives them to the parent, without writing anything: see
+  /// ``init(parent:)``. A value that both the child and the parent have changed since the child read it is a
+  /// conflict. It is also a conflict if one side has deleted an object that the other has changed. Values that only
+  /// one side has changed are combined. Unique values are checked when the store is written.
   ///
-  /// A save cannot be called by hooks of the context, ``ManagedObjectLifecycle/didSave()`` apart: it throws
-  /// ``SaveError/nested(in:)`` there.
+  /// The context's hooks cannot call this method: it throws ``SaveError/nested(in:)`` in them.
+  /// ``ManagedObjectLifecycle/didSave()`` is the exception.
   public func save() throws {
     try checkMaySave()
     if let error = insertionErrors.first {
@@ -38,7 +39,7 @@ extension ManagedObjectContext {
     noticeRemovalsNow()
     defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
-    // Not on the way: who is told may change objects.
+    // Before the save begins, because observers may change objects.
     tellObservers()
     defer { tellObservers() }
     isSaving = true
@@ -51,7 +52,7 @@ extension ManagedObjectContext {
     }
     var hooks = SaveHooks()
     try prepareToWrite(&hooks)
-    // A hook may have taken all changes back.
+    // Hooks may have taken all changes back.
     guard hasChanges else { return forgetPending() }
     if let parent { return try save(to: parent, &hooks) }
     if let importTarget {
@@ -65,7 +66,7 @@ extension ManagedObjectContext {
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
     if hooks.hasResolved, !children.isEmpty { tellChildren() }
-    // Before the objects, which may save again: changes are told in the order in which they were saved.
+    // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
     if let changes { changeObservers?.tell(changes) }
     tellOfSave(saved)
   }
@@ -77,12 +78,12 @@ extension ManagedObjectContext {
     if parent == nil { engine.watch.announce() }
   }
 
-  /// Writes what is pending.
+  /// Writes the pending changes.
   ///
-  /// - Parameter met: Set to all conflicts where the save throws for them.
+  /// - Parameter met: Set to the conflicts that the save has met, if it throws.
   func write(_ met: inout MetConflicts) throws -> SavePlan {
     let plan = SavePlan(pending)
-    // Reads end before the write begins, so that nothing is left reading an old state afterwards.
+    // Reads end before the write begins, so that no read continues on the old state afterwards.
     endSnapshot()
     var partial: PartialSave?
     let mark = changeCount
@@ -106,7 +107,7 @@ extension ManagedObjectContext {
     return try write(&met)
   }
 
-  /// Ends a save that has reached some of several stores: what is in these is saved, and the rest is not.
+  /// Ends a save that has reached some of several stores: their objects are saved, the others are not.
   private func finish(_ plan: SavePlan, _ partial: PartialSave) throws {
     let places = Set(partial.written.map(\.place))
     var own = SavePlan(pending.filter { $0.scope.plan.storeIndex.map(places.contains) ?? false })
@@ -114,7 +115,7 @@ extension ManagedObjectContext {
     let saved = savedObjects(own)
     let changes = changeObservers == nil ? nil : self.changes(of: own)
     finish(own, in: places)
-    // Orders may stand in the rows of either side: they are read again.
+    // The rows of either side may store an order, so relationships are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
     if let changes { changeObservers?.tell(changes) }
@@ -122,7 +123,7 @@ extension ManagedObjectContext {
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 
-  /// - Parameter places: The stores that have been written; nil for all.
+  /// - Parameter places: The indices of the stores that have been written; nil for all.
   private func finish(_ plan: SavePlan, in places: Set<Int>? = nil) {
     for object in plan.deleted {
       forgetDeleted(object)
@@ -150,7 +151,7 @@ extension ManagedObjectContext {
     readContestedRelationships()
   }
 
-  /// Forgets the changes of an object that has what the store has.
+  /// Forgets the changes of an object once the store has them.
   private func forgetSaved(_ object: ManagedObject) {
     object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .listed])
     guard let extras = object.extras else { return }
@@ -162,8 +163,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Ends an object whose deletion has been saved. It may come back, by an undo or with a row that others write anew, and
-  /// has no changes then.
+  /// Ends an object whose deletion has been saved, and forgets its changes. An undo, or a row that another context
+  /// inserts again, may bring it back.
   private func end(_ object: ManagedObject) {
     object.flags.become([.gone, .inaccessible])
     guard let extras = object.extras else { return }
@@ -172,14 +173,15 @@ extension ManagedObjectContext {
     extras.partners.removeAll()
   }
 
-  /// Takes an object out of the map, unless an undo may bring it back: what refers to it is to find it deleted.
+  /// Removes a deleted object from the identity map, unless an undo may bring it back: references to it must then
+  /// find it deleted.
   private func forgetDeleted(_ object: ManagedObject) {
     leaveLoadedRelationships(of: object)
     if currentUndoManager == nil { maps[object.scope.plan.root]?.remove(object.key) }
   }
 
-  /// Lets the objects forget a deleted one to which it still refers: a rule of `deny` or `noAction` has left it to them until
-  /// the save, or somebody else has deleted its row.
+  /// Removes a deleted object from the relationships of objects that it still refers to: a `deny` or `noAction` rule
+  /// has kept the references until the save, or another context has deleted its row.
   func leaveLoadedRelationships(of object: ManagedObject) {
     for case let relationship? in object.scope.plan.relationships {
       guard case .reference = relationship.storage, let inverse = relationship.inverseSlot else { continue }
@@ -202,7 +204,7 @@ extension ManagedObjectContext {
   }
 
   private func forgetPending() {
-    // References to objects that were never saved, too.
+    // This includes references to objects that were never saved.
     forgetSetBackValues()
     let isAny = !pending.isEmpty
     for object in pending {
@@ -216,22 +218,22 @@ extension ManagedObjectContext {
     }
     pending.removeAll()
     readContestedRelationships()
-    // They follow the parent again, and the children's objects follow them.
+    // The objects follow the parent again, and the children's objects follow them.
     if isAny, parent != nil { tellChildren() }
   }
 }
 
-/// What a save writes.
+/// The objects that a save writes.
 ///
-/// In the order of the rows, table by table: SQLite then goes through its pages once, however the changes were
-/// made, and a statement serves many rows in turn.
+/// They are in the order of rows, table by table: SQLite then visits its pages once, whatever the order of the
+/// changes, and one statement serves many rows in succession.
 struct SavePlan {
   var inserted: [ManagedObject] = []
   var updated: [ManagedObject] = []
   var deleted: [ManagedObject] = []
   /// Objects with changed to-many relationships.
   var related: [ManagedObject] = []
-  /// What the versions of rows that are written anew begin with.
+  /// The base of the versions of rows that are inserted again.
   var versionStamp = UInt32.random(in: 65_536 ... .max - 65_536)
 
   init(_ pending: [ManagedObject]) {
@@ -253,9 +255,10 @@ struct SavePlan {
     deleted = Self.inOrderOfRows(deleted)
   }
 
-  /// Those of the stores whose rows are written.
+  /// Returns the stores whose rows the save writes.
   ///
-  /// - Throws: ``StoreError/noStore(entity:)`` for an object of one that was removed while the save was prepared.
+  /// - Throws: ``StoreError/noStore(entity:)`` if the store of an object was removed while the save was being
+  ///   prepared.
   func stores(among stores: StoreSet) throws -> [any AttachedStore] {
     if stores.all.count == 1, stores.removals == 0 { return stores.all }
     var places: Set<Int> = []

@@ -1,17 +1,17 @@
-// Stores that the coordinator has let go of.
+// Stores that were removed from the coordinator.
 extension ManagedObjectContext {
-  /// Lets go of what was removed since the context last looked. While a state of the stores is held, or rows are being
-  /// read, nothing changes: the end of that is soon.
+  /// Drops stores that were removed since the last call. Does nothing while a snapshot is held or rows are being
+  /// read, which ends soon.
   @inline(__always) func noticeRemovals() {
     if engine.removalCount != stores.removals, !reading.isOpen, runningReads == 0 {
       leave(for: engine.stores)
     }
   }
 
-  /// Goes on with the stores that are left. The objects of the others are inaccessible, changed ones and new ones
-  /// too; their changes stay, for the save to refuse.
+  /// Continues with the remaining stores. The objects of the other stores become inaccessible, including changed and
+  /// new objects. Their changes stay, so that the save refuses them.
   func leave(for remaining: StoreSet) {
-    // What was asked by the session goes before it does.
+    // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
     if let session { engine.giveBack(session) }
@@ -39,12 +39,12 @@ extension ManagedObjectContext {
     forgetRelationships(to: roots, lost: roots)
   }
 
-  /// Whether an object is of a store that was removed.
+  /// Whether an object's store was removed.
   func isOfRemovedStore(_ object: ManagedObject) -> Bool {
     stores.removals > 0 && object.scope.plan.storeIndex != nil && stores.store(of: object.scope.plan) == nil
   }
 
-  /// Lets go of the state that is read from and of what was removed.
+  /// Ends the snapshot and drops removed stores.
   func noticeRemovalsNow() {
     guard engine.removalCount != stores.removals else { return }
     endReading()

@@ -8,7 +8,7 @@
 extension ManagedObjectContext {
   /// Checks all changed objects.
   ///
-  /// - Parameter refusals: What objects' own validation has thrown.
+  /// - Parameter refusals: The errors of objects' own validation methods.
   /// - Throws: ``SaveError/validation(_:)`` with every mistake.
   func validate(_ refusals: [ObjectIdentifier: [ValidationError]]) throws {
     var errors: [ValidationError] = []
@@ -23,7 +23,7 @@ extension ManagedObjectContext {
       } else if object.flags.contains(.deleted) {
         hasDeleted = true
         guard !object.flags.contains(.inserted) else { continue }
-        // What the parent has deleted too is related to nothing.
+        // An object that the parent has deleted too has no related objects.
         if parent != nil, original(of: object) == nil { continue }
         checkDenials(of: object, &errors)
         if !refusals.isEmpty { errors += refusals[ObjectIdentifier(object)] ?? [] }
@@ -34,18 +34,18 @@ extension ManagedObjectContext {
     }
     if hasDeleted, !model.oneSidedMinimums.isEmpty { checkOneSidedOwners(&errors) }
     if !errors.isEmpty { throw SaveError.validation(errors) }
-    // Not before: a save that is refused leaves the graph as it is.
+    // Not earlier: a save that is refused leaves the graph unchanged.
     if hasDeleted { clearDeleted() }
   }
 
-  /// Whether all that an unsaved object of a child has are relationships, and the parent has deleted the object: nothing of it
-  /// is given to the parent.
+  /// Whether a child's object has changes of relationships only, and the parent has deleted it. The parent then
+  /// receives none of these changes.
   private func isGoneWithParent(_ object: ManagedObject) -> Bool {
     guard parent != nil, !object.flags.contains(.inserted), !object.needsRow else { return false }
     return original(of: object) == nil
   }
 
-  /// The rules that an object breaks; none where it could be saved.
+  /// Returns the rules that an object breaks; empty if it could be saved.
   public func validationErrors(of object: ManagedObject) -> [ValidationError] {
     guard object.scope.context === self else { return [] }
     var errors: [ValidationError] = []
@@ -53,8 +53,8 @@ extension ManagedObjectContext {
     return errors + refusals(of: object)
   }
 
-  /// Checks the many-to-many relationships that lose a deleted object and may not be without objects. Others may have put it
-  /// there since. The pairs go with the row, and no foreign key tells of them.
+  /// Checks many-to-many relationships with a minimum that lose a deleted object. Another context may have added the
+  /// object since. The pairs are deleted with the row, and no foreign key reports them.
   private func checkPairMinimums(_ errors: inout [ValidationError]) {
     var checked: [ObjectIdentifier: Set<Int>] = [:]
     for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
           let inverse = inverse(of: relationship), inverse.hasMinimum
         else { continue }
         for owner in storedMembers(of: object, relationship) {
-          // Those that have changes of the relationship are checked with the rest.
+          // Owners with changes of this relationship are checked with the other objects.
           guard !owner.isDeleted, owner.extras?.changed.contains(inverse.slot) != true,
             checked[ObjectIdentifier(owner), default: []].insert(inverse.slot).inserted
           else { continue }
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects that a relationship has in the store or the parent.
+  /// The objects of a relationship in the store or in the parent.
   private func storedMembers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     let stored = ToManyState()
     load(object, relationship, stored)
@@ -102,7 +102,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Checks the objects whose one-sided relationships lose an object that is deleted. They are not changed by that.
+  /// Checks the owners of relationships without an inverse that lose a deleted object. The deletion does not change
+  /// these owners.
   private func checkOneSidedOwners(_ errors: inout [ValidationError]) {
     let deleted = pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
     for relationship in model.oneSidedMinimums {
@@ -110,7 +111,7 @@ extension ManagedObjectContext {
       if lost.isEmpty { continue }
       let keys = Set(lost.map(\.key))
       for owner in oneSidedOwners(of: relationship, to: Set(lost)).sorted(by: { $0.key < $1.key }) {
-        // The others have been checked.
+        // The other owners have been checked.
         guard !owner.isDeleted, !owner.flags.contains(.inserted),
           owner.extras?.changed.contains(relationship.slot) != true,
           hadAny(of: keys, owner, relationship), let reason = mistake(of: owner, relationship)
@@ -123,8 +124,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether an object has some that are deleted in a relationship: a parent may have taken them from there before, though
-  /// the store's rows lead to them.
+  /// Whether an object's relationship has deleted objects. A parent may have removed them before, although the
+  /// store's rows still lead to them.
   private func hadAny(
     of keys: Set<ObjectKey>, _ owner: ManagedObject, _ relationship: RelationshipPlan
   ) -> Bool {
@@ -136,7 +137,7 @@ extension ManagedObjectContext {
     return owner.extras?.toManyState(relationship.slot)?.keys?.keys.contains(where: keys.contains) == true
   }
 
-  /// All rules that an object breaks, changed or not.
+  /// Returns all rules that an object breaks, for unchanged properties too.
   func ruleErrors(of object: ManagedObject) -> [ValidationError] {
     var errors: [ValidationError] = []
     addMistakes(of: object, isWhole: true, to: &errors)
@@ -144,8 +145,8 @@ extension ManagedObjectContext {
   }
 
   /// - Parameters:
-  ///   - isWhole: Whether properties are checked that have not been changed.
-  ///   - settlesZeros: Whether an object that is about to be saved gets the zeros that the store will have.
+  ///   - isWhole: Whether to check properties that have not been changed.
+  ///   - settlesZeros: Whether to replace minus zeros by the zeros that the store will have, before a save.
   private func addMistakes(
     of object: ManagedObject, isWhole: Bool = false, settlesZeros: Bool = false,
     to errors: inout [ValidationError]
@@ -159,7 +160,7 @@ extension ManagedObjectContext {
           reason: reason, entity: plan.name, property: property, objectID: object.objectID))
     }
     if object.isInaccessible {
-      // A policy is asked about it.
+      // The merge policy decides.
       if object.needsRow, mergePolicy.isError { add(.inaccessible, nil) }
       return
     }
@@ -201,7 +202,7 @@ extension ManagedObjectContext {
           }
         }
       case .relationship(let relationship):
-        // A migration's relationships are there when its last object is.
+        // The relationships of a migration are complete only after its last object.
         if importTarget != nil { continue }
         if let reason = mistake(of: object, relationship) { add(reason, slot.name) }
       }
@@ -212,7 +213,7 @@ extension ManagedObjectContext {
   {
     let description = relationship.description
     guard relationship.isToMany else {
-      // A reference to an object that is deleted in this context is none.
+      // A reference to an object that is deleted in this context counts as nil.
       return !description.isOptional && object.relatedObject(relationship) == nil ? .missingValue : nil
     }
     let minimum = max(description.minimumCount ?? 0, description.isOptional ? 0 : 1)
@@ -222,10 +223,10 @@ extension ManagedObjectContext {
     return isWrong ? .wrongCount(count) : nil
   }
 
-  /// Clears references whose objects were deleted after they were set.
+  /// Clears references to objects that were deleted after the references were set.
   private func clearDeleted() {
     guard pending.contains(where: { $0.flags.contains(.deleted) }) else { return }
-    // Clearing changes objects that are listed already, and lists no others.
+    // Clearing changes only pending objects, so it does not change the list.
     for object in pending where object.isPending && !object.flags.contains(.deleted) {
       let plan = object.scope.plan
       let isNew = object.flags.contains(.inserted)
@@ -240,13 +241,14 @@ extension ManagedObjectContext {
         isCleared = true
       }
       dropPairsWithDeleted(of: object)
-      // A reference that has come and gone with its object is no change: what others have set there stays.
+      // A reference to an object that was deleted later is not a change: a value that another context has set there
+      // stays.
       if isCleared, !isNew { forgetEqualChanges(of: object) }
     }
   }
 
-  /// Drops unsaved pairs with objects that were deleted after the pairs were made. Deletion itself tells only those of
-  /// them that have an inverse, and a merge policy that takes a deletion back must not find the others again.
+  /// Drops unsaved pairs with objects that were deleted after the pairs were made. Deletion itself removes only pairs
+  /// of relationships with an inverse. A merge policy that takes a deletion back must not bring back the other pairs.
   private func dropPairsWithDeleted(of object: ManagedObject) {
     for (slot, state) in object.extras?.toMany ?? [] where !state.added.isEmpty {
       guard let relationship = object.scope.plan.relationships[slot], relationship.inverse == nil else {

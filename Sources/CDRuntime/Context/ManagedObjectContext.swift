@@ -6,10 +6,10 @@
 
 /// The objects that one isolation works with, and their unsaved changes.
 ///
-/// A context belongs to the main actor (``PersistentContainer/viewContext``), to a background task or to
-/// whoever made it; neither it nor its objects can be sent elsewhere.
+/// A context belongs to the main actor (``PersistentContainer/viewContext``), to a background task, or to the
+/// isolation that created it. You cannot send a context or its objects to another isolation.
 ///
-/// It keeps objects with changes alive. Objects without changes live as long as somebody holds them.
+/// A context keeps objects with changes alive. Objects without changes live as long as other code holds them.
 ///
 /// ```swift
 /// let book = Book(title: "Walden", isbn: "0-8070-1425-1", in: context)
@@ -58,7 +58,7 @@
 /// - ``execute(_:)-(BatchUpdateRequest<Object>)``
 /// - ``execute(_:)-(BatchDeleteRequest<Object>)``
 ///
-/// ### What changes
+/// ### Observing changes
 /// - ``changes``
 /// - ``mergeChanges(from:)``
 ///
@@ -70,7 +70,7 @@
 /// - ``count(for:)``
 /// - ``aggregates(for:)``
 ///
-/// ### By the entity's name
+/// ### By entity name
 /// - ``objects(forEntityNamed:matching:using:)``
 /// - ``object(forEntityNamed:matching:using:)``
 /// - ``objects(forEntityNamed:format:_:)``
@@ -78,7 +78,7 @@
 /// - ``objects(forEntityNamed:template:variables:)``
 /// - ``fetchRequest(forEntityNamed:template:variables:)``
 ///
-/// ### By identifiers
+/// ### By identifier
 /// - ``object(with:)``
 /// - ``existingObject(with:)``
 /// - ``registeredObject(for:)``
@@ -95,110 +95,114 @@
 /// - ``errors``
 /// - ``recentErrors``
 public final class ManagedObjectContext {
-  /// The coordinator whose store the context works on.
+  /// The coordinator whose stores the context reads and writes.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-  /// A name that the history keeps with each save of the context.
+  /// A name that the history records with each save of the context.
   public var transactionAuthor: String?
 
-  /// The context whose objects this one works on; nil where it works on the store.
+  /// The context whose objects this context reads and changes; nil if it works on the store.
   public let parent: ManagedObjectContext?
-  /// Contexts that have this one for their parent.
+  /// The child contexts of this context.
   var children: [ChildReference] = []
-  /// How often objects have been deleted here, or found to be deleted in the parent.
+  /// The number of deletions in this context, including deletions that the parent has reported.
   var deletionCount = 0
-  /// The parent's count when the context last looked.
+  /// The parent's `deletionCount` when this context last compared it.
   var seenDeletions = 0
 
-  /// What a save does where somebody else has changed the same rows. ``MergePolicy/error`` unless it is set.
+  /// The policy that a save applies when another context or process has changed the same rows. ``MergePolicy/error``
+  /// by default.
   public var mergePolicy = MergePolicy.error
 
   var currentUndoManager: ContextUndoManager?
-  /// Arranges for the end of an undo manager's event; nil where nobody marks it but `perform` and `save`.
+  /// Schedules the end of an undo manager's event; nil if only `perform` and `save` end events.
   var scheduleEndOfEvent: (() -> Void)?
-  /// Whether a save is running: what it changes itself makes no group for an undo.
+  /// Whether a save is running. The save's own changes do not start an undo group.
   var isSaving = false
   /// Whether a save is running that has not written its changes yet.
   var isWriting = false
-  /// How many saves are running, one called by ``ManagedObjectLifecycle/didSave()`` of another.
+  /// The number of saves that are running: ``ManagedObjectLifecycle/didSave()`` can start a save within a save.
   var saveDepth = 0
-  /// The method of the app's that is running and must not save the context; nil for none.
+  /// The app's method that is running and in which the context cannot be saved; nil if there is none.
   var runningHook: Hook?
-  /// Grows with each rollback and reset: who has called code of the app's sees by it that its objects are others now.
+  /// Increases with each rollback and reset. Code that calls an app's method compares it to detect that the method
+  /// has reverted the context.
   var revertCount = 0
-  /// Grows with changes of objects, though not with each: a new object's are counted while it is `tracked`.
+  /// Increases when objects change, though not with each change: the changes of a new object count only while it is
+  /// `tracked`.
   var changeCount = 0
   let model: ModelPlan
   let engine: any StoreEngine
   /// The stores that the context's session has open.
   var stores: StoreSet
-  /// By the place of the entity.
+  /// The scopes of all entities, by entity index.
   var scopes: [ObjectScope] = []
-  /// By the place of the root entity; empty for the others.
+  /// The identity maps, by the index of the root entity; nil for other entities.
   var maps: [IdentityMap?]
-  /// Objects with changes, in the order in which they were first changed.
+  /// Objects with changes, in the order of their first changes.
   var pending: [ManagedObject] = []
-  /// Errors of insertions that made no object; the next save throws the first, and forgets them.
+  /// Errors of failed insertions. The next save throws the first one and forgets them all.
   var insertionErrors: [any Error] = []
-  /// What was set of objects that no save writes, for the next save to throw.
+  /// Properties that were set on objects that no save writes; the next save throws them.
   var lostChanges = LostChanges()
-  /// Objects with caches that the next sweep drops.
+  /// Relationship states whose caches the next sweep drops.
   var cachingStates: [ToManyState] = []
-  /// Collects single values.
+  /// Captures single values of objects.
   let captureWriter = RowWriter()
   let rowReport: RowReport
   var keys: [Range<ObjectKey>]
   private var keyBlocks: [Int64]
-  /// What the context reads by, once it has.
+  /// The session that the context reads with; nil before the first read.
   var session: (any StoreSession)?
-  /// Whether the session is somebody else's.
+  /// Whether the session belongs to the code that created the context.
   private var isGuest = false
   private var observers = ErrorObservers()
-  /// What was left of the context that this one stands in for; nil for one that the app has made.
+  /// The remains of the released context that this one replaces; nil for a context that the app has created.
   private var remains: ContextRemains?
-  /// Who wants to know what changes; nil until somebody does.
+  /// The observers of the context's changes; nil as long as there are none.
   var changeObservers: ChangeObservers?
-  /// The tables of objects with changes whose rows others have changed too: relationships to them are read again once
-  /// these changes have been saved or taken back.
+  /// The root entities of objects with changes whose rows another context has changed too. Relationships to these
+  /// entities are read again once the changes have been saved or taken back.
   var contestedRoots: Set<Int> = []
-  /// Objects with changes whose rows others have changed too, by those to whom they still refer in one-to-one relationships:
-  /// the store's rows may not tell of these references any more.
+  /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
+  /// one-to-one relationship. The rows in the store may no longer have these references.
   var contestedHolders: [OneToOnePartner: [ObjectKey]] = [:]
-  /// What observers of objects have to be told, at the end of the state that is read from.
+  /// Notifications for observers of objects, delivered when the snapshot ends.
   var notices: [Notice] = []
-  /// The same of others than objects.
+  /// Notifications for other observers, delivered at the same time.
   var laterChanges: [() -> Void] = []
-  /// Objects with followed relationships that deletions do not tell, and how many lead to a look for those that are
-  /// gone.
+  /// Observed objects with relationships whose objects can be deleted without a notification to the observed object.
+  /// When their number reaches `looseLimit`, entries of released objects are removed.
   var looseFollowers: [FollowedObject] = []
   var looseLimit = 256
   let reading = ReadScope()
-  /// Whether an object is told that its values have been read: what it sets is no change.
+  /// Whether ``ManagedObjectLifecycle/awakeFromFetch()`` is running. Values that it sets are not changes.
   var isAwakening = false
   /// Whether derived attributes are being computed.
   var isDeriving = false
-  /// How many statements are running that read other rows in between: a method of the user's has to wait.
+  /// The number of running statements that read other rows in between. The app's methods are not called before it is
+  /// 0.
   var runningReads = 0
-  /// Objects whose values have been read and that have not been told.
+  /// Objects whose values have been read and whose ``ManagedObjectLifecycle/awakeFromFetch()`` is still to be called.
   var fetched: [ManagedObject] = []
-  /// The newest save in each store's history that the objects in memory know of.
+  /// The newest save in each store's history that the objects in memory reflect, by store index.
   var seenSaves: [Int: Int64] = [:]
-  /// A save to several stores that has reached some of them: the next one is its rest.
+  /// The identifier of a save that has reached only some of several stores. The next save writes the rest.
   var unfinishedSave: UUID?
-  /// The context's own saves beyond that, by store.
+  /// The context's own saves after `seenSaves`, by store index.
   var ownSaves: [Int: Set<Int64>] = [:]
-  /// Serves the making of one object after another.
+  /// The state that seeds of new objects share, reused for one object after another.
   let seedState: ObjectSeed.State
-  /// Lookups by a value, by the identity of their key paths, and the last one used.
+  /// Prepared lookups by a value, by the identity of their key paths, and the last one used.
   var valueMatches: [ObjectIdentifier: ValueMatch] = [:]
   var lastMatch: ValueMatch?
   /// The scope of the last object that was looked up by its identifier.
   var lookupScope: ObjectScope?
-  /// The scope of the last new object: the next one is mostly of the same entity.
+  /// The scope of the last new object. The next one mostly has the same entity.
   var insertionScope: ObjectScope?
-  /// The store that a migration is making, where the context works on one.
+  /// The store that a migration is writing; nil if the context does not work on one.
   let importTarget: (any ImportTarget)?
-  // These stand last: getters of objects read the properties above, which are to share cache lines.
+  // Declared last: getters of objects read the properties above, which should share cache lines.
   let classes: ClassBindings
 
   init(
@@ -220,7 +224,7 @@ public final class ManagedObjectContext {
     rowReport = RowReport(files: coordinator.engine.files)
     seedState = ObjectSeed.State(ownScope: .detached)
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }
-    // A store in memory has no snapshots: a reader that stays would keep the writer out.
+    // A store in memory has no snapshots: a reader that keeps its transaction open would block the writer.
     reading.isEnabled = !stores.isInMemory && importTarget == nil && parent == nil
     reading.didBegin = { [unowned self] session in
       try session.checkVersions()
@@ -228,7 +232,7 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// A context that reads by a session of somebody else's, in whatever transaction that is.
+  /// Creates a context that reads with the caller's session, in the transaction that is open there.
   convenience init(_ coordinator: PersistentStoreCoordinator, readingBy session: any StoreSession) {
     self.init(coordinator)
     self.session = session
@@ -236,7 +240,8 @@ public final class ManagedObjectContext {
     reading.isEnabled = false
   }
 
-  /// A context for objects whose own nobody holds any more: it has them and their changes.
+  /// Creates a context for objects whose own context has been released. It takes over these objects and their
+  /// changes.
   convenience init(reviving remains: ContextRemains) {
     self.init(remains.coordinator, parent: remains.parent)
     self.remains = remains
@@ -253,7 +258,7 @@ public final class ManagedObjectContext {
     if let parent { join(parent) }
   }
 
-  /// What a context that stands in for another one takes over from it beside the objects.
+  /// The state that a replacement context takes over from the released one, besides the objects.
   struct State {
     private let stores: StoreSet
     private let author: String?
@@ -287,7 +292,7 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Leaves what objects need that somebody else holds.
+  /// Leaves the data that live objects still need to their remains.
   private func leaveRemains() {
     let remains = remains ?? ContextRemains(coordinator: persistentStoreCoordinator, parent: parent)
     currentUndoManager?.removeAllActions()
@@ -305,33 +310,33 @@ public final class ManagedObjectContext {
 
   deinit {
     for scope in scopes { scope.live = nil }
-    // What was asked by the session goes before it does.
+    // Queries of the session are released before the session.
     lastMatch = nil
     valueMatches.removeAll()
     for (root, range) in keys.enumerated() { engine.giveBackKeys(range, of: root) }
     if importTarget == nil, !isGuest, let session { engine.giveBack(session) }
-    // What refers to other objects goes first, so that no cycle outlives the context.
+    // Caches refer to other objects. They are released first, so that no reference cycle outlives the context.
     for state in cachingStates { state.cache = nil }
     if importTarget == nil, !isGuest { leaveRemains() }
   }
 
   // MARK: Errors that could not be thrown
 
-  /// What goes wrong where nothing can be thrown, in getters for instance. Each call gives a new stream, which
-  /// keeps the newest 100 errors that nobody has taken yet.
+  /// The errors of code that cannot throw, such as getters. Each access returns a new stream, which buffers the
+  /// newest 100 errors that have not been read yet.
   public var errors: AsyncStream<ObservedError> { observers.stream() }
 
-  /// The newest 100 errors that were observed, the oldest first.
+  /// The newest 100 observed errors, oldest first.
   public var recentErrors: [ObservedError] { observers.recent }
 
   func observe(_ error: ObservedError) { observers.observe(error) }
 
-  /// Lets ``recentErrors`` have all errors from here on.
+  /// Makes ``recentErrors`` keep all errors from now on.
   func keepAllErrors() { observers.keepsAll = true }
 
   // MARK: Reading
 
-  /// What the context reads by, opened when it is first needed.
+  /// Returns the session that the context reads with, and opens it at the first read.
   func reader() throws -> any StoreSession {
     noticeRemovals()
     if let parent { return try parent.reader() }
@@ -345,19 +350,19 @@ public final class ManagedObjectContext {
     if session.stores.removals != stores.removals { leave(for: session.stores) }
     self.session = session
     try reading.willRead(session)
-    // From here on the context knows what it has seen.
+    // Records the newest saves: from here on the context can tell which ones it has not seen.
     if !reading.isOpen { try catchUp(session) }
     return session
   }
 
-  /// Lets go of the snapshot that the context reads from: the next read sees what others have saved.
+  /// Notifies observers and ends the snapshot. The next read sees the saves of other contexts.
   func endReading() {
     if let parent { return parent.endReading() }
     tellObservers()
     endSnapshot()
   }
 
-  /// The same, where nobody may be told yet of what was learnt by reading.
+  /// Ends the snapshot without notifying observers.
   func endSnapshot() {
     if let parent { return parent.endSnapshot() }
     if let session { reading.end(session) }
@@ -365,10 +370,10 @@ public final class ManagedObjectContext {
 
   // MARK: New objects
 
-  /// Makes a new object of an entity.
+  /// Inserts a new object of an entity.
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)`` or ``FetchError/abstractEntity(_:)``;
-  ///   ``StoreError/noStore(entity:)`` where none of the coordinator's stores holds the entity.
+  ///   ``StoreError/noStore(entity:)`` if none of the coordinator's stores holds the entity.
   @discardableResult
   public func insert(entityNamed name: String) throws -> ManagedObject {
     guard let plan = model.entity(name) else { throw FetchError.unknownEntity(name) }
@@ -376,7 +381,7 @@ public final class ManagedObjectContext {
     noticeRemovals()
     guard stores.store(of: plan) != nil else { throw StoreError.noStore(entity: name) }
     let seed = ObjectSeed(inserting: name, in: self)
-    // It has been observed, and is thrown here instead of at the save.
+    // The error has been observed already. It is thrown here, so the save must not throw it again.
     if seed.state.key == 0, let error = insertionErrors.popLast() { throw error }
     return makeObject(seed)
   }
@@ -395,14 +400,14 @@ public final class ManagedObjectContext {
     return nil
   }
 
-  /// Notes that an object could not be inserted, for the save to throw.
+  /// Records that an object could not be inserted. The next save throws the error.
   func refuseInsertion(of entity: String) {
     let error = ObservedError(reason: .uninsertableEntity, entity: entity, property: nil, objectID: nil)
     insertionErrors.append(error)
     observe(error)
   }
 
-  /// A key for a new object; 0 where none can be reserved, which the next save throws.
+  /// Returns a key for a new object; 0 if none can be reserved. The next save throws the reason.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
     if let importTarget {
       let key = importTarget.nextKey(for: plan)
@@ -448,8 +453,8 @@ public final class ManagedObjectContext {
     map.insert(object)
   }
 
-  /// The scope of an identifier's entity; nil where it is of another store or of an entity that the model has
-  /// not.
+  /// The scope of an identifier's entity; nil if the identifier belongs to another store or the model does not have
+  /// the entity.
   func scope(of id: ManagedObjectID) -> ObjectScope? {
     if let lookupScope, lookupScope.plan.name == id.entityName, lookupScope.storeID == id.storeID {
       return lookupScope
@@ -461,8 +466,8 @@ public final class ManagedObjectContext {
     return lookupScope
   }
 
-  /// Puts an object on the list of those with changes. One that a reset has taken out of the context, in the middle of
-  /// a change of it, is nobody's any more.
+  /// Adds an object to the pending objects. Ignores an object that a reset has removed from the context in the middle
+  /// of a change.
   func list(_ object: ManagedObject) {
     guard object.scope.context === self else {
       object.flags.remove(.listed)
@@ -473,12 +478,12 @@ public final class ManagedObjectContext {
 
   // MARK: Changes
 
-  /// Whether a save would write anything, or throw the error of an object that could not be made.
+  /// Whether a save would write anything, or throw the error of a failed insertion or of a lost change.
   ///
-  /// What has been set and set back is nothing to write: values and references are compared with those that the object was
-  /// read or last saved with. A change of a transient attribute counts, though no store has it. Pairs of a many-to-many
-  /// relationship that was not read count once they have been changed, and an order that an object has left and come back
-  /// to is another one.
+  /// A value that was set and set back is not a change: values and references are compared with those that the object
+  /// was read or last saved with. A change of a transient attribute counts, although no store holds it. In a
+  /// many-to-many relationship that was not read, changed pairs always count. In an ordered relationship, an object
+  /// that was removed and added again changes the order.
   public var hasChanges: Bool {
     if !insertionErrors.isEmpty || !lostChanges.isEmpty { return true }
     let comparison = SnapshotComparison(self)
@@ -488,23 +493,23 @@ public final class ManagedObjectContext {
   /// New objects that have not been saved.
   public var insertedObjects: [ManagedObject] { pending.filter(\.isInserted) }
 
-  /// Objects of the store with changes that have not been saved, in their values or in whom they are related to. One that
-  /// has again what it was read or last saved with is none of them.
+  /// Stored objects with unsaved changes of values or relationships. An object that was changed back to what it was
+  /// read or last saved with is not included.
   public var updatedObjects: [ManagedObject] {
     guard hasChanges else { return [] }
     var comparison = SnapshotComparison(self)
     return pending.filter { comparison.isUpdated($0) }
   }
 
-  /// Objects of the store that have been changed since the last save, whether or not they have been changed back.
+  /// Stored objects that have been changed since the last save, even if they have been changed back.
   var touchedObjects: [ManagedObject] { pending.filter(\.hasUpdatedFlags) }
 
-  /// Objects of the store whose deletion has not been saved.
+  /// Stored objects whose deletion has not been saved.
   public var deletedObjects: [ManagedObject] {
     pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
   }
 
-  /// The objects of the context that are in memory, in no order.
+  /// The context's objects that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
     maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.gone) }
   }
@@ -514,11 +519,11 @@ public final class ManagedObjectContext {
 extension ManagedObjectContext: Sendable {}
 
 extension ManagedObjectContext {
-  /// Reads one state of the store while a body runs, and lets go of it then. A save in the body ends that
-  /// state: what is read after it is the newest again.
+  /// Reads one state of the store while `body` runs, and releases it afterwards. A save in `body` ends that state:
+  /// later reads see the newest one.
   ///
-  /// Many small reads are also twice as fast in one such block. The main actor's context reads one state a
-  /// turn without it, and a background task's one in the whole block.
+  /// Many small reads are also twice as fast in one such block. Without it, the main actor's context reads one state
+  /// for each turn, and a background task's context reads one state for the whole block.
   public func perform<R>(_ body: () throws -> R) rethrows -> R {
     try parent?.perform { try performHere(body) } ?? performHere(body)
   }
@@ -533,8 +538,8 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Reads one state of the store until ``endReading()``.
+  /// Makes each snapshot last until ``endReading()``.
   ///
-  /// - Parameter willBegin: Called when a snapshot begins, to arrange for its end.
+  /// - Parameter willBegin: Called when a snapshot begins, to schedule its end.
   func holdSnapshots(_ willBegin: @escaping () -> Void) { reading.willBegin = willBegin }
 }

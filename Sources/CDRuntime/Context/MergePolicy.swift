@@ -1,7 +1,7 @@
-/// What a save does where somebody else has changed the same rows since they were read.
+/// The rule that a save applies when another context or process has changed the same rows since they were read.
 ///
-/// A context's ``ManagedObjectContext/mergePolicy`` is ``error`` at first: the save throws, and nothing is written.
-/// The others resolve each conflict in the context and save again, until there is none.
+/// A context's ``ManagedObjectContext/mergePolicy`` is ``error`` by default: the save throws, and nothing is written.
+/// The other policies resolve each conflict in the context and save again, until there are no conflicts.
 ///
 /// ```swift
 /// context.mergePolicy = .mergeByPropertyObjectTrump
@@ -11,50 +11,54 @@
 ///
 /// | | row changed | row deleted | partner taken | unique values taken |
 /// |---|---|---|---|---|
-/// | ``mergeByPropertyStoreTrump`` | what others changed stays theirs, the rest is saved | the object is gone | the relationship is nil | a new object becomes the existing one, which keeps its values; a changed one has its former unique values again |
-/// | ``mergeByPropertyObjectTrump`` | what the context changed is saved, the rest is theirs | the row is written anew | the other one loses the partner | a new object becomes the existing one, which takes the values that it was given; for a changed one the save throws |
-/// | ``overwrite`` | all the object's values are saved | the row is written anew | the other one loses the partner | as before, and the existing one takes all values |
-/// | ``rollback`` | the object's changes are dropped | the object is gone | the object's changes are dropped, a new one's relationship is nil | a new object is gone; a changed one's changes are dropped |
+/// | ``mergeByPropertyStoreTrump`` | properties changed in the store keep the store's values, the other changes are saved | the object is gone | the relationship is nil | a new object becomes the existing object, which keeps its values; a changed object gets its former unique values back |
+/// | ``mergeByPropertyObjectTrump`` | properties changed in the context are saved, the others take the store's values | the row is inserted again | the other object loses the partner | a new object becomes the existing object, which takes the values that the new object was given; for a changed object the save throws |
+/// | ``overwrite`` | all the object's values are saved | the row is inserted again | the other object loses the partner | as above, but the existing object takes all values |
+/// | ``rollback`` | the object's changes are dropped | the object is gone | the object's changes are dropped; the relationship of a new object is nil | a new object is gone; a changed object's changes are dropped |
 ///
-/// A policy looks at values. A row that others have written, and that has the values that the context had read, is no
-/// conflict for it; ``error`` throws for that one, too.
+/// A policy compares values. If another context has written a row without changing the values that this context had
+/// read, policies see no conflict. ``error`` throws for such a row too.
 ///
-/// An object that an undo has brought back, and whose row others have written anew since, is one whose row has changed. All
-/// of its values are changes of the context and of the others: ``mergeByPropertyStoreTrump`` leaves theirs.
+/// If undo has brought an object back and another context has inserted its row again since, the row counts as
+/// changed. All of its values count as changes of both contexts: ``mergeByPropertyStoreTrump`` keeps the store's
+/// values.
 ///
-/// Where the context has deleted a row that others have changed, the policies of the store (``rollback`` too) take
-/// the deletion of that object back, and those of the object carry it out. What others have deleted and the context
-/// deletes too is no conflict.
+/// If the context has deleted a row that another context has changed, the store's policies
+/// (``mergeByPropertyStoreTrump`` and ``rollback``) take the deletion back. The object's policies
+/// (``mergeByPropertyObjectTrump`` and ``overwrite``) carry it out. If both contexts have deleted the row, there is
+/// no conflict.
 ///
-/// It is a conflict too if the context has deleted an object that others have since related one of theirs to. The
-/// policies of the store take the deletion back. Those of the object apply the delete rule to what others have related:
-/// `nullify` clears the reference, and the save throws if that is mandatory; `cascade` deletes the other object too. A
-/// rule of `deny` refuses the save under every policy. Pairs with a deleted object are a conflict only if the rule is
-/// `cascade` or `deny`; otherwise they go with it.
+/// There is also a conflict if another context has related one of its objects to an object that this context has
+/// deleted. The store's policies take the deletion back. The object's policies apply the delete rule to the newly
+/// related objects: `nullify` clears their references, and the save throws if a reference is mandatory; `cascade`
+/// deletes these objects too. A `deny` rule refuses the save under every policy. Pairs (rows of a many-to-many
+/// relationship) with a deleted object are a conflict only if the rule is `cascade` or `deny`; otherwise they are
+/// deleted with the object.
 ///
-/// Conflicts of unique values come before these: a new object becomes the existing one, though a rule of `cascade` is about
-/// to delete that one with an object that others have related to it. With ``overwrite`` the existing one then has the
-/// new one's references, which may keep it.
+/// Conflicts of unique values are resolved before these: a new object becomes the existing object, even if a
+/// `cascade` rule is about to delete the existing object because another context has related it to a deleted one.
+/// With ``overwrite`` the existing object then has the references of the new one, which may save it from that
+/// deletion.
 ///
-/// An object whose deletion is taken back has its references and pairs again. What these lead to comes back with it, if
-/// the context has deleted it and one of these conflicts is about it. What the context itself has taken out of a
-/// relationship without an inverse stays out of it: that is a change of the owner.
+/// An object whose deletion is taken back gets its references and pairs back. The objects that these lead to come
+/// back as well if the context has deleted them and one of these conflicts is about them. An object that the context
+/// itself has removed from a relationship without an inverse stays removed: the removal is a change of the owner.
 ///
-/// A reference to a row that others have deleted is set to nil under every policy but
-/// ``error``; where it is mandatory the save throws. Pairs of a many-to-many relationship are added and removed one
-/// by one, so that those of several savers come together without a conflict; of an order, the last one saved stays. The
-/// pairs of an object whose changes are dropped are among these; those of a relationship without an inverse are changes
-/// of its owner only. A row that is written anew has the pairs that the context had read.
+/// Under every policy but ``error``, a reference to a row that another context has deleted becomes nil; if the
+/// reference is mandatory, the save throws. Pairs are added and removed one by one, so that the pairs of several
+/// saves are combined without a conflict. Of the orders that several contexts save, the last one stays. When a policy
+/// drops an object's changes, it drops the changes of pairs too; pairs of a relationship without an inverse are
+/// changes of the owner only. A row that is inserted again gets the pairs that the context had read.
 ///
-/// The rules of relationships hold for what the policies make: the save throws if it would leave an owner without objects
-/// that needs some, also one that others have given the object to.
+/// The rules of relationships also apply to the result of a policy: the save throws if an owner would be left without
+/// the objects that it needs, even if another context has given the object to that owner.
 ///
-/// A new object that becomes an existing one is gone after the save, like a deleted one, and what was related to it
-/// is related to the existing object, which ``ManagedObjectContext/survivor(of:)`` gives. Its identifier is never
-/// used. ``mergeByPropertyObjectTrump`` takes those of its values that are not the attributes' defaults; `now()` and
-/// `uuid()` are defaults too.
+/// A new object that becomes an existing object is gone after the save, like a deleted object. The objects that were
+/// related to it are related to the existing object instead, which ``ManagedObjectContext/survivor(of:)`` returns.
+/// The new object's identifier is never used. ``mergeByPropertyObjectTrump`` takes only the new object's values that
+/// are not defaults of their attributes; values of `now()` and `uuid()` are defaults too.
 ///
-/// A policy of one's own looks at each conflict:
+/// A custom policy decides each conflict:
 ///
 /// ```swift
 /// context.mergePolicy = MergePolicy { conflict in
@@ -67,18 +71,19 @@
 /// }
 /// ```
 public struct MergePolicy: Sendable {
-  /// What becomes of one conflict.
+  /// The resolution of one conflict.
   public enum Resolution: Hashable, Sendable {
-    /// As ``MergePolicy/mergeByPropertyStoreTrump``.
+    /// Resolves the conflict like ``MergePolicy/mergeByPropertyStoreTrump``.
     case storeWins
-    /// As ``MergePolicy/mergeByPropertyObjectTrump``.
+    /// Resolves the conflict like ``MergePolicy/mergeByPropertyObjectTrump``.
     case objectWins
-    /// As ``MergePolicy/overwrite``.
+    /// Resolves the conflict like ``MergePolicy/overwrite``.
     case overwrite
-    /// As ``MergePolicy/rollback``.
+    /// Resolves the conflict like ``MergePolicy/rollback``.
     case rollback
-    /// As ``objectWins``, with these values by their keys. The save throws a ``PropertyError`` for a key that is
-    /// none of a stored attribute or to-one relationship, and for a value of another type.
+    /// Resolves the conflict like ``objectWins``, and then sets these values by their keys. The save throws a
+    /// ``PropertyError`` for a key of no property, for a property that cannot be set, and for a value of another
+    /// type.
     case values([String: FetchedValue])
   }
 
@@ -92,25 +97,25 @@ public struct MergePolicy: Sendable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// A policy of one's own.
+  /// Creates a custom policy.
   ///
-  /// - Parameter resolve: Called for each conflict, with the newest values of the store; again where somebody else has
-  ///   been faster once more. What it throws, the save throws. It is to leave the context alone: a save in it throws
-  ///   ``SaveError/nested(in:)``, and after a rollback or a reset nothing of the conflict is left to be saved.
+  /// - Parameter resolve: Called for each conflict, with the newest values of the store, and called again if another
+  ///   context has saved in the meantime. The save throws the errors that it throws. It must not change the context:
+  ///   a save in it throws ``SaveError/nested(in:)``, and after a rollback or a reset nothing of the conflict is left
+  ///   to save.
   public init(_ resolve: @escaping @Sendable (SaveConflict) throws -> Resolution) {
     kind = .custom(resolve)
   }
 
-  /// Conflicts are errors: the save throws ``SaveError/conflict(_:)`` or
-  /// ``SaveError/notUnique(_:)``.
+  /// Conflicts are errors: the save throws ``SaveError/conflict(_:)`` or ``SaveError/notUnique(_:)``.
   public static let error = MergePolicy(.error)
-  /// Property by property, what others have changed in the store wins.
+  /// For each property, a change in the store wins over a change of the context.
   public static let mergeByPropertyStoreTrump = MergePolicy(.resolution(.storeWins))
-  /// Property by property, what the context has changed wins.
+  /// For each property, a change of the context wins over a change in the store.
   public static let mergeByPropertyObjectTrump = MergePolicy(.resolution(.objectWins))
-  /// The object wins, as a whole: what others have changed of it is lost.
+  /// The object wins as a whole: the save overwrites the changes that another context has made to it.
   public static let overwrite = MergePolicy(.resolution(.overwrite))
-  /// The store wins, as a whole: what the context has changed of the object is lost.
+  /// The store wins as a whole: the context's changes of the object are lost.
   public static let rollback = MergePolicy(.resolution(.rollback))
 
   var isError: Bool {

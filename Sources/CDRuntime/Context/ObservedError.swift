@@ -1,5 +1,4 @@
-/// What went wrong where no error could be thrown: in a getter, for instance. ``ManagedObjectContext/errors``
-/// tells of them.
+/// An error of code that cannot throw, such as a getter. ``ManagedObjectContext/errors`` reports these errors.
 ///
 /// ```swift
 /// for await error in context.errors {
@@ -8,47 +7,49 @@
 /// }
 /// ```
 public struct ObservedError: Error, Hashable, Sendable {
-  /// What went wrong, and what the getter gave.
+  /// The cause of the error, and the value that the getter returned.
   public enum Reason: Hashable, Sendable {
-    /// The row of the object is gone: deleted elsewhere, or never there. The object keeps its last values.
+    /// The object's row is gone: it was deleted elsewhere, or it never existed. The object keeps its last values.
     case objectGone
     /// The object's context has been reset.
     case contextGone
-    /// A property was set of an object that has been deleted. No save writes it, and the next one says so.
+    /// A property was set on an object that has been deleted. No save writes the value, and the next save throws
+    /// ``SaveError/changesLost(_:)``.
     case changeLost
     /// The store could not be read.
     case readFailed(String)
-    /// An enumeration has no case for the stored raw value. It reads as the default or first case.
+    /// No case of an enumeration has the stored raw value. The attribute reads as the default or the first case.
     case unknownCase
-    /// The stored JSON is not the codable attribute's type. The attribute reads as nil.
+    /// The stored JSON does not decode as the codable attribute's type. The attribute reads as nil.
     case undecodableValue
-    /// The stored value is not of the attribute's type. The attribute reads as the type's empty value.
+    /// The stored value has another type than the attribute. The attribute reads as its type's empty value.
     case wrongType
-    /// The file with an external attribute's value cannot be read. The attribute reads as nil or no bytes, and its
+    /// The file with an external attribute's value cannot be read. The attribute reads as nil or as no bytes. Its
     /// file is kept until the attribute is set.
     case unreadableFile(String)
     /// A mandatory relationship has no object.
     case missingObject
-    /// An object of an entity that the context's model has not, that is abstract, or whose class there is another, was
-    /// to be inserted.
+    /// An object could not be inserted, because its entity is not in the context's model, is abstract, or has another
+    /// class there.
     case uninsertableEntity
     /// No key could be reserved for a new object.
     case noKey(String)
-    /// A row has a key below 1, which no object can have. Fetches pass over it; counts that SQL makes include it.
+    /// A row has a key below 1, which no object can have. Fetches skip the row; counts that SQL computes include it.
     case unusableKey(Int64)
-    /// The store of the entity was removed from the coordinator: its objects are inaccessible, and keep their values.
+    /// The entity's store was removed from the coordinator. The entity's objects are inaccessible and keep their
+    /// values.
     case storeRemoved
     /// A fetched property's fetch failed.
     case fetchFailed(String)
   }
 
-  /// What went wrong, and what the getter gave.
+  /// The cause of the error, and the value that the getter returned.
   public let reason: Reason
   /// The name of the object's entity.
   public let entity: String
-  /// The name of the property; nil where the error is the whole object's.
+  /// The name of the property; nil if the error concerns the whole object.
   public let property: String?
-  /// The object; nil where it never had an identifier.
+  /// The object; nil if it never had an identifier.
   public let objectID: ManagedObjectID?
 }
 

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// A model and the stores that its objects are in, shared by any number of contexts.
+/// A model and the stores that hold its objects, shared by any number of contexts.
 ///
 /// ```swift
 /// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(url))
@@ -24,7 +24,7 @@
 /// - ``init(for:migrations:stores:)``
 /// - ``StoreLocation``
 ///
-/// ### What stores say of themselves
+/// ### Information about stores
 /// - ``metadata(forStoreAt:formats:)``
 /// - ``metadata(forStore:)``
 /// - ``setMetadata(_:forStore:)``
@@ -32,13 +32,13 @@
 /// - ``migrations``
 /// - ``managedObjectModel``
 ///
-/// ### Care
+/// ### Maintenance
 /// - ``verify()``
 /// - ``removePersistentStore(withID:)``
 /// - ``destroyPersistentStore(at:formats:)``
 /// - ``copyPersistentStore(at:to:formats:)``
 ///
-/// ### What is saved
+/// ### Saved changes
 /// - ``changes(after:)``
 /// - ``history(after:author:limit:)``
 /// - ``currentHistoryToken()``
@@ -48,29 +48,30 @@
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
 public final class PersistentStoreCoordinator: Sendable {
-  /// What has the stores open.
+  /// The engine that has the stores open.
   let engine: any StoreEngine
   let plan: ModelPlan
-  /// The generated classes; none where all objects are plain ones.
+  /// The generated classes; none if all objects are plain ``ManagedObject`` instances.
   let classes: ClassBindings
 
   /// The model.
   public var managedObjectModel: ManagedObjectModel { plan.model }
 
-  /// The UUIDs of the stores, which they keep for good.
+  /// The UUIDs of the stores. A store keeps its UUID for good.
   public var storeIDs: [UUID] { engine.stores.all.map(\.storeID) }
 
-  /// The migrations that opening the stores took, of each store one at most; none where all were current.
+  /// The migrations that ran when the stores were opened, at most one for each store; empty if all stores were
+  /// current.
   public var migrations: [MigrationResult] { engine.stores.all.compactMap(\.migration) }
 
-  /// A coordinator of stores that are open.
+  /// Creates a coordinator of open stores.
   init(plan: ModelPlan, classes: ClassBindings = .none, engine: any StoreEngine) {
     self.plan = plan
     self.classes = classes
     self.engine = engine
   }
 
-  /// Lets go of one of the stores, while the others go on. Its file is left as it is;
+  /// Removes a store from the coordinator, while the other stores stay in use. The store's file is left as it is:
   /// ``destroyPersistentStore(at:formats:)`` removes it, and another coordinator may open it.
   ///
   /// ```swift
@@ -79,16 +80,21 @@ public final class PersistentStoreCoordinator: Sendable {
   /// try PersistentStoreCoordinator.destroyPersistentStore(at: url)
   /// ```
   ///
-  /// A context notices when it next reads, saves or inserts, outside of a ``ManagedObjectContext/perform(_:)``; a
-  /// container's ``PersistentContainer/viewContext`` in the main actor's next turn. The store's objects are inaccessible
-  /// from then on and keep their values, ``ManagedObjectContext/errors`` says so once for each entity, relationships
-  /// from other stores lead nowhere, and fetches of its entities throw ``StoreError/noStore(entity:)``. Changes of its
-  /// objects that were not saved make the save throw ``SaveError/validation(_:)`` until they are rolled back.
+  /// A context notices the removal when it next reads, saves or inserts outside of a
+  /// ``ManagedObjectContext/perform(_:)``; a container's ``PersistentContainer/viewContext`` notices it in the main
+  /// actor's next turn. From then on:
+  /// - The store's objects are inaccessible and keep their values. ``ManagedObjectContext/errors`` reports this once
+  ///   for each inheritance root.
+  /// - Relationships from other stores to these objects read as empty.
+  /// - Fetches of the store's entities throw ``StoreError/noStore(entity:)``.
+  /// - Unsaved changes of the store's objects make the save throw ``SaveError/validation(_:)`` until they are rolled
+  ///   back.
   ///
-  /// A context that has read keeps the file open until it notices. A store cannot be added to a coordinator: what holds
-  /// which entity is settled when it is made. Nothing is done where none of the stores has the identifier.
+  /// A context that has read keeps the file open until it notices the removal. You cannot add a store to a
+  /// coordinator: when a coordinator is created, it is settled which store holds which entity. If no store has the
+  /// identifier, nothing happens.
   ///
-  /// - Throws: ``StoreError`` where the other stores cannot be opened anew; nothing has changed then.
+  /// - Throws: ``StoreError`` if the remaining stores cannot be opened again; nothing has changed then.
   public func removePersistentStore(withID id: UUID) throws {
     _ = try engine.remove(id)
   }

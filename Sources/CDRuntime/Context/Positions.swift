@@ -1,13 +1,13 @@
-/// The positions that keep the order of an ordered relationship: integers with gaps, so that an object goes
-/// between two others without their rows being written.
+/// The positions that keep the order of an ordered relationship: integers with gaps, so that an object can be
+/// inserted between two others without writing their rows.
 enum Positions {
-  /// The distance of neighbours at the end of a list: 32 objects find room at one place before the list is
-  /// numbered anew.
+  /// The distance between neighbours at the end of a list: 32 objects can be inserted one by one at the same position
+  /// before the list must be renumbered.
   static let gap: Int64 = 1 << 32
 
-  /// The positions to write so that the objects stand in the order of the keys.
+  /// Returns the positions to write so that the objects have the order of the keys.
   ///
-  /// - Parameter known: Stored positions. Those of a longest row of objects that are in order already stay.
+  /// - Parameter known: Stored positions. Those of a longest increasing subsequence are kept.
   static func changes(
     for keys: [ObjectKey], given known: [ObjectKey: Int64]
   ) -> [(key: ObjectKey, position: Int64)] {
@@ -42,7 +42,7 @@ enum Positions {
     return changes
   }
 
-  /// The positions of objects behind the last of those that there are; nil where the numbers end.
+  /// Returns positions for objects after the last existing position; nil if they would overflow.
   static func appended(
     _ keys: [ObjectKey], behind last: Int64
   ) -> [(key: ObjectKey, position: Int64)]? {
@@ -57,12 +57,12 @@ enum Positions {
     return changes
   }
 
-  /// Positions for a list of objects from its beginning.
+  /// Returns positions for all objects of a list, starting from the first position.
   static func renumbered(_ keys: [ObjectKey]) -> [(key: ObjectKey, position: Int64)] {
     keys.enumerated().map { ($0.element, Int64($0.offset + 1) * gap) }
   }
 
-  /// The places of a longest strictly rising row among the positions that there are.
+  /// The indices of a longest strictly increasing subsequence of the known positions.
   static func longestRise(_ positions: [Int64?]) -> Set<Int> {
     var ends: [Int] = []
     var before: [Int: Int] = [:]

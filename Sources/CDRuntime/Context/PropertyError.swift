@@ -1,4 +1,4 @@
-/// Why a property cannot be read or set by its key.
+/// A reason why a property cannot be read or set by its key.
 ///
 /// ```swift
 /// do {
@@ -8,13 +8,13 @@
 /// }
 /// ```
 public enum PropertyError: Error, Hashable, Sendable {
-  /// The entity has no such property.
+  /// The entity does not have the property.
   case unknownKey(entity: String, key: String)
-  /// The value is not of the property's type, or out of its range.
+  /// The value has another type than the property, or is out of the type's range.
   case wrongType(entity: String, key: String, expected: String, given: String)
   /// A derived attribute or a fetched property cannot be set.
   case readOnly(entity: String, key: String)
-  /// The object's context has been reset, or its row is gone.
+  /// The object's context has been reset, or the object's row is gone.
   case inaccessible(entity: String, key: String)
 }
 

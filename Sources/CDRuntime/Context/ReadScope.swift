@@ -1,17 +1,17 @@
-/// The snapshot that a context reads from: one for the length of a `perform` block, or, on the main actor, of
-/// a turn; none, so that each statement sees the newest state, where nobody marks the end.
+/// Manages the snapshot that a context reads from. A snapshot lasts for a `perform` block or, on the main actor, for
+/// a turn. Elsewhere there is no snapshot, and each statement sees the newest state.
 final class ReadScope {
-  /// Called when a snapshot begins, to arrange for its end; nil where none is to be held.
+  /// Called when a snapshot begins, to schedule its end; nil if snapshots last only for `perform` blocks.
   var willBegin: (() -> Void)?
   /// Called when a snapshot has begun, before anything else is read from it.
   var didBegin: ((any StoreSession) throws -> Void)?
-  /// How many `perform` blocks are running, one within the other.
+  /// The number of nested `perform` blocks that are running.
   var depth = 0
   /// Whether the store has snapshots.
   var isEnabled = true
   private(set) var isOpen = false
-  /// Whether something has been read in a block or turn for which the store has no snapshot. Each statement sees the
-  /// newest state, but what others have saved is told at the end, as with a snapshot: those who read are followed then.
+  /// Whether something has been read in a block or turn although the store has no snapshots. Each statement sees the
+  /// newest state, but observers are notified of other contexts' saves at the end, as with a snapshot.
   private(set) var isInTurn = false
 
   @inline(__always) func willRead(_ session: any StoreSession) throws {
@@ -30,7 +30,7 @@ final class ReadScope {
     isOpen = true
     willBegin?()
     do { try didBegin?(session) } catch {
-      // The next read begins again, and finds the same.
+      // The next read tries again and meets the same error.
       end(session)
       throw error
     }

@@ -1,9 +1,9 @@
-/// A row that somebody else has changed, deleted or related since it was read, or that has the unique values of
-/// another object.
+/// A conflict that a save has met: another context or process has changed, deleted or related the row since it was
+/// read, or another object has the same unique values.
 ///
-/// ``values`` has what differs, in three versions: the object's, that of the row when the object was read, and the
-/// row's in the store. ``ManagedObjectContext/mergePolicy`` says what becomes of a conflict; where that is
-/// ``MergePolicy/error`` the save throws all of them:
+/// ``values`` has the properties that differ, in three versions: the value of the object, the value of the row when
+/// the object was read, and the value of the row in the store. ``ManagedObjectContext/mergePolicy`` decides how a
+/// conflict is resolved. If it is ``MergePolicy/error``, the save throws all conflicts:
 ///
 /// ```swift
 /// do {
@@ -18,21 +18,21 @@
 /// }
 /// ```
 ///
-/// Two conflicts are equal where their reasons, objects and keys are: values may be anything, and are private.
+/// Two conflicts are equal if their reasons, objects and keys are equal. Their values are not compared.
 public struct SaveConflict: Error, Hashable, Sendable {
-  /// What somebody else has done.
+  /// The cause of the conflict.
   public enum Reason: Hashable, Sendable {
     /// The object's row has other values.
     case changed
     /// The object's row is gone.
     case deleted
-    /// The object that a one-to-one relationship was set to has another partner in the store. Where that one's
-    /// relationship is set to nil, the save succeeds; or else another object is to be chosen.
+    /// The object that a one-to-one relationship was set to has another partner in the store. To save, set that
+    /// partner's relationship to nil, or choose another object.
     case partnerTaken
-    /// Another object has the same values of a `unique:` list. Merge policies are asked about it; without one the
-    /// save throws ``SaveError/notUnique(_:)``.
+    /// Another object has the same values of a `unique:` list. Merge policies decide it too; under
+    /// ``MergePolicy/error`` the save throws ``SaveError/notUnique(_:)``.
     case notUnique
-    /// The object was deleted in the context, and another one has been related to it since.
+    /// The object was deleted in the context, and another context has related an object to it since.
     case related
   }
 
@@ -40,14 +40,14 @@ public struct SaveConflict: Error, Hashable, Sendable {
   public struct Value: Hashable, Sendable {
     /// The attribute or to-one relationship.
     public let key: String
-    /// The object's value, which was to be saved.
+    /// The object's value, which the save was to write.
     public let object: FetchedValue
     /// The value when the object was read or last saved.
     public let snapshot: FetchedValue
-    /// The value in the store; nil where the row is gone.
+    /// The value in the store; nil if the row is gone.
     public let store: FetchedValue?
 
-    /// A value, for tests of code that resolves conflicts.
+    /// Creates a value, for tests of code that resolves conflicts.
     public init(key: String, object: FetchedValue, snapshot: FetchedValue, store: FetchedValue?) {
       self.key = key
       self.object = object
@@ -56,24 +56,24 @@ public struct SaveConflict: Error, Hashable, Sendable {
     }
   }
 
-  /// What somebody else has done.
+  /// The cause of the conflict.
   public let reason: Reason
-  /// The object that was to be saved.
+  /// The object that the save was to write.
   public let objectID: ManagedObjectID
-  /// The attributes and to-one relationships that have other values in the store than when the object was read, in
-  /// the order of the schema; none where the row is gone. With ``Reason/partnerTaken``, the relationship; with
-  /// ``Reason/notUnique``, the properties of the list, as far as the store says which; with ``Reason/related``, the
-  /// relationships of the deleted object that have others.
+  /// The attributes and to-one relationships whose values in the store differ from those when the object was read, in
+  /// the order of the schema; empty if the row is gone. With ``Reason/partnerTaken``, the relationship. With
+  /// ``Reason/notUnique``, the properties of the list, if the store names them. With ``Reason/related``, the
+  /// relationships of the deleted object to which another context has added objects.
   public let keys: [String]
-  /// The stored attributes and to-one relationships of which not all three versions are the same, in the order of the
-  /// schema. Derived attributes are not among them. With ``Reason/notUnique`` the store's version is that of
+  /// The stored attributes and to-one relationships whose three versions are not all equal, in the order of the
+  /// schema. Derived attributes are not included. With ``Reason/notUnique`` the store's version is the value of
   /// ``otherID``.
   public let values: [Value]
-  /// The object that has the partner or the unique values, or the first one that was related; nil where it is not
+  /// The object that has the partner or the unique values, or the first object that was related; nil if it is not
   /// known.
   public let otherID: ManagedObjectID?
 
-  /// A conflict of an object, for tests of code that resolves conflicts.
+  /// Creates a conflict of an object, for tests of code that resolves conflicts.
   public init(
     reason: Reason, objectID: ManagedObjectID, keys: [String] = [], values: [Value] = [],
     otherID: ManagedObjectID? = nil
@@ -85,15 +85,15 @@ public struct SaveConflict: Error, Hashable, Sendable {
     self.otherID = otherID
   }
 
-  /// The three versions of a property; nil where all are the same.
+  /// Returns the three versions of a property; nil if all are equal.
   public func value(forKey key: String) -> Value? { values.first { $0.key == key } }
 
-  /// Whether two conflicts are of the same kind, object and keys.
+  /// Returns whether two conflicts have the same reason, object and keys.
   public static func == (left: SaveConflict, right: SaveConflict) -> Bool {
     left.reason == right.reason && left.objectID == right.objectID && left.keys == right.keys
   }
 
-  /// Hashes what is compared.
+  /// Hashes the reason, the object and the keys.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(reason)
     hasher.combine(objectID)
@@ -102,7 +102,7 @@ public struct SaveConflict: Error, Hashable, Sendable {
 }
 
 extension SaveConflict: CustomStringConvertible {
-  /// What happened to which properties and what to do; no values, which may be private.
+  /// The cause, the names of the properties, and what to do. Values may be private and are left out.
   public var description: String {
     let list = keys.joined(separator: ", ")
     return switch reason {

@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-/// Why a save failed. Nothing was written, and the context's changes are as they were; one case tells of a save to
-/// several stores that has reached some of them.
+/// A reason why a save failed. Nothing was written, and the context's changes are unchanged, except for
+/// ``partlySaved(written:reason:)``: a save that has reached some of several stores.
 ///
 /// ```swift
 /// do {
@@ -17,28 +17,30 @@
 /// }
 /// ```
 public enum SaveError: Error, Hashable, Sendable {
-  /// Objects break rules of the schema: every mistake of every object.
+  /// Objects break rules of the schema. The list has every broken rule of every object.
   case validation([ValidationError])
-  /// Somebody else has changed, deleted or related rows since they were read: every row where that is so.
+  /// Other contexts or processes have changed, deleted or related rows since they were read. The list has every
+  /// conflicting row.
   case conflict([SaveConflict])
-  /// Objects have the same values of a `unique:` list: every such list, with all of the objects. A save that meets
-  /// conflicts too throws those, for the values may be other ones once they are resolved.
+  /// Objects have the same values of a `unique:` list. The list has every `unique:` list with all of its objects. A
+  /// save that meets row conflicts too throws these instead, because resolving them may change the values.
   case notUnique([UniquenessConflict])
-  /// Objects' ``ManagedObjectLifecycle/willSave()`` brings more and more objects to the save: the last of them.
+  /// ``ManagedObjectLifecycle/willSave()`` of objects brings more and more objects to the save. The list has the last
+  /// of them.
   case unsettled([ManagedObjectID])
-  /// `save()` was called by code that the context itself had called: a save's own hook or merge policy, or a hook of
-  /// reading or deleting. The name says which.
+  /// `save()` was called by a hook or merge policy of a running save, or by a hook of reading or deleting. The text
+  /// names it.
   case nested(in: String)
-  /// Code that was called while rows were being written, the `encode(to:)` of a value or a format of stores, has changed
-  /// the context's objects. Nothing was written.
+  /// Code that was called while rows were being written has changed the context's objects: a value's `encode(to:)`,
+  /// or a store format. Nothing was written.
   case changedWhileWriting
-  /// Properties were set of objects that had been deleted, or of a context that has been reset since. Nothing was written;
-  /// the next save writes everything else.
+  /// Properties were set on objects that had been deleted, or whose context had been reset. Nothing was written; the
+  /// next save writes all other changes.
   case changesLost([LostChange])
-  /// Objects refer to rows that are not there.
+  /// Objects refer to rows that do not exist.
   case danglingReferences([ManagedObjectID])
-  /// The objects of some stores have been saved, and then another store could not be written, for the reason given. The
-  /// changes of the rest are still in the context: the next save writes them.
+  /// The objects of some stores have been saved; then another store could not be written, for the given reason. The
+  /// remaining changes are still in the context: the next save writes them.
   case partlySaved(written: [URL], reason: StoreError)
 }
 
@@ -54,56 +56,58 @@ public enum SaveError: Error, Hashable, Sendable {
 /// }
 /// ```
 public struct ValidationError: Error, Hashable, Sendable {
-  /// The rule.
+  /// The broken rule.
   public enum Reason: Hashable, Sendable {
     /// A mandatory attribute or relationship is nil.
     case missingValue
-    /// Less than the minimum, or more than the maximum.
+    /// The value is less than the minimum or more than the maximum.
     case outOfRange
-    /// Shorter or longer than allowed: a string in characters as Swift counts them, a data value in bytes.
+    /// The value is shorter or longer than allowed: a string in characters as Swift counts them, a data value in
+    /// bytes.
     case wrongLength
-    /// The whole string does not match the pattern.
+    /// The string as a whole does not match the pattern.
     case patternMismatch
-    /// The pattern is no regular expression.
+    /// The pattern is not a valid regular expression.
     case unusablePattern
-    /// Whether the string matches takes more than ten million steps to find out, or the strings of all objects of the
-    /// save take more than twenty million together, and a hundred for each of their characters: the pattern backtracks.
+    /// Matching the pattern takes too many steps, because it backtracks: more than ten million for one string, or,
+    /// for the strings of all objects of the save together, more than twenty million plus a hundred for each of their
+    /// characters.
     case patternTooCostly
-    /// Fewer or more objects than allowed.
+    /// The relationship has fewer or more objects than allowed. The number is its count.
     case wrongCount(Int)
-    /// Not a number, or a date without end, which no store takes.
+    /// The value is not a number, or is an infinite date. No store can hold it.
     case notANumber
-    /// A raw value that no case of the enumeration has.
+    /// The raw value belongs to no case of the enumeration.
     case unknownCase
-    /// A codable value that cannot be encoded, stored text that is no value of the type, or a text or bytes beyond
-    /// SQLite's limit for one value, which is a thousand million bytes.
+    /// A codable value cannot be encoded, stored text does not decode as the type, or a string or data exceeds
+    /// SQLite's limit for one value, 1,000,000,000 bytes.
     case notEncodable
-    /// More than SQLite takes in a row, 1,000,000,000 bytes.
+    /// The row exceeds SQLite's limit for one row, 1,000,000,000 bytes.
     case tooLarge
-    /// An object of another context, or one whose row is gone.
+    /// The relationship was given an object of another context, or an object whose row is gone.
     case foreignObject
-    /// The object was deleted, but objects are still related by a relationship whose rule is to deny that.
+    /// The object was deleted, but a relationship with a `deny` rule still has objects.
     case deleteDenied
     /// The object's row is gone.
     case inaccessible
-    /// The object is of a store that was removed from the coordinator.
+    /// The object's store was removed from the coordinator.
     case storeRemoved
-    /// The object's own validation threw; its error's text.
+    /// The object's own validation threw an error. The text describes it.
     case refused(String)
-    /// The derivation of a derived attribute fails.
+    /// The derivation of a derived attribute failed.
     case notDerivable(String)
   }
 
-  /// The rule.
+  /// The broken rule.
   public let reason: Reason
   /// The name of the object's entity.
   public let entity: String
-  /// The attribute, `composite.field` or relationship; nil where the rule is the object's.
+  /// The attribute, `composite.field` or relationship; nil if the rule concerns the whole object.
   public let property: String?
   /// The object.
   public let objectID: ManagedObjectID
 
-  /// An error of an object, for tests of code that shows errors.
+  /// Creates an error of an object, for tests of code that shows errors.
   public init(reason: Reason, entity: String, property: String?, objectID: ManagedObjectID) {
     self.reason = reason
     self.entity = entity
@@ -120,7 +124,7 @@ extension ValidationError: CustomStringConvertible {
 }
 
 extension ValidationError.Reason: CustomStringConvertible {
-  /// What is said of the property: `is mandatory and has no value`.
+  /// The predicate of a sentence about the property: `is mandatory and has no value`.
   public var description: String {
     switch self {
     case .missingValue: "is mandatory and has no value"

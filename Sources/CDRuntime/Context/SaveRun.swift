@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A save to several stores that has not reached all of them.
+/// A save to several stores that has reached only some of them.
 struct PartialSave {
   let written: [any AttachedStore]
   let reason: StoreError
@@ -12,40 +12,40 @@ struct PartialSave {
 
 /// One save's transaction: deletes, updates, inserts, pairs, positions, history.
 ///
-/// Unique indexes are checked by SQLite at each statement, so that the order matters: rows that go make room
-/// first. Updates that stand in each other's way are tried again when others have moved, and where they stand
-/// in a circle their unique columns get passing values.
+/// SQLite checks unique indexes at each statement, so the order matters: deleted rows free their unique values first.
+/// Updates that block each other are tried again after others have succeeded. If they block each other in a circle,
+/// their unique columns get placeholder values.
 struct SaveRun {
   let context: ManagedObjectContext
   let session: any StoreWriteSession
   let plan: SavePlan
-  /// The context's count of changes when the plan was made.
+  /// The context's `changeCount` when the plan was made.
   let changeCount: Int
-  /// The history's rows of this save.
+  /// The rows of this save in the stores' histories.
   var saves: [(store: any AttachedStore, id: Int64)] = []
-  /// The objects whose rows have been updated. They are added while rows are written, for what an object has changed is
-  /// in the processor's caches then.
+  /// The objects whose rows have been updated. They are added while rows are written, when an object's changes are in
+  /// the processor's caches.
   var updated = ObjectGroups()
-  /// What the rows of a save to several stores have in common.
+  /// The identifier that the history rows of a save to several stores share.
   var saveID: UUID?
   var conflicts: [SaveConflict] = []
-  /// The rows that have the values of refused objects, for merge policies: what there was at each refusal.
+  /// The rows that hold the values of refused objects, for merge policies, as they were at each refusal.
   var obstacles: [UniqueObstacle] = []
-  /// The objects whose rows `unique:` lists refuse, in the order of the refusals.
+  /// The objects whose rows violate `unique:` lists, in the order of the refusals.
   var refused: [ManagedObject] = []
-  /// The objects with the same values; thrown where there are no conflicts.
+  /// The objects with the same values; thrown if there are no conflicts.
   var equals: [UniquenessConflict] = []
-  /// The positions that have been written, for their relationships to know once they are there to stay.
+  /// The written positions. Relationships take them over once the save has committed.
   var positions: [(state: ToManyState, changes: [(key: ObjectKey, position: Int64)])] = []
   /// The stores that the session has open.
   let stores: StoreSet
-  /// Those whose rows are written.
+  /// The stores whose rows the save writes.
   let touched: [any AttachedStore]
-  /// The large values; nil where the model or the store has none.
+  /// The large values; nil if neither model nor store has any.
   let external: ExternalValues?
   var model: ModelPlan { context.model }
 
-  /// - Throws: ``StoreError`` where a large value cannot be written.
+  /// - Throws: ``StoreError`` if a large value cannot be written.
   init(
     context: ManagedObjectContext, session: any StoreWriteSession, plan: SavePlan, changeCount: Int
   ) throws {
@@ -67,7 +67,7 @@ struct SaveRun {
 
   /// Writes everything.
   ///
-  /// - Returns: What has been written where the files of several stores have not all been; nil for everything.
+  /// - Returns: The stores that have been written, if not all stores could be; nil if everything has been written.
   /// - Throws: ``SaveError`` or ``StoreError``; nothing has been written then.
   mutating func write() throws -> PartialSave? {
     try session.begin()
@@ -79,7 +79,7 @@ struct SaveRun {
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       if let error = notUnique() { throw error }
       for object in plan.related { try writePairs(of: object) }
-      // After all pairs, for the other side may write them.
+      // After all pairs, because the other side may write them.
       for object in plan.related { try writePositions(of: object) }
       if context.importTarget == nil { try writeHistory() }
       try external?.keep()
@@ -101,7 +101,7 @@ struct SaveRun {
   private mutating func commit() throws -> PartialSave? {
     do {
       try session.commit(changed: touched) {
-        // Values are encoded, and formats write, by code of the app's.
+        // The app's code encodes values, and store formats write.
         guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
       return nil
@@ -110,7 +110,7 @@ struct SaveRun {
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       throw SaveError.danglingReferences(try danglingObjects())
     } catch let error as StoreError where touched.count > 1 {
-      // SQLite commits one file after another, and cannot take back what one has where the next one fails.
+      // SQLite commits one file after another. If a later file fails, it cannot take back the earlier ones.
       session.rollback()
       saves = saves.filter { isWritten($0.id, in: $0.store) }
       if saves.isEmpty { throw error }
@@ -118,7 +118,7 @@ struct SaveRun {
     }
   }
 
-  /// The objects whose rows, or whose pairs, lead to rows that are not there: a hundred at the most.
+  /// The objects whose rows or pairs lead to missing rows: at most 100.
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
     func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: any AttachedStore) {
@@ -130,7 +130,7 @@ struct SaveRun {
     for store in touched {
       for row in try session.danglingRows(in: store) { add(row.key, row.root, store) }
     }
-    // Rows of pairs have no number of their own by which SQLite could name them.
+    // Rows of pairs have no rowid by which SQLite could name them.
     var lost: [(object: ManagedObject, store: any AttachedStore)] = []
     for object in plan.related {
       guard let store = stores.store(of: object.scope.plan) else { continue }
@@ -148,7 +148,7 @@ struct SaveRun {
         }
       }
     }
-    // Where all others have let go of it, it is the object without a row itself that has the pairs.
+    // If the other objects have released it, the object without a row has the pairs itself.
     if result.isEmpty { for (object, store) in lost { add(object.key, object.scope.plan, store) } }
     return result
   }
@@ -170,19 +170,19 @@ extension SaveRun {
     } else if !object.flags.contains(.deleted) {
       conflicts.append(object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil))
     }
-    // Else what was to be deleted is: that is no conflict.
+    // Otherwise a row that was to be deleted is already gone, which is not a conflict.
   }
 
-  /// Notes the conflict of an object whose row was to be written anew and that others have written anew before.
+  /// Records the conflict of an object whose row was to be inserted again, but another context has inserted it first.
   ///
-  /// - Returns: Whether there is such a row.
+  /// - Returns: Whether the row exists.
   private mutating func noteConflictOfNewRow(_ object: ManagedObject) throws -> Bool {
     guard object.version != 0, let store = try storedValues(of: object) else { return false }
     conflicts.append(object.conflict(.changed, snapshot: object.snapshotValues(), store: store))
     return true
   }
 
-  /// The values of an object's row; nil where there is none.
+  /// The values of an object's row; nil if there is no row.
   private func storedValues(of object: ManagedObject) throws -> [Int: AttributeValue]? {
     let plan = object.scope.plan
     let rows = try session.reader.row(object.key, of: plan)
@@ -195,7 +195,7 @@ extension SaveRun {
     return store
   }
 
-  /// - Returns: The properties of a unique index that refuses the row; nil for none.
+  /// - Returns: The properties of a unique index that refuses the row; nil if there is none.
   mutating func update(_ object: ManagedObject) throws -> [String]? {
     let entity = object.scope.plan
     guard let extras = object.extras else {
@@ -219,7 +219,7 @@ extension SaveRun {
     let entity = object.scope.plan
     switch try session.insert(entity, object.key, { encode(object, entity.storedSlots, $0) }) {
     case .done, .missing:
-      // Others may still have read the row that there was: a row that is written anew goes on counting its versions.
+      // Other contexts may still have read the former row, so a row that is inserted again continues its versions.
       if object.version != 0 {
         try session.setVersion(object.nextVersion(plan.versionStamp), of: entity, object.key)
       }
@@ -246,7 +246,7 @@ extension SaveRun {
     }
   }
 
-  /// Throws what is wrong with values that could not be written.
+  /// Throws the errors of values that could not be written.
   private func throwFailure(of object: ManagedObject, _ slots: [Int]) throws {
     let errors = slots.compactMap { slot in
       session.failure { encode(object, [slot], $0) }.map { failure in
@@ -259,14 +259,14 @@ extension SaveRun {
   }
 }
 
-// Relationships with rows of their own, and orders.
+// Many-to-many relationships and orders.
 extension SaveRun {
   private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
       if case .join(let place, let isSource) = relationship.storage, isSource {
         let root = model.entities[relationship.destination].root
-        // A pair that has gone and come back stays: the other side may keep its place there.
+        // A pair that was removed and added again is kept, because the other side may keep its position there.
         try session.deletePairs(
           ofJoin: place, object.key, state.removed.keys.filter { !state.added.contains($0) })
         try session.insertPairs(
@@ -289,7 +289,7 @@ extension SaveRun {
     guard session.hasPositions(relationship) else { return }
     try context.importTarget?.index(relationship)
     var changes: [(key: ObjectKey, position: Int64)] = []
-    // Where nothing was loaded an object may have been related all along, and stays where it was.
+    // If the relationship was not loaded, an object may have been related before, and keeps its position.
     var isCertain = true
     if let keys = state.keys?.keys {
       changes = Positions.changes(for: keys, given: state.positions)
@@ -313,17 +313,17 @@ extension SaveRun {
   }
 }
 
-// What others have related meanwhile to objects that a save deletes.
+// Objects that other contexts have related to objects that the save deletes.
 extension SaveRun {
-  /// The conflicts of deleted objects to whose keys rows still refer.
+  /// The conflicts of deleted objects whose keys rows still refer to.
   ///
-  /// Called where a foreign key has failed: a save that meets no such row pays nothing.
+  /// Called when a foreign key constraint has failed: a save without such rows does not pay for it.
   private func conflictsOfReferrers() throws -> [SaveConflict] {
     try plan.deleted.compactMap { object in
       try conflict(of: object) { relationship in
         switch relationship.storage {
         case .join: []
-        // It stands in the row that is deleted, so that no foreign key is about it.
+        // The reference is in the deleted row itself, so no foreign key protects it.
         case .reference where !relationship.isSymmetric: []
         case .reference, .inverseReference, .referencesOfOthers:
           relationship.inverse == nil || relationship.description.deleteRule == .noAction
@@ -333,8 +333,8 @@ extension SaveRun {
     }
   }
 
-  /// Notes the conflict of an object that is about to be deleted and has pairs that the context does not know of, where
-  /// its delete rule is more than to let go of them. The pairs go with the row, so that no foreign key tells of them.
+  /// Records the conflict of an object that is about to be deleted and has pairs that the context does not know, if
+  /// its delete rule does more than remove them. The pairs are deleted with the row, so no foreign key reports them.
   private mutating func noteUnknownPairs(of object: ManagedObject) throws {
     guard object.scope.plan.hasRuledPairs else { return }
     let conflict = try conflict(of: object) { relationship in
@@ -348,7 +348,8 @@ extension SaveRun {
     if let conflict { conflicts.append(conflict) }
   }
 
-  /// - Parameter keys: The keys of the rows that are related to the object by one of its relationships, and must not be.
+  /// - Parameter keys: Returns the keys of rows that are related to the object by one of its relationships, and must
+  ///   not be.
   private func conflict(
     of object: ManagedObject, _ keys: (RelationshipPlan) throws -> [ObjectKey]
   ) rethrows -> SaveConflict? {
@@ -367,7 +368,7 @@ extension SaveRun {
   }
 }
 
-// Updates whose unique values stand in each other's way.
+// Updates whose unique values block each other.
 extension SaveRun {
   mutating func update() throws {
     var blocked = try blocked(among: plan.updated)
@@ -378,7 +379,7 @@ extension SaveRun {
         continue
       }
       try writePlaceholder(left.map(\.object))
-      // To the last one, for a conflict behind it is to be reported too.
+      // All of them are updated, so that all conflicts are reported.
       for entry in try self.blocked(among: left.map(\.object)) {
         try noteRefusal(of: entry.object, entry.properties)
       }
@@ -386,7 +387,7 @@ extension SaveRun {
     }
   }
 
-  /// Updates rows, and gives those that a unique index refuses, with its properties.
+  /// Updates rows, and returns the objects that a unique index refuses, with the properties of the index.
   private mutating func blocked(
     among objects: [ManagedObject]
   ) throws -> [(object: ManagedObject, properties: [String])] {
@@ -399,8 +400,8 @@ extension SaveRun {
 
   // MARK: Passing values
 
-  /// Gives the unique columns of rows that stand in each other's way values that no row has, for the moment
-  /// that the others need to move.
+  /// Gives placeholder values, which no other row has, to the unique columns of rows that block each other, until the
+  /// other rows have been updated.
   private mutating func writePlaceholder(_ objects: [ManagedObject]) throws {
     for object in objects {
       guard let changed = object.extras?.changed else { continue }
@@ -418,18 +419,18 @@ extension SaveRun {
   }
 }
 
-/// A row that stands in the way of others, because of a `unique:` list.
+/// A row that blocks others because of a `unique:` list.
 struct UniqueObstacle {
   let entity: String
   let properties: [String]
-  /// The row that has the values; 0 where it could not be found.
+  /// The row that holds the values; 0 if it could not be found.
   let key: ObjectKey
   let objectID: ManagedObjectID?
   /// The objects whose rows were refused.
   var refused: [ManagedObjectID]
 }
 
-/// Values of a `unique:` list, by the place of the entity that has it.
+/// The values of a `unique:` list, with the index of the entity that has the list.
 private struct UniqueValues: Hashable {
   let entity: Int
   let list: Int
@@ -438,9 +439,9 @@ private struct UniqueValues: Hashable {
 
 // Rows that unique indexes refuse.
 extension SaveRun {
-  /// Notes that a unique index refuses the row of an object, with all rows that have its values.
+  /// Records that a unique index refuses an object's row, with all rows that hold its values.
   ///
-  /// - Parameter properties: Those of the index, as far as the store names them.
+  /// - Parameter properties: The properties of the index, if the store names them.
   private mutating func noteRefusal(of object: ManagedObject, _ properties: [String]) throws {
     let plan = object.scope.plan
     refused.append(object)
@@ -459,7 +460,7 @@ extension SaveRun {
       }
       if let place { self.obstacles[place].refused += found.refused } else { self.obstacles.append(found) }
     }
-    // An index that the model has not, or has otherwise.
+    // The model does not have this index, or defines it differently.
     if obstacles.isEmpty, conflicts.last?.objectID != object.objectID {
       self.obstacles.append(
         UniqueObstacle(
@@ -467,7 +468,7 @@ extension SaveRun {
     }
   }
 
-  /// What was noted, as merge policies are asked about it.
+  /// The recorded refusals, as conflicts for merge policies.
   var refusals: [SaveConflict] {
     obstacles.flatMap { obstacle in
       obstacle.refused.map {
@@ -477,11 +478,11 @@ extension SaveRun {
     }
   }
 
-  /// What was noted, as the save throws it; nil for nothing.
+  /// The recorded refusals, as the error that the save throws; nil if there are none.
   func notUnique() -> SaveError? { equals.isEmpty ? nil : .notUnique(equals) }
 
-  /// Finds the objects that have the same values as refused ones, list by list: rows that were written after a refusal, and
-  /// refused objects that no row tells of.
+  /// Finds, for each `unique:` list, the objects that have the same values as refused objects: rows that were written
+  /// after a refusal, and other refused objects without rows.
   private mutating func findEquals() throws {
     var places: [ManagedObjectID: Int] = [:]
     for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
@@ -508,7 +509,7 @@ extension SaveRun {
       let owner = model.entities[values.entity]
       return UniquenessConflict(
         entity: owner.name, properties: owner.description.uniquenessConstraints[values.list],
-        // The one of the store comes last.
+        // The stored object comes last.
         objectIDs: objectIDs.sorted { places[$0] ?? places.count < places[$1] ?? places.count })
     }
     equals += obstacles.filter { $0.key == 0 }.map {
@@ -521,7 +522,7 @@ extension SaveRun {
       ?? ManagedObjectID(storeID: object.scope.storeID, entityName: row.entity, key: row.key)
   }
 
-  /// An object's values of a `unique:` list, as the store compares them; nil where one of them is nil.
+  /// An object's values of a `unique:` list, as the store compares them; nil if any of them is nil.
   private func texts(of properties: [String], _ object: ManagedObject) throws -> [String]? {
     let plan = object.scope.plan
     let columns = properties.flatMap(plan.columnNumbers)
@@ -529,7 +530,7 @@ extension SaveRun {
     return try session.comparedValues(of: columns, plan) { encode(object, $0, $1) }
   }
 
-  /// The rows that have an object's values of one of its `unique:` lists.
+  /// The rows that hold an object's values of one of its `unique:` lists.
   private func obstacles(of object: ManagedObject) throws -> [UniqueObstacle] {
     let plan = object.scope.plan
     var result: [UniqueObstacle] = []
@@ -545,8 +546,8 @@ extension SaveRun {
     return result
   }
 
-  /// The other row that has an object's values of some properties, and its entity's name; nil for none, and where one
-  /// of the values is nil.
+  /// The other row that holds an object's values of some properties, with the name of its entity; nil if there is
+  /// none, or if one of the values is nil.
   private func holder(
     of properties: [String], _ owner: EntityPlan, as object: ManagedObject
   ) throws -> (key: ObjectKey, entity: String)? {
@@ -558,16 +559,17 @@ extension SaveRun {
   }
 }
 
-// The row of the history that a save leaves in each store.
+// The row that a save adds to the history of each store.
 extension SaveRun {
   private mutating func writeHistory() throws {
-    // A save that is tried again after a commit that has failed is the same one.
+    // A save that is tried again after a failed commit keeps its identifier.
     let id = context.unfinishedSave ?? UUID.random()
-    // What goes to several files says so in each, for a check to find what has not reached one of them.
+    // The history of each file says that the save goes to several files, so that a verification finds files that it
+    // has not reached.
     let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
     let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
     saveID = id
-    // A change of pairs changes what both sides read.
+    // A change of pairs changes a relationship of both sides.
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
       updated.add(object.key, of: object.scope.plan, object.extras?.changed ?? SlotSet())
     }
@@ -582,7 +584,7 @@ extension SaveRun {
     }
   }
 
-  /// Whether the row of this save is in a store's history, after a commit that failed.
+  /// Whether a store's history has the row of this save, after a failed commit.
   private func isWritten(_ id: Int64, in store: any AttachedStore) -> Bool {
     guard let saveID else { return false }
     let text = try? session.save(id, of: context.engine.origin, in: store)
@@ -591,7 +593,8 @@ extension SaveRun {
 }
 
 extension HistoryText {
-  /// The text for the objects of a save that are in one store. The groups may have objects of other stores too.
+  /// The history text for the objects of a save that are in one store. The groups may contain objects of other stores
+  /// too.
   fileprivate static func changes(
     inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore place: Int, _ mark: Mark
   ) -> String {
@@ -614,8 +617,8 @@ extension HistoryText {
     .array(ranges(groups.flatMap(\.keys).sorted()))
   }
 
-  /// The changed properties of one entity's objects. Each has the keys of the objects in which it is changed, or `true`
-  /// for all of them.
+  /// The changed properties of one entity's objects. Each property has the keys of the objects in which it has
+  /// changed, or `true` for all of them.
   private static func changedProperties(_ groups: [ObjectGroups.Group]) -> [JSONValue.Member] {
     let slots = groups[0].plan.slots
     var members: [JSONValue.Member] = []
@@ -629,13 +632,13 @@ extension HistoryText {
   }
 }
 
-/// The keys of a save's objects. A group has the objects of one entity in which the same properties are changed.
+/// The keys of a save's objects. A group has the objects of one entity in which the same properties have changed.
 ///
 /// Most objects of a save have the same changed properties, so that there are few groups.
 struct ObjectGroups {
   struct Group {
     let plan: EntityPlan
-    /// The changed properties; none for objects that are inserted or deleted.
+    /// The changed properties; empty for inserted and deleted objects.
     let slots: SlotSet
     fileprivate(set) var keys: [ObjectKey]
   }
@@ -652,7 +655,7 @@ struct ObjectGroups {
 
   init() {}
 
-  /// Groups by entity alone.
+  /// Groups objects by entity only.
   init(of objects: [ManagedObject]) {
     for object in objects { add(object.key, of: object.scope.plan, SlotSet()) }
   }
@@ -672,7 +675,7 @@ struct ObjectGroups {
     }
   }
 
-  /// The groups of the entities that a store holds, together for each entity.
+  /// The groups of the entities that a store holds, one list for each entity.
   func byEntity(ofStore place: Int) -> [[Group]] {
     let ofStore = groups.filter { $0.plan.storeIndex == place }
     return Array(Dictionary(grouping: ofStore, by: \.plan.index).values)

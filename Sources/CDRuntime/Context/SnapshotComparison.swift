@@ -1,17 +1,17 @@
-/// Finds out which objects with changes have again what they had when they were read or last saved: what has been set and set
-/// back is nothing to save.
+/// Compares objects that have changes with their snapshots: values that were set and set back need no save.
 ///
-/// Attributes and references are compared with the values before their first change. A relationship whose data other objects
-/// have follows from their references. Of pairs and orders that have not been loaded nobody knows what the store has: those
+/// Attributes and references are compared with the values before their first change. A relationship that other
+/// objects store follows from their references. For pairs and orders that have not been loaded, the stored state is
+/// unknown, so their changes always count.
 /// that have been changed count as changes.
 struct SnapshotComparison {
   private let context: ManagedObjectContext
-  /// Asked for once, by the first object that needs it.
+  /// Computed once, for the first object that needs it.
   private var contested: Set<OneToOnePartner>?
 
   init(_ context: ManagedObjectContext) { self.context = context }
 
-  /// Whether a save would write something for an object's own sake.
+  /// Whether a save would write something for the object itself.
   func isToWrite(_ object: ManagedObject) -> Bool {
     let (isNew, isDeleted) = (object.flags.contains(.inserted), object.flags.contains(.deleted))
     if isNew || isDeleted { return isNew != isDeleted }
@@ -22,7 +22,7 @@ struct SnapshotComparison {
       }
   }
 
-  /// Whether a changed object of the store has other values, or is related to others, than it had.
+  /// Whether a changed stored object has other values or related objects than in its snapshot.
   mutating func isUpdated(_ object: ManagedObject) -> Bool {
     guard object.hasUpdatedFlags, let extras = object.extras else { return false }
     if !extras.faults.isEmpty || hasChangedValues(object, extras, countsDerived: true) { return true }
@@ -50,7 +50,7 @@ struct SnapshotComparison {
     }
   }
 
-  /// Whether rows of pairs, or places in an order, have to be written for a relationship.
+  /// Whether a save would write rows of pairs, or positions, for a relationship.
   private func hasChangedRows(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ extras: ObjectExtras
   ) -> Bool {
@@ -59,8 +59,8 @@ struct SnapshotComparison {
     return relationship.isOrdered && state.isOrderChanged && !state.hasStoredOrder
   }
 
-  /// Whether pairs have come or gone, as far as one of the two sides knows what the store has. Those that others have made
-  /// too count: the save has to make sure of them.
+  /// Whether pairs have been added or removed, if either side has loaded the stored state. Pairs that another context
+  /// has changed too count: the save must make sure of them.
   private func hasChangedPairs(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) -> Bool {
@@ -74,7 +74,7 @@ struct SnapshotComparison {
     }
   }
 
-  /// Whether objects have come to a relationship, or gone, by their own references.
+  /// Whether a relationship that other objects store has gained or lost objects.
   private func hasOtherMembers(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ extras: ObjectExtras
   ) -> Bool {
@@ -95,15 +95,15 @@ struct SnapshotComparison {
   }
 }
 
-/// An object as one that others may refer to by a one-to-one relationship.
+/// An object to which others can refer in a one-to-one relationship.
 struct OneToOnePartner: Hashable {
   let root: Int
-  /// The entity that has the reference: those that share a table may have different references at one slot.
+  /// The entity that declares the reference: entities that share a table may have different references at one slot.
   private let owner: String
   let slot: Int
   let key: ObjectKey
 
-  /// - Parameter relationship: The side that has no reference.
+  /// - Parameter relationship: The side without the reference.
   init(_ relationship: RelationshipPlan, _ key: ObjectKey, _ model: ModelPlan) {
     let destination = model.entities[relationship.destination]
     root = destination.root
@@ -112,7 +112,7 @@ struct OneToOnePartner: Hashable {
     self.key = key
   }
 
-  /// - Parameter reference: The side that has the reference.
+  /// - Parameter reference: The side with the reference.
   init(_ reference: RelationshipPlan, of object: ManagedObject, to key: ObjectKey) {
     root = object.scope.plan.root
     (owner, slot) = (reference.owner, reference.slot)
@@ -121,7 +121,7 @@ struct OneToOnePartner: Hashable {
 }
 
 extension ManagedObjectContext {
-  /// Those to which unsaved references lead by one-to-one relationships, or have led before.
+  /// The objects that unsaved one-to-one references lead to now, or led to before.
   func contestedPartners() -> Set<OneToOnePartner> {
     var result: Set<OneToOnePartner> = []
     for object in pending where object.isPending {
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Forgets changes of values that have been set back, so that neither a rule nor the save looks at them.
+  /// Forgets changes of values that were set back, so that neither rules nor the save consider them.
   func forgetSetBackValues() {
     for object in pending where object.flags.contains(.updated) { forgetEqualChanges(of: object) }
   }

@@ -4,13 +4,13 @@
   import Darwin
 #endif
 
-/// Memory for a large table, whose bytes are zero at first.
+/// Memory for a large table, initialised with zeros.
 ///
-/// Large tables are mapped, and so go back to the system when they are done with. A general allocator takes the end of
-/// a large block as the moment to tidy up all small ones that are free; with a table that ends together with its
-/// hundred thousands of objects, that doubled the time that letting go of them takes.
+/// Large tables are mapped, so that their memory goes back to the system when they are deallocated. A general
+/// allocator uses the deallocation of a large block to tidy up all free small blocks. For a table that is released
+/// together with hundreds of thousands of objects, that doubled the time of the release.
 enum TableMemory {
-  /// The size from which on memory is mapped, in bytes.
+  /// The size from which memory is mapped, in bytes.
   private static let mappedSize = 128 * 1024
 
   static func allocate(_ size: Int) -> UnsafeMutableRawPointer {
@@ -20,19 +20,19 @@ enum TableMemory {
     return memory
   }
 
-  /// - Parameter size: The one that the memory was allocated with.
+  /// - Parameter size: The size that the memory was allocated with.
   static func deallocate(_ memory: UnsafeMutableRawPointer, _ size: Int) {
     if size >= mappedSize { munmap(memory, size) } else { memory.deallocate() }
   }
 
   private static func map(_ size: Int) -> UnsafeMutableRawPointer {
     #if os(Linux)
-      // The pages will be used: all at once, they cost less than one by one.
+      // The pages will be used. Getting all of them at once costs less than getting them one by one.
       let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif
-    // Without memory Swift's own allocations end the program too.
+    // Swift's own allocations end the program too when there is no memory.
     guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
       fatalError("no memory for a table of \(size) bytes")
     }

@@ -1,4 +1,4 @@
-/// Objects that have the same values of a `unique:` list, of which no two may.
+/// A conflict of objects that have the same values of a `unique:` list.
 ///
 /// ```swift
 /// do {
@@ -12,13 +12,13 @@
 public struct UniquenessConflict: Error, Hashable, Sendable {
   /// The name of the entity that has the `unique:` list.
   public let entity: String
-  /// The properties of the list, `composite.field` among them; empty where the store does not say which.
+  /// The properties of the list, including `composite.field`; empty if the store does not name them.
   public let properties: [String]
-  /// The objects that have the same values: those that were to be saved, in the order in which they would have been,
-  /// and then the one of the store, if none of those has its row.
+  /// The objects with the same values: first the objects of the save, in the order in which it would write them, then
+  /// the object in the store, unless its row belongs to one of the former.
   public let objectIDs: [ManagedObjectID]
 
-  /// A conflict of objects, for tests of code that resolves conflicts.
+  /// Creates a conflict of objects, for tests of code that resolves conflicts.
   public init(entity: String, properties: [String], objectIDs: [ManagedObjectID]) {
     self.entity = entity
     self.properties = properties

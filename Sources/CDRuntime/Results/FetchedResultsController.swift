@@ -1,7 +1,7 @@
 public import Observation
 
-/// The objects of a request, in sections, which follow what is saved and tell what that changes: what a list on a screen
-/// needs.
+/// The objects of a request, in sections, for a list on a screen. The controller updates them after saves and reports
+/// the differences.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(where: \.price < 20)
@@ -16,14 +16,14 @@ public import Observation
 /// }
 /// ```
 ///
-/// The results are fetched anew after each save of the context, and each time that it learns of what others have saved:
-/// then they are what the same request gives at that moment. Unsaved changes count when that happens, and whenever
-/// ``update()`` asks for it. A controller belongs to its context's isolation, and keeps the context alive. SwiftUI and
-/// `withObservationTracking` follow its results.
+/// The results are fetched again after each save of the context, and each time that it learns of other contexts'
+/// saves: they are then equal to the results of the request at that moment. Unsaved changes count whenever the
+/// results are fetched, including by ``update()``. A controller belongs to its context's isolation, and keeps the
+/// context alive. SwiftUI and `withObservationTracking` can observe its results.
 ///
 /// ## Topics
 ///
-/// ### Making one
+/// ### Creating a controller
 /// - ``init(_:sectionKeyPath:in:)``
 /// - ``context``
 /// - ``request``
@@ -43,19 +43,19 @@ public import Observation
 /// - ``error``
 /// - ``FetchedResultsDiff``
 public final class FetchedResultsController<Object: ManagedObject> {
-  /// The context whose objects they are.
+  /// The context of the objects.
   public let context: ManagedObjectContext
-  /// What is fetched. A new request counts from the next ``update()`` on, or the next save.
+  /// The request. A new request takes effect with the next ``update()`` or save.
   public var request: FetchRequest<Object>
-  /// The key path whose values make the sections; nil for one section of all.
+  /// The key path whose values form the sections; nil for one section with all objects.
   public let sectionKeyPath: String?
-  /// The sections in the order of their first objects. There is none without an object, except where there is no
-  /// ``sectionKeyPath``: then there is one in any case.
+  /// The sections, in the order of their first objects. There are no empty sections, except without a
+  /// ``sectionKeyPath``: then there is always one section.
   public var sections: [FetchedResultsSection<Object>] {
     registrar.access(self, keyPath: \.sections)
     return current
   }
-  /// Why the last change could not be followed: the results are those from before it. Nil where it was.
+  /// The error of the last update; the results are those from before it. Nil if it succeeded.
   public private(set) var error: (any Error)? {
     get {
       registrar.access(self, keyPath: \.error)
@@ -70,12 +70,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
   private var places: [ManagedObjectID: FetchedIndex] = [:]
   private var streams: [AsyncStream<FetchedResultsDiff>.Continuation] = []
 
-  /// Fetches the objects of a request, and follows them from now on.
+  /// Fetches the objects of a request, and updates them from now on.
   ///
-  /// Where the request's order does not begin with the sections' key path, that is put before it.
+  /// If the request's order does not begin with the section key path, the key path is added in front.
   ///
-  /// - Throws: As ``ManagedObjectContext/fetch(_:)``, and ``FetchError/notAValue(entity:key:)`` for a section key path
-  ///   that leads to no attribute.
+  /// - Throws: The errors of ``ManagedObjectContext/fetch(_:)``, and ``FetchError/notAValue(entity:key:)`` for a
+  ///   section key path that does not lead to an attribute.
   public init(
     _ request: FetchRequest<Object>, sectionKeyPath: String? = nil, in context: ManagedObjectContext
   ) throws {
@@ -94,10 +94,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   // MARK: Results
 
-  /// All objects, section after section.
+  /// All objects, in the order of the sections.
   public var fetchedObjects: [Object] { sections.flatMap(\.objects) }
 
-  /// The object at a place; nil where there is none.
+  /// Returns the object at a position; nil if there is none.
   public func object(at index: FetchedIndex) -> Object? {
     guard sections.indices.contains(index.section),
       sections[index.section].objects.indices.contains(index.item)
@@ -105,7 +105,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     return sections[index.section].objects[index.item]
   }
 
-  /// The place of an object; nil where it is not among the results.
+  /// Returns the position of an object; nil if it is not in the results.
   public func index(of object: Object) -> FetchedIndex? {
     registrar.access(self, keyPath: \.sections)
     return places[object.objectID]
@@ -113,17 +113,18 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   // MARK: Changes
 
-  /// What each change of the results is, from now on. Each call gives a new sequence, which ends with the controller.
-  /// What is not taken waits, for a list goes through all of them.
+  /// The differences of each change of the results, from now on. Each access returns a new sequence, which ends with
+  /// the controller. Differences that have not been read yet are buffered, because a list has to apply all of them.
   public var diffs: AsyncStream<FetchedResultsDiff> {
     let (stream, continuation) = AsyncStream<FetchedResultsDiff>.makeStream()
     streams.append(continuation)
     return stream
   }
 
-  /// Fetches anew, with the unsaved changes that there are, and gives the difference, which ``diffs`` tell too.
+  /// Fetches the results again, with the present unsaved changes, and returns the difference. ``diffs`` reports it
+  /// too.
   ///
-  /// - Throws: As ``ManagedObjectContext/fetch(_:)``; the results are those from before then.
+  /// - Throws: The errors of ``ManagedObjectContext/fetch(_:)``; the results are unchanged then.
   @discardableResult
   public func update() throws -> FetchedResultsDiff {
     try update(ObjectChanges(updated: ManagedObjectIDs(context.touchedObjects.map(\.objectID))))
@@ -161,8 +162,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     return diff
   }
 
-  /// Who reads the sections while this change is learnt of is followed once all that they read has been: for them it is
-  /// told when the state that they read has been let go of.
+  /// Schedules another notification for the end of the snapshot. A tracked body that is reading the sections now is
+  /// not observed before all of its reads are done.
   private func tellAgain() {
     context.noteLater { [weak self] in
       guard let self else { return }
@@ -220,14 +221,14 @@ extension FetchedResultsController: Observable {}
 @available(*, unavailable)
 extension FetchedResultsController: Sendable {}
 
-/// Objects of a ``FetchedResultsController`` with one value of its section key path.
+/// The objects of a ``FetchedResultsController`` with the same value of its section key path.
 ///
 /// ```swift
 /// let results = try FetchedResultsController(FetchRequest<Book>(), sectionKeyPath: "language", in: context)
 /// for section in results.sections { print(section.value.attribute ?? .null, section.objects.count) }
 /// ```
 public struct FetchedResultsSection<Object: ManagedObject> {
-  /// The value that the objects have; nil in the one section of results that have no key path for sections.
+  /// The value that the objects share; nil in the only section of results without a section key path.
   public let value: FetchedValue
   /// The objects in the request's order.
   public fileprivate(set) var objects: [Object]

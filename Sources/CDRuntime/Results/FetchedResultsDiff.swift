@@ -1,32 +1,35 @@
-/// A place in the results of a ``FetchedResultsController``.
+/// The position of an object in the results of a ``FetchedResultsController``.
 ///
 /// ```swift
 /// let results = try FetchedResultsController(FetchRequest<Book>(), in: context)
 /// let first = results.object(at: FetchedIndex(section: 0, item: 0))
 /// ```
 public struct FetchedIndex: Hashable, Comparable, Sendable {
-  /// The number of the section, from 0.
+  /// The index of the section, from 0.
   public var section: Int
-  /// The number of the object in its section, from 0.
+  /// The index of the object in its section, from 0.
   public var item: Int
 
-  /// A place by its numbers.
+  /// Creates a position from its indices.
   public init(section: Int, item: Int) {
     self.section = section
     self.item = item
   }
 
-  /// By sections, and in a section by items.
+  /// Compares sections first, and items within a section.
   public static func < (left: FetchedIndex, right: FetchedIndex) -> Bool {
     (left.section, left.item) < (right.section, right.item)
   }
 }
 
-/// What leads from the results of a ``FetchedResultsController`` to those after a change.
+/// The difference between the results of a ``FetchedResultsController`` before a change and after it.
 ///
-/// A list that does the following has the new results: it takes away what ``deletions`` and the beginnings of ``moves``
-/// name, and then ``deletedSections``, all by the old places; it makes ``insertedSections``, and puts in what
-/// ``insertions`` and the ends of ``moves`` name in rising order, all by the new places; and it shows ``updates`` anew.
+/// To update a list, apply the difference in this order:
+/// - Remove the items of ``deletions`` and the items at the starts of ``moves``, and then the sections of
+///   ``deletedSections``, all at their old positions.
+/// - Insert the sections of ``insertedSections``, and then the items of ``insertions`` and the items at the ends of
+///   ``moves`` in ascending order, all at their new positions.
+/// - Reload the items of ``updates``.
 ///
 /// ```swift
 /// let results = try FetchedResultsController(FetchRequest<Book>(), in: context)
@@ -35,41 +38,41 @@ public struct FetchedIndex: Hashable, Comparable, Sendable {
 /// for index in diff.updates { print(results.object(at: index)?.title ?? "") }
 /// ```
 public struct FetchedResultsDiff: Hashable, Sendable {
-  /// An object that is still there and stands elsewhere.
+  /// An object that is still in the results, at another position.
   public struct Move: Hashable, Sendable {
-    /// The old place.
+    /// The old position.
     public let from: FetchedIndex
-    /// The new place.
+    /// The new position.
     public let to: FetchedIndex
   }
 
-  /// Old numbers of sections that are gone, or stand elsewhere.
+  /// The old indices of sections that were removed or moved.
   public let deletedSections: [Int]
-  /// New numbers of sections that are new, or stand elsewhere.
+  /// The new indices of sections that were added or moved.
   public let insertedSections: [Int]
-  /// Old places of objects that are gone.
+  /// The old positions of objects that were removed.
   public let deletions: [FetchedIndex]
-  /// New places of objects that are new.
+  /// The new positions of objects that were added.
   public let insertions: [FetchedIndex]
-  /// Objects that stand elsewhere, as few as there can be in each section.
+  /// Objects that were moved: in each section the fewest possible.
   public let moves: [Move]
-  /// New places of objects that were there before and have other values.
+  /// The new positions of objects that were in the results before and have other values now.
   public let updates: [FetchedIndex]
 
-  /// Whether nothing is different.
+  /// Whether there is no difference.
   public var isEmpty: Bool {
     deletedSections.isEmpty && insertedSections.isEmpty && deletions.isEmpty && insertions.isEmpty
       && moves.isEmpty && updates.isEmpty
   }
 
-  /// A section without its objects.
+  /// A section as the identifiers of its objects.
   struct Section {
     let value: FetchedValue
     let ids: [ManagedObjectID]
   }
 
   init(from old: [Section], to new: [Section], isUpdated: (ManagedObjectID) -> Bool) {
-    // Sections that keep their order among each other stay.
+    // Sections that keep their order relative to each other are not moved.
     let oldNumbers = Dictionary(
       old.enumerated().map { ($0.element.value, $0.offset) }, uniquingKeysWith: { first, _ in first })
     let common = new.indices.filter { oldNumbers[new[$0].value] != nil }
@@ -93,7 +96,7 @@ public struct FetchedResultsDiff: Hashable, Sendable {
     var moves: [Move] = []
     var updates: [FetchedIndex] = []
     for (section, content) in new.enumerated() {
-      // In a section, objects that keep their order among each other stay.
+      // Objects of a section that keep their order relative to each other are not moved.
       let before = content.ids.map { id -> Int64? in
         guard let place = oldPlaces[id], place.section == oldSections[section] else { return nil }
         return Int64(place.item) + 1

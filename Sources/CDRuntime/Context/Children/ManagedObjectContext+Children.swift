@@ -1,10 +1,10 @@
-// Child contexts: a child reads its parent's objects in place of the store's rows.
+// Child contexts: a child reads its parent's objects instead of the store's rows.
 extension ManagedObjectContext {
-  /// Makes a child: a context whose store is another context's memory.
+  /// Creates a child context, which works on another context's objects instead of a store.
   ///
-  /// A child sees its parent's objects with their unsaved changes. What it changes is its own until it is saved: then
-  /// the changes are the parent's, unsaved there, and the parent's save writes them. A child that is let go of, or
-  /// rolled back, leaves no trace. That makes it a sheet to work on, for a form with a button to cancel:
+  /// A child sees its parent's objects with their unsaved changes. The child's own changes stay in the child until it
+  /// saves. Then they become unsaved changes of the parent, and the parent's save writes them. A child that is
+  /// released or rolled back leaves no trace. Use a child, for example, as the draft of a form with a Cancel button:
   ///
   /// ```swift
   /// let form = ManagedObjectContext(parent: context)
@@ -16,34 +16,34 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// ``localInstance(of:)`` gives the child's instance of a parent's object. A child may have children of its own. It
-  /// shares the parent's isolation, as it reads the parent's objects; the compiler sees to that. Work in the
-  /// background is for contexts of the container.
+  /// ``localInstance(of:)`` returns the child's instance of a parent's object. A child may have children of its own.
+  /// It shares the parent's isolation, because it reads the parent's objects; the compiler enforces that. For work in
+  /// the background, use contexts of the container.
   ///
-  /// The parent's changes come to the child's objects, unless these are changed themselves, with each fetch that
-  /// finds them and with ``refresh(_:mergeChanges:)``. See ``save()`` for what becomes of changes on both sides.
+  /// The child's objects take over the parent's changes, unless they have changes themselves, with each fetch that
+  /// finds them and with ``refresh(_:mergeChanges:)``. See ``save()`` for changes on both sides.
   public convenience init(parent: ManagedObjectContext) {
     self.init(parent.persistentStoreCoordinator, parent: parent)
     join(parent)
   }
 
-  /// Lets the parent know of its child.
+  /// Registers the child with its parent.
   func join(_ parent: ManagedObjectContext) {
     parent.children.removeAll { $0.context == nil }
     parent.children.append(ChildReference(context: self))
-    // The end of the parent's event is that of its children's.
+    // The end of the parent's event also ends the events of its children.
     if parent.scheduleEndOfEvent != nil {
       scheduleEndOfEvent = { [weak parent] in parent?.scheduleEndOfEvent?() }
     }
   }
 
-  /// Ends the event of the context's undo manager, and of its children's.
+  /// Ends the event of the context's undo manager, and of its children's undo managers.
   func endUndoEvent() {
     currentUndoManager?.endEvent()
     for child in children { child.context?.endUndoEvent() }
   }
 
-  /// The object of a key that is there, in memory or in the store.
+  /// Returns the existing object with a key, in memory or in the store; nil if there is none.
   func liveObject(_ key: ObjectKey, _ plan: EntityPlan) throws -> ManagedObject? {
     if let object = registered(key, root: plan.root), !object.flags.contains(.gone) {
       object._willRead()
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     return try fetchObject(key, plan)
   }
 
-  /// The parent's instance of an object; nil where there is none, or none any more.
+  /// The parent's instance of an object; nil if the parent has none, or has deleted it.
   func original(of object: ManagedObject) -> ManagedObject? {
     do {
       return try parent?.liveObject(object.key, object.scope.plan)
@@ -62,8 +62,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The parent's instance of an object that the parent has deleted, and that has come back here: a rule of `noAction` or
-  /// `deny` leaves references to it.
+  /// The parent's instance of an object that the parent has deleted and that exists again here. A `noAction` or
+  /// `deny` rule leaves references to it.
   private func leavingOriginal(of object: ManagedObject) -> ManagedObject? {
     guard object.flags.contains(.revived) else { return nil }
     let original = parent?.registered(object.key, root: object.scope.plan.root)
@@ -72,16 +72,16 @@ extension ManagedObjectContext {
 
   // MARK: Copies
 
-  /// This context's instance of a parent's object, with the parent's values unless it has changes of its own.
+  /// Returns this context's instance of a parent's object, with the parent's values unless it has changes of its own.
   func copy(of original: ManagedObject) -> ManagedObject {
     let plan = original.scope.plan
     original._willRead()
     if let known = registered(original.key, root: plan.root) {
       if known.scope.plan === plan {
         if known.isPending {
-          // It may be a fault all the same: that it was related to others needs no row.
+          // It may be a fault: a change of its relationships does not need its row.
           known._willRead()
-          // It keeps its changes, and nothing more: relationships that it has not changed are the parent's.
+          // It keeps its changes. Relationships that it has not changed are read from the parent again.
           if let extras = known.extras, isOutdated(known, original) {
             forgetRelationships(extras, of: known) { _ in true }
           }
@@ -90,7 +90,7 @@ extension ManagedObjectContext {
         }
         return known
       }
-      // It was made by an identifier, before anybody had seen the row: its class is not that of the row.
+      // The object was created from an identifier before the row was read: its class is not the row's class.
       giveUp(known)
     }
     let object = makeObject(
@@ -114,8 +114,9 @@ extension ManagedObjectContext {
       || !object.flags.isDisjoint(with: [.fault, .gone, .inaccessible, .mirrored])
   }
 
-  /// Gives an object that may have values the parent's. Who follows it is told of those that differ, and of no more: the
-  /// parent's unsaved ones are taken by every fetch, and one that an observer makes must not have it told again.
+  /// Gives an object that may have values the parent's values. Observers are notified only of values that differ:
+  /// every fetch takes over the parent's unsaved values, and a fetch by an observer must not notify the observer
+  /// again.
   private func takeAnew(from original: ManagedObject, into object: ManagedObject) {
     guard object.flags.contains(.observed), !object.flags.contains(.fault) else {
       return take(from: original, into: object)
@@ -126,7 +127,7 @@ extension ManagedObjectContext {
     noteChange(of: object) { before[$0.number] != after[$0.number] }
   }
 
-  /// Gives an object the values that the parent's has.
+  /// Gives an object the values of the parent's instance.
   func take(from original: ManagedObject, into object: ManagedObject) {
     object.flags.subtract([.fault, .gone, .inaccessible, .mirrored])
     if original.hasUnsavedValues { object.flags.insert(.mirrored) }
@@ -141,13 +142,13 @@ extension ManagedObjectContext {
     if object.scope.plan.hasLifecycle { fetched.append(object) }
   }
 
-  /// Lets the children's objects ask for their values again: the parent has gone back to others, or has them from
-  /// another child or from the store.
+  /// Makes the children's objects read their values again from this context. Called when this context has been
+  /// reverted, or has got values from another child or from the store.
   ///
   /// - Parameters:
-  ///   - changes: What is known of it, for those who follow the children.
-  ///   - roots: The tables whose objects are meant; nil for all.
-  ///   - teller: The child that knows.
+  ///   - changes: The known changes, for observers of the children.
+  ///   - roots: The root entities of the changed objects; nil for all.
+  ///   - teller: The child that has made the changes. Its observers are not notified.
   func tellChildren(
     _ changes: ObjectChanges? = nil, of roots: Set<Int>? = nil, except teller: ManagedObjectContext? = nil
   ) {
@@ -158,14 +159,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets objects without changes ask the parent for their values again, and all of them for the relationships that they
-  /// have not changed.
+  /// Makes objects without changes read their values from the parent again, and all objects the relationships that
+  /// they have not changed.
   private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
     for object in maps.flatMap({ $0?.objects ?? [] }) {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
       forgetDerivedChanges(of: object)
       if object.isPending { continue }
-      // What the context has deleted stays so unless the parent has taken the deletion back.
+      // An object that the context has deleted stays deleted, unless the parent has taken the deletion back.
       if object.flags.contains(.gone) {
         guard parent.registered(object.key, root: object.scope.plan.root)?.exists == true else { continue }
         object.flags.remove(.gone)
@@ -179,15 +180,16 @@ extension ManagedObjectContext {
     dropCaches()
   }
 
-  /// Goes on, after a rollback, with what the parent has by now: the objects have gone back to what they were read as.
+  /// Updates the objects to the parent's present state after a rollback, which has restored the values that they were
+  /// read with.
   func followAfterRollback(_ parent: ManagedObjectContext) {
     parent.noticeDeletions()
     follow(parent, in: nil)
   }
 
-  /// Finds out whether the parent has deleted objects since the last call. Objects that the parent may not have any more
-  /// become faults, and relationships are read again: no fetch returns a deleted object, and the deletion does not change
-  /// objects with a one-sided relationship to it.
+  /// Checks whether the parent has deleted objects since the last call. Objects that the parent may no longer have
+  /// become faults, and relationships are read again: no fetch returns a deleted object, and its deletion does not
+  /// change objects with a relationship to it that has no inverse.
   func noticeDeletions() {
     guard let parent else { return }
     parent.noticeDeletions()
@@ -195,7 +197,7 @@ extension ManagedObjectContext {
     seenDeletions = parent.deletionCount
     deletionCount += 1
     for object in registeredObjects where !object.isPending {
-      // The parent's fault may be of an object that its own parent has deleted.
+      // The parent's fault may stand for an object that its own parent has deleted.
       let original = parent.registered(object.key, root: object.scope.plan.root)
       if let original, original.exists, !original.isFault { continue }
       noteChange(of: object)
@@ -208,14 +210,15 @@ extension ManagedObjectContext {
 
   // MARK: Relationships
 
-  /// The objects that the parent has in a to-many relationship, and their order.
+  /// Returns this context's instances of the objects that a to-many relationship has in the parent, in their order.
   func relatedCopies(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState,
     _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
     guard let original = original(of: object) ?? leavingOriginal(of: object) else { return [] }
     let members = parent.objects(of: original, relationship)
-    // Before the positions are set: the object may itself be among the copied ones, whose states are emptied.
+    // Before the positions are set: the object itself may be among the copied objects, and copying empties its
+    // relationship states.
     let copies = copies(of: members)
     if relationship.isOrdered {
       state.positions.removeAll()
@@ -226,7 +229,7 @@ extension ManagedObjectContext {
     return copies
   }
 
-  /// The partner that an object has in the parent.
+  /// Returns this context's instance of the partner that an object has in the parent.
   func partnerCopy(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ parent: ManagedObjectContext
   ) -> [ManagedObject] {
@@ -236,11 +239,11 @@ extension ManagedObjectContext {
     return copies(of: [partner])
   }
 
-  /// Prefetches by the parent, which has the rows.
+  /// Prefetches through the parent, which reads the rows.
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject], by parent: ManagedObjectContext) throws
   {
     let originals = objects.compactMap { original(of: $0) }
-    // Held meanwhile: nobody else does.
+    // Held until the end, because no other code holds them.
     try withExtendedLifetime(originals) {
       try parent.prefetch(paths, of: originals)
       walk(paths, objects)
@@ -260,19 +263,19 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether the object has values that are unsaved in its context or in a parent of that. An object of a child that
-  /// was copied from it has to be copied again: the values may have been changed, taken back or saved since.
+  /// Whether the object has values that are unsaved in its context or in an ancestor of it. A child's copy of it must
+  /// be copied again, because the values may have been changed, taken back or saved since.
   fileprivate var hasUnsavedValues: Bool { isPending || flags.contains(.mirrored) }
 }
 
-/// A child, which its parent does not keep.
+/// A weak reference to a child.
 struct ChildReference {
   private(set) weak var context: ManagedObjectContext?
 }
 
-// A child's save: its changes become the parent's, which are unsaved there.
+// A child's save: its changes become unsaved changes of the parent.
 extension ManagedObjectContext {
-  /// Gives the changes to the parent. They have been validated.
+  /// Gives validated changes to the parent.
   func save(to parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     try settleConflicts(with: parent, &hooks)
     let reverts = revertCount
@@ -283,7 +286,7 @@ extension ManagedObjectContext {
     give(own, to: parent)
     parent.currentUndoManager?.endUndoGrouping()
     finishSaveToParent()
-    // Hooks of the parent's may have taken the changes back here, which the parent has all the same.
+    // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if revertCount != reverts { parent.tellChildren() }
     parent.tellChildren(changes.asRefreshed, except: self)
     parent.changeObservers?.tell(changes.asRefreshed)
@@ -297,11 +300,11 @@ extension ManagedObjectContext {
       let isGone = object.flags.contains(.deleted)
       object.flags.subtract([.inserted, .draft, .tracked, .revived, .updated, .touched, .deleted, .listed])
       object.flags.insert(.mirrored)
-      // It stays in the map as long as somebody holds it: the parent may take the deletion back.
+      // The object stays in the identity map as long as other code holds it: the parent may take the deletion back.
       if isGone { object.flags.become([.gone, .inaccessible]) }
       guard let extras = object.extras else { continue }
       forgetChanges(of: extras)
-      // The parent's are the store's from now on.
+      // From now on the relationships are read from the parent.
       extras.toMany.removeAll()
       extras.partners.removeAll()
     }
@@ -325,7 +328,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// What the parent has made of the same values since they were read; nil where that is nothing.
+  /// The conflict with the parent's changes of the same values since they were read; nil if there is none.
   private func conflict(of object: ManagedObject) -> SaveConflict? {
     guard !object.flags.contains(.inserted), object.needsRow || object.flags.contains(.deleted),
       !object.hasOnlyDerivedChanges
@@ -334,7 +337,7 @@ extension ManagedObjectContext {
       if object.flags.contains(.deleted) { return nil }
       return object.conflict(.deleted, snapshot: object.snapshotValues(), store: nil)
     }
-    // To be related to others needs no values: they may not have been read.
+    // A change of relationships does not need values, so they may not have been read.
     object._willRead()
     let (mine, snapshot, theirs) = (object.currentValues(), object.snapshotValues(), original.currentValues())
     let plan = object.scope.plan
@@ -348,8 +351,8 @@ extension ManagedObjectContext {
     return isContested ? object.conflict(.changed, object: mine, snapshot: snapshot, store: theirs) : nil
   }
 
-  /// Whether all that the parent has made of a reference is that it leads no longer to an object that is deleted there. It has
-  /// been nil before.
+  /// Whether the parent's only change of a reference is that it no longer leads to an object that is deleted there.
+  /// Such a reference has been nil before.
   private func isClearedOnly(
     _ former: AttributeValue?, _ theirs: AttributeValue?, _ relationship: RelationshipPlan?
   ) -> Bool {
@@ -361,8 +364,9 @@ extension ManagedObjectContext {
 
   // MARK: Giving
 
-  /// References before pairs, and deletions last. The parent follows its rules as for changes of its own, so that it has
-  /// to know first what a deleted object had let go of: that is not deleted with it.
+  /// Gives references before pairs, and deletions last. The parent applies delete rules as for its own changes.
+  /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not
+  /// delete these too.
   private func give(_ own: [ManagedObject], to parent: ManagedObjectContext) {
     var pairs: [(object: ManagedObject, original: ManagedObject)] = []
     for object in own {
@@ -380,7 +384,7 @@ extension ManagedObjectContext {
     for order in orders { give(order, to: parent) }
   }
 
-  /// An instance of a child's new object, with the same identifier.
+  /// Returns this context's instance of a child's new object, with the same identifier.
   private func adopt(_ object: ManagedObject) -> ManagedObject {
     let plan = object.scope.plan
     let original: ManagedObject
@@ -401,13 +405,13 @@ extension ManagedObjectContext {
     return original
   }
 
-  /// Lets an object be again that is deleted here and that a child wants back.
+  /// Restores an object that is deleted here and that a child brings back.
   private func comeBack(_ object: ManagedObject) {
     noteUndoOfReturn(object)
     let isLeaving = object.flags.contains(.deleted)
     if isLeaving {
       object.flags.remove(.deleted)
-      // Relationships that a rule of `noAction` has left have been read without it.
+      // Relationships that a `noAction` rule has left unchanged have been read without it.
       dropCaches()
     } else {
       becomeNew(object)
@@ -422,8 +426,8 @@ extension ManagedObjectContext {
     if currentUndoManager != nil { object.flags.insert(.tracked) }
   }
 
-  /// Clears what an object that comes back has kept of a relationship while the other side has lost it: the child gives
-  /// both sides anew.
+  /// Clears a restored object's side of a relationship that the other side has lost. The child gives both sides
+  /// again.
   private func letGo(_ object: ManagedObject, _ relationship: RelationshipPlan) {
     switch relationship.storage {
     case .reference:
@@ -447,7 +451,7 @@ extension ManagedObjectContext {
   private func giveValues(of object: ManagedObject, to original: ManagedObject) {
     var values: [Int: AttributeValue] = [:]
     for slot in object.scope.plan.slots {
-      // The parent derives what is derived.
+      // The parent computes derived attributes itself.
       guard let attribute = slot.attribute, attribute.derivation == nil, isToGive(slot.number, object) else {
         continue
       }
@@ -470,8 +474,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The parent's object that a relationship leads to; nil if it has none, or none any more. It never learns of what the
-  /// child has inserted and deleted again.
+  /// The parent's object that a relationship leads to; nil if there is none or if it is deleted. The parent does not
+  /// know objects that the child has inserted and deleted again.
   private func target(
     _ key: ObjectKey, _ relationship: RelationshipPlan, in parent: ManagedObjectContext
   ) -> ManagedObject? {
@@ -479,7 +483,7 @@ extension ManagedObjectContext {
     let own = registered(key, root: model.entities[relationship.destination].root)
     if own?.flags.isSuperset(of: [.inserted, .deleted]) == true { return nil }
     guard let target = parent.object(key, relationship) else { return nil }
-    // A fault may be of an object that was taken back before it had a row.
+    // The fault may stand for an object whose insertion was taken back before it had a row.
     target._willRead()
     return target.exists ? target : nil
   }
@@ -500,7 +504,7 @@ extension ManagedObjectContext {
       for key in state.added.keys where registered(key, root: root)?.isDeleted != true {
         if let member = target(key, relationship, in: parent) {
           let theirs = original.toManyState(slot)
-          // It was removed and added again: where the parent has it all along, that is no change.
+          // The object was removed and added again: if the parent has had it all along, that is not a change.
           if state.removed.contains(key), theirs.keys == nil { parent.load(original, relationship, theirs) }
           parent.add(member, to: original, relationship, at: nil)
         }
@@ -508,8 +512,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes the relationships of a parent's object that the child had removed before it deleted the object. Objects that
-  /// the child deletes too stay related until the parent deletes them, so that ``ManagedObjectLifecycle`` sees them.
+  /// Removes the relationships from a parent's object that the child had removed before it deleted the object.
+  /// Objects that the child deletes too stay related until the parent deletes them, so that
+  /// ``ManagedObjectLifecycle`` methods see them.
   private func giveLosses(
     of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
   ) {
@@ -539,19 +544,19 @@ extension ManagedObjectContext {
 
   // MARK: Orders
 
-  /// The order that a child gives to a relationship of its parent's.
+  /// The order that a child gives to a relationship of a parent's object.
   private struct GivenOrder {
     let object: ManagedObject
     let original: ManagedObject
     let relationship: RelationshipPlan
-    /// All objects, where the child has loaded them.
+    /// All objects, if the child has loaded the relationship; nil otherwise.
     let all: [ObjectKey]?
-    /// Else those that come to the end, in their order.
+    /// The objects that move to the end, in their order, for a relationship that has not been loaded.
     let last: [ObjectKey]
   }
 
-  /// The orders that the child gives to its parent. They are read before the child's changes are given, because adding an
-  /// object that is related already does not move it.
+  /// The orders that the child gives to its parent. They are read before the child's changes are given, because
+  /// adding an object that is already related does not move it.
   private func ordersToGive(of object: ManagedObject, to original: ManagedObject) -> [GivenOrder] {
     (object.extras?.toMany ?? []).compactMap { slot, state in
       guard state.isOrderChanged, let relationship = object.scope.plan.relationships[slot],
@@ -571,13 +576,13 @@ extension ManagedObjectContext {
     guard let wanted = order.all else { return giveEnd(order, to: parent) }
     let theirs = parent.objects(of: order.original, order.relationship).map(\.key)
     let (members, known) = (Set(theirs), Set(wanted))
-    // What others have brought to the parent's comes behind.
+    // Objects that others have added to the parent's relationship come after these.
     let result = wanted.filter(members.contains) + theirs.filter { !known.contains($0) }
     if result != theirs { parent.setOrder(of: order.original, order.relationship, to: result) }
   }
 
-  /// Gives the order of what the child has added to a relationship that it has not loaded. It is not loaded for that, unless
-  /// an object is to be moved there that has been related all along.
+  /// Gives the order of objects that the child has added to a relationship that it has not loaded. The parent's
+  /// relationship is loaded only to move an object that was related before.
   private func giveEnd(_ order: GivenOrder, to parent: ManagedObjectContext) {
     let state = order.original.toManyState(order.relationship.slot)
     let last = Set(order.last)

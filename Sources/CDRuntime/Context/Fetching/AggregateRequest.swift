@@ -1,6 +1,7 @@
 public import CDModel
 
-/// Counts, sums and the like over the objects that meet a condition: of all, or of groups with equal values.
+/// A request for counts, sums and other aggregates of the objects that meet a condition: of all these objects, or of
+/// groups with equal values.
 ///
 /// ```swift
 /// var request = AggregateRequest<Book>(
@@ -12,28 +13,28 @@ public import CDModel
 /// }
 /// ```
 ///
-/// ``EntityClass/aggregate(_:where:in:)`` and ``EntityClass/aggregate(by:_:where:in:)`` give typed tuples of the same.
+/// ``EntityClass/aggregate(_:where:in:)`` and ``EntityClass/aggregate(by:_:where:in:)`` return typed tuples instead.
 public struct AggregateRequest<Object: ManagedObject> {
   /// The name of the entity.
   public var entityName: String
-  /// What is calculated of each group.
+  /// The aggregates to calculate for each group.
   public var aggregates: [Aggregate]
-  /// The key paths whose values make the groups: of attributes and to-one relationships. Without any, all objects are
-  /// one group, whose aggregates there are even where it has no objects.
+  /// The key paths whose values form the groups: of attributes and to-one relationships. If empty, all objects form
+  /// one group, which has aggregates even if it has no objects.
   public var groupBy: [String] = []
-  /// The condition that an object meets; nil for all objects.
+  /// The condition that an object must meet; nil for all objects.
   public var predicate: FetchPredicate?
-  /// The condition that a group meets, with the names of ``aggregates`` and the key paths of ``groupBy`` for what it has;
-  /// nil for all groups.
+  /// The condition that a group must meet; nil for all groups. It refers to the group's values by the names of
+  /// ``aggregates`` and the key paths of ``groupBy``.
   public var having: FetchPredicate?
-  /// The values of the variables of both conditions, by their names without `$`.
+  /// The values of the variables in both conditions, by name without `$`.
   public var variables: [String: ExpressionConstant] = [:]
-  /// Whether objects of subentities count too.
+  /// Whether objects of subentities are included.
   public var includesSubentities = true
   /// Whether the context's unsaved changes count.
   public var includesPendingChanges = true
 
-  /// A request for an entity by its name.
+  /// Creates a request for an entity by its name.
   public init(entityName: String, _ aggregates: [Aggregate], where predicate: FetchPredicate? = nil) {
     self.entityName = entityName
     self.aggregates = aggregates

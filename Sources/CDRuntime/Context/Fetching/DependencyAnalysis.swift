@@ -1,7 +1,7 @@
-/// Which objects besides the fetched one an expression reads.
+/// Finds the objects that an expression reads besides the fetched object.
 ///
-/// The store's answer for an object without changes is right where none of the objects that decide it has
-/// changes. What reads nothing but the object itself depends on no others: its attributes, the fields of its
+/// The store's answer for an object without changes is correct if no object on which the answer depends has changes.
+/// An expression does not depend on other objects if it reads only the object's attributes, the fields of its
 /// composites, and which object a to-one relationship leads to.
 struct DependencyAnalysis {
   let plan: EntityPlan
@@ -9,16 +9,16 @@ struct DependencyAnalysis {
   /// The names of variables that have values.
   let variables: Set<String>
 
-  /// Whether the answer for an object without changes is the same whatever is unsaved in others.
+  /// Whether the answer for an object without changes is independent of the unsaved changes of other objects.
   ///
-  /// - Parameter pending: The roots of the entities of objects with changes.
+  /// - Parameter pending: The root entities of the objects with changes.
   func isIndependent(_ predicate: FetchPredicate, of pending: Set<Int>) -> Bool {
     var roots = Roots(dependencies: self)
     roots.add(predicate)
     return roots.areIndependent(of: pending)
   }
 
-  /// Whether a predicate or one of some key paths may read properties of these names, of whatever entity.
+  /// Whether a predicate or a key path may read a property with one of these names, of any entity.
   func mayRead(_ names: Set<String>, _ predicate: FetchPredicate?, _ keyPaths: [String]) -> Bool {
     var roots = Roots(dependencies: self)
     if let predicate { roots.add(predicate) }
@@ -33,15 +33,15 @@ struct DependencyAnalysis {
   }
 }
 
-/// The roots of the entities whose objects are read on the way.
+/// The root entities of the objects that an expression reads.
 private struct Roots {
   private let dependencies: DependencyAnalysis
   private var places: Set<Int> = []
-  /// All keys that stand in paths.
+  /// All keys that occur in paths.
   private var keys: Set<String> = []
-  /// Whether something is read of which it is not known what it reads in turn.
+  /// Whether the dependencies of a part of the expression are unknown.
   private var isUnknown = false
-  /// The entities of SUBQUERY's variables.
+  /// The entities of SUBQUERY variables.
   private var scope: [String: EntityPlan] = [:]
 
   init(dependencies: DependencyAnalysis) { self.dependencies = dependencies }
@@ -61,7 +61,7 @@ private struct Roots {
     }
   }
 
-  /// - Returns: The entity of the objects that the expression leads to, where it leads to objects.
+  /// - Returns: The entity of the objects that the expression leads to; nil if it does not lead to objects.
   @discardableResult
   mutating func add(_ expression: ValueExpression) -> EntityPlan? {
     switch expression.kind {
@@ -99,9 +99,10 @@ private struct Roots {
     return nil
   }
 
-  /// Whether the object itself changes where the answer of a reference does. One of another table is another
-  /// object's. One to an object whose deletion leaves it as it is, being one-sided, denied or without action, is nil
-  /// in memory before it is in the table.
+  /// Whether a reference depends only on the object itself. A reference that another table stores depends on the
+  /// other object. A reference also depends on the other object if the deletion of that object leaves the reference
+  /// unchanged, because it has no inverse or a `deny` or `noAction` rule: it is nil in memory before it is nil in the
+  /// table.
   private static func isOwn(_ relationship: RelationshipPlan) -> Bool {
     guard case .reference = relationship.storage, relationship.isGuaranteed else { return false }
     switch relationship.inverse?.deleteRule {
@@ -112,7 +113,7 @@ private struct Roots {
 
   private mutating func add(_ base: ValueExpression, _ steps: [PathStep]) -> EntityPlan? {
     for case .key(let key) in steps { keys.insert(key) }
-    // What a variable's value has on its way is read in memory, changes and all.
+    // The path of a variable's value is read in memory, with unsaved changes.
     if case .variable(let name) = base.kind, scope[name] == nil, dependencies.variables.contains(name) {
       return nil
     }
@@ -127,7 +128,7 @@ private struct Roots {
       case .variable: isUnknown = true
       case .index(let index): add(index)
       case .key(let key):
-        // Behind an attribute come fields of composites and the like.
+        // The keys after an attribute are fields of a composite, for example.
         guard isObject else { continue }
         guard let slot = entity.slot(key) else {
           isUnknown = true

@@ -1,11 +1,11 @@
-/// Compares requests with the model.
+/// Checks requests against the model.
 struct FetchCheck {
   let graph: EntityGraph
   let entity: String
 
-  /// The predicate as it is to be evaluated: with the raw values of enumeration cases.
+  /// Returns the predicate for evaluation, with the raw values of enumeration cases.
   ///
-  /// - Throws: ``FetchError``, for every mistake of the predicate and the order at once.
+  /// - Throws: ``FetchError``, with all mistakes of the predicate and the order.
   func checked(
     _ predicate: FetchPredicate?, sortKeys: [SortKey], fetchSource: String?,
     boundNames: Dictionary<String, EvaluationValue>.Keys
@@ -40,7 +40,7 @@ struct FetchCheck {
     }
   }
 
-  /// What a key path of ``FetchRequest/propertiesToFetch`` gives.
+  /// Returns the type of a key path of ``FetchRequest/propertiesToFetch``.
   ///
   /// - Throws: ``FetchError/invalid(entity:_:)`` and ``FetchError/notAValue(entity:key:)``.
   func value(of keyPath: String) throws -> ExpressionType {

@@ -1,15 +1,16 @@
-/// What to fetch: objects of an entity that meet a condition, in an order.
+/// A request for the objects of an entity that meet a condition, in an order.
 ///
-/// A request says which objects are meant. In what form they come is the method's that it is given to:
+/// A request selects objects. The method that takes the request decides what it returns:
 ///
-/// - ``ManagedObjectContext/fetch(_:)`` gives the objects,
-/// - ``ManagedObjectContext/lazyFetch(_:)`` gives a collection that reads its objects as they are touched,
-/// - ``ManagedObjectContext/objectIDs(for:)`` gives their identifiers and reads nothing else,
-/// - ``ManagedObjectContext/dictionaries(for:)`` gives some of their values,
-/// - ``ManagedObjectContext/count(for:)`` gives their count.
+/// - ``ManagedObjectContext/fetch(_:)`` returns the objects,
+/// - ``ManagedObjectContext/lazyFetch(_:)`` returns a collection that reads its objects when they are accessed,
+/// - ``ManagedObjectContext/objectIDs(for:)`` returns their identifiers and reads nothing else,
+/// - ``ManagedObjectContext/dictionaries(for:)`` returns some of their values,
+/// - ``ManagedObjectContext/count(for:)`` returns their count.
 ///
-/// All of them take unsaved changes into account, and all have the same objects in the same order: that of
-/// ``sortKeys``, and where those leave a choice, or where there are none, that of the objects' insertion.
+/// All of them take unsaved changes into account, and all select the same objects in the same order. Objects have the
+/// order of ``sortKeys``. Objects that are equal in that order, or all objects if there is no order, have the order
+/// of their insertion.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(where: try FetchPredicate(format: "publisher.name BEGINSWITH $start"))
@@ -22,23 +23,23 @@
 /// let books = try context.fetch(request)
 /// ```
 ///
-/// A format string's predicate knows no entity until a fetch binds it to one: only then is it checked.
+/// A format string's predicate does not depend on an entity. A fetch applies it to one and checks it.
 ///
 /// ## Topics
 ///
-/// ### Which objects
+/// ### Selecting objects
 /// - ``entityName``
 /// - ``predicate``
 /// - ``variables``
 /// - ``includesSubentities``
 /// - ``includesPendingChanges``
 ///
-/// ### Order and window
+/// ### Order and range
 /// - ``sortKeys``
 /// - ``limit``
 /// - ``offset``
 ///
-/// ### What is read
+/// ### Reading
 /// - ``fetchBatchSize``
 /// - ``propertiesToFetch``
 /// - ``returnsDistinctResults``
@@ -46,45 +47,45 @@
 public struct FetchRequest<Object: ManagedObject> {
   /// The name of the entity.
   public var entityName: String
-  /// The condition; nil for all objects.
+  /// The condition that an object must meet; nil for all objects.
   public var predicate: FetchPredicate?
-  /// The values of the predicate's variables, by their names without `$`.
+  /// The values of the predicate's variables, by name without `$`.
   public var variables: [String: ExpressionConstant] = [:]
-  /// The order, the first key first. A key path may lead through to-one relationships, `author.name`, and end
-  /// with a count, `reviews.@count`; a string's key may have options. Nil comes first.
+  /// The order, starting with the most significant key. A key path may lead through to-one relationships,
+  /// `author.name`, and end with a count, `reviews.@count`. The key of a string may have options. Nil comes first.
   ///
-  /// Objects that are equal in the order, or all of them where there is none, come in the order of their
-  /// insertion: a request has one answer, however often it is asked.
+  /// Objects that are equal in the order, or all objects if there is none, have the order of their insertion: a
+  /// request always has the same answer.
   public var sortKeys: [SortKey] = []
-  /// The most objects to fetch; nil for all. What is below 0 counts as 0.
+  /// The maximum number of objects to fetch; nil for all. A negative value counts as 0.
   public var limit: Int?
-  /// How many objects to leave out at the start. What is below 0 counts as 0.
+  /// The number of objects to skip at the start. A negative value counts as 0.
   public var offset = 0
-  /// Whether objects of subentities are fetched too.
+  /// Whether objects of subentities are included.
   public var includesSubentities = true
-  /// Whether the context's unsaved changes count. Without them the store alone decides which objects are
-  /// fetched and in which order; the objects have their unsaved values nevertheless, and one whose deletion has
-  /// not been saved may be among them.
+  /// Whether the context's unsaved changes count. If false, only the store decides which objects are fetched and in
+  /// which order. The objects have their unsaved values nevertheless, and may include objects whose deletion has not
+  /// been saved.
   public var includesPendingChanges = true
 
-  /// How many rows ``ManagedObjectContext/lazyFetch(_:)`` reads at a time. Below 1 it reads 100. Other fetches
-  /// read all at once.
+  /// The number of rows that ``ManagedObjectContext/lazyFetch(_:)`` reads at once; 100 if the value is less than 1.
+  /// Other fetches read all rows at once.
   public var fetchBatchSize = 0
-  /// The key paths of the values that ``ManagedObjectContext/dictionaries(for:)`` gives: attributes, composites
-  /// and their fields, to-one relationships, and what lies behind those, `author.name`. Empty for all attributes
-  /// of the entity that are in the store. Other fetches give whole objects and do not look at it.
+  /// The key paths of the values that ``ManagedObjectContext/dictionaries(for:)`` returns: attributes, composites and
+  /// their fields, to-one relationships, and paths through these, `author.name`. If empty, all attributes of the
+  /// entity that the store has. Other fetches return whole objects and ignore this property.
   public var propertiesToFetch: [String] = []
-  /// Whether ``ManagedObjectContext/dictionaries(for:)`` leaves out what is equal to an earlier dictionary;
-  /// ``limit`` and ``offset`` count what is left. Objects are distinct in any case.
+  /// Whether ``ManagedObjectContext/dictionaries(for:)`` omits a dictionary that is equal to an earlier one.
+  /// ``limit`` and ``offset`` count the remaining ones. Objects are always distinct.
   public var returnsDistinctResults = false
-  /// The key paths of relationships whose objects are read along with the fetched ones, with one statement for
-  /// each relationship, whatever the count of objects: `["author", "reviews.writer"]`.
+  /// The key paths of relationships whose objects are read together with the fetched objects: `["author",
+  /// "reviews.writer"]`. Each relationship takes one statement, however many objects there are.
   ///
-  /// It changes no answer, only how often the store is asked when relationships are followed. What is in memory
-  /// already is not read again.
+  /// This does not change any answer, only how often the store is read when relationships are followed. Objects that
+  /// are in memory already are not read again.
   public var relationshipKeyPathsForPrefetching: [String] = []
 
-  /// A request for objects of an entity by its name, for objects without a generated class.
+  /// Creates a request for the objects of an entity by its name, for objects without a generated class.
   public init(entityName: String, where predicate: FetchPredicate? = nil) {
     self.entityName = entityName
     self.predicate = predicate
@@ -92,7 +93,7 @@ public struct FetchRequest<Object: ManagedObject> {
 }
 
 extension FetchRequest where Object: EntityClass {
-  /// A request for objects of a generated class.
+  /// Creates a request for objects of a generated class.
   public init(where predicate: FetchPredicate? = nil) {
     self.init(entityName: Object.entityName, where: predicate)
   }

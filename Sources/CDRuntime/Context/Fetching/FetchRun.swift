@@ -1,17 +1,17 @@
-/// One fetch, checked against the model and ready to be answered.
+/// A fetch that has been checked against the model and can be answered.
 ///
-/// How it is answered depends on the unsaved changes:
-/// - There are none: SQL chooses, sorts and counts. Where SQL is not exact it narrows the rows down, and the evaluator
-///   does the rest.
-/// - There are some, and the answer for an object without changes does not depend on them (``DependencyAnalysis``): SQL
-///   chooses among objects without changes, the evaluator among objects with changes.
-/// - The answer for other objects may depend on the changes too: the evaluator chooses among all objects.
+/// The unsaved changes decide how it is answered:
+/// - There are none: SQL selects, sorts and counts. If SQL has no exact form of the predicate, it selects candidate
+///   rows, and the evaluator does the rest.
+/// - There are some, but the answer for objects without changes does not depend on them (``DependencyAnalysis``): SQL
+///   selects among objects without changes, and the evaluator among objects with changes.
+/// - The answer for other objects may depend on the changes too: the evaluator selects among all objects.
 struct FetchRun {
   private let context: ManagedObjectContext
   let plan: EntityPlan
   private let predicate: FetchPredicate?
   private let sortKeys: [SortKey]
-  /// What is read of the objects, by which it is known whether something derived is.
+  /// The properties that are read of the objects, needed to find out whether a derived attribute is read.
   private let propertiesToFetch: [String]
   var limit: Int?
   var offset: Int
@@ -19,18 +19,18 @@ struct FetchRun {
   private let evaluator: PredicateEvaluator
   private let constants: [String: ExpressionConstant]
   private let variables: [String: EvaluationValue]
-  /// The objects with changes that count, deleted ones among them.
+  /// The objects with changes that count, including deleted objects.
   private let pending: [ManagedObject]
-  /// Whether SQL may decide more than which rows there are.
+  /// Whether SQL may evaluate the predicate and the order.
   private var usesSQL = true
-  /// Whether there are changes that are not to count.
+  /// Whether the context has changes that must not count.
   private let ignoresChanges: Bool
-  /// Whether changes are to count, where there are any.
+  /// Whether changes count, if there are any.
   private let includesChanges: Bool
 
-  /// - Parameter fetchSource: The object whose fetched property is asked for.
-  /// - Throws: ``FetchError`` where the predicate or the order does not fit the model, or a variable has no
-  ///   value; ``StoreError/noStore(entity:)``.
+  /// - Parameter fetchSource: The object whose fetched property is read.
+  /// - Throws: ``FetchError`` if the predicate or the order does not match the model, or if a variable has no value;
+  ///   ``StoreError/noStore(entity:)``.
   init<Object: ManagedObject>(
     _ request: FetchRequest<Object>, of plan: EntityPlan, in context: ManagedObjectContext,
     fetchSource: ManagedObject? = nil
@@ -54,7 +54,7 @@ struct FetchRun {
       boundNames: values.keys)
     if context.model.hasDerivedSlots, context.hasPendingInLineage {
       context.followWithDerivedChanges()
-      // Following a change may have taken the last one back.
+      // The last changed object may have no changes any more.
       if request.includesPendingChanges, context.hasPendingInLineage {
         let dependencies = DependencyAnalysis(plan: plan, model: context.model, variables: Set(values.keys))
         let keyPaths = request.sortKeys.map(\.keyPath) + request.propertiesToFetch
@@ -69,7 +69,7 @@ struct FetchRun {
     ignoresChanges = !request.includesPendingChanges && !changed.isEmpty
   }
 
-  /// The same request, for another context.
+  /// Returns the same request, for another context.
   private func request() -> FetchRequest<ManagedObject> {
     var request = FetchRequest<ManagedObject>(entityName: plan.name, where: predicate)
     request.variables = constants
@@ -81,7 +81,7 @@ struct FetchRun {
     return request
   }
 
-  /// Whether the answer for objects without changes can be had from the store.
+  /// Whether the store can answer for objects without changes.
   private var storeDecides: Bool {
     guard let predicate, !pending.isEmpty else { return true }
     return dependencies.isIndependent(predicate, of: pendingRoots)
@@ -97,7 +97,7 @@ struct FetchRun {
   }
   private var pendingRoots: Set<Int> { Set(pending.map(\.scope.plan.root)) }
 
-  /// Whether an object is of the wanted entities.
+  /// Whether an object has one of the requested entities.
   private func isWanted(_ object: ManagedObject) -> Bool {
     let entity = object.scope.plan
     return includesSubentities ? entity.isKind(of: plan) : entity.index == plan.index
@@ -111,25 +111,25 @@ struct FetchRun {
     return matching
   }
 
-  /// The objects with changes that meet the predicate, in the order of their keys.
+  /// The objects with changes that meet the predicate, in key order.
   private func matchingChanged() throws(EvaluationError) -> [ManagedObject] {
     let changed = pending.filter { !$0.isDeleted && isWanted($0) }
     return try matching(changed.sorted { $0.key < $1.key })
   }
 
-  /// The part of a list that the request asks for.
+  /// The range of a list that the request asks for.
   private func window<Element>(_ elements: [Element]) -> [Element] {
     if offset == 0, limit.map({ $0 >= elements.count }) ?? true { return elements }
     let rest = elements.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// Runs a body and turns what evaluation throws into a fetch's error.
+  /// Runs a body and converts evaluation errors to fetch errors.
   ///
-  /// Where SQLite refuses the statement or fails within it, the evaluator has the last word: SQL may come to a sum
-  /// or to a pattern that memory, going from left to right, never reaches.
+  /// If SQLite refuses the statement or fails while running it, the evaluator answers the fetch instead: SQL may
+  /// compute a sum or match a pattern that evaluation from left to right never reaches.
   ///
-  /// - Throws: `CancellationError` where the task is cancelled while regular expressions are matched.
+  /// - Throws: `CancellationError` if the task is cancelled while regular expressions are being matched.
   private func answer<Result>(_ body: (FetchRun) throws -> Result) throws -> Result {
     do {
       return try MatchBudget.run(isCancellable: true) {
@@ -148,14 +148,14 @@ struct FetchRun {
       SQLLog.note("cdgen: the fetch of '\(plan.name)' is evaluated in memory: \(error)")
       var other = self
       other.usesSQL = false
-      // What SQL has spent may have been on rows that memory leaves out.
+      // SQL may have spent its budget on rows that the evaluator leaves out.
       return try MatchBudget.run(isCancellable: true, isAnew: true) { try other.answer(body) }
     }
   }
 }
 
 extension FetchError {
-  /// What an evaluation's error means for a fetch.
+  /// Converts an evaluation's error to a fetch error.
   init(_ error: EvaluationError) {
     switch error {
     case .unsupported(let construct): self = .unsupported(construct)
@@ -166,22 +166,22 @@ extension FetchError {
   }
 }
 
-// What a fetch asks the store.
+// The queries that a fetch sends to the store.
 extension FetchRun {
-  /// The question to the store.
+  /// The query for the store.
   var query: StoreQuery {
     StoreQuery(
       entity: plan, includesSubentities: includesSubentities, predicate: predicate, variables: variables,
       sortKeys: sortKeys, storeDecides: usesSQL)
   }
 
-  /// What the store knows of the answer.
+  /// The prepared answer of the store.
   func stored() throws -> any StoreAnswer { try context.reader().prepare(query) }
 
-  /// The part of the answer that the request asks for.
+  /// The range of the answer that the request asks for.
   private var window: StoreWindow { StoreWindow(offset: offset, limit: limit) }
 
-  /// All objects of the wanted entities.
+  /// All objects of the requested entities.
   private func allRows() throws -> [ManagedObject] {
     let all = try context.reader().prepare(
       StoreQuery(
@@ -196,7 +196,7 @@ extension FetchRun {
     try query.keys(window, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
-  /// The keys of rows and of objects with changes, sorted together; nil where the store cannot sort those.
+  /// The keys of rows and of objects with changes, sorted together; nil if the store cannot sort them.
   func keys(
     _ query: any StoreAnswer, beside changed: [ManagedObject], without keys: [ObjectKey]
   ) throws -> [FetchedKey]? {
@@ -210,16 +210,16 @@ extension FetchRun {
     return try query.keys(window, beside: others, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
-  /// What a debug log says where the store is not enough.
+  /// The log message for a fetch that the store cannot answer alone.
   private func evaluationInMemory(_ query: any StoreAnswer) -> String {
     let reasons = query.inexactParts.isEmpty ? ["the order"] : query.inexactParts
     return "cdgen: the fetch of '\(plan.name)' is evaluated in memory for what SQL has no exact form of: "
       + reasons.joined(separator: "; ")
   }
 
-  /// Tells the context of values that could not be read.
+  /// Reports values that could not be read to the context.
   ///
-  /// - Parameter names: Those of the values, in the order of the columns.
+  /// - Parameter names: The names of the values, in the order of the columns.
   private func reportUnreadable(_ names: [String]) {
     let report = context.rowReport
     guard !report.isEmpty else { return }
@@ -261,7 +261,7 @@ extension FetchRun {
     }
   }
 
-  /// The keys of what is fetched, with the places of the objects' entities.
+  /// The keys of the fetched objects, with the indices of their entities.
   func keys() throws -> [FetchedKey] {
     try answer { run in
       if let parent = context.parent { return try run.keys(by: parent) }
@@ -291,7 +291,7 @@ extension FetchRun {
       let query = try self.stored()
       let stored: [ManagedObject]
       if query.isSorted, let limit, storeSorts {
-        // No more than these can be among the wanted, however many of them have changes.
+        // The request needs no more rows than this, even if all changed objects are among them.
         let (most, isTooLarge) = limit.addingReportingOverflow(pending.count)
         let (end, isTooFar) = most.addingReportingOverflow(offset)
         stored = try context.objects(of: query, StoreWindow(limit: isTooLarge || isTooFar ? nil : end))
@@ -307,19 +307,20 @@ extension FetchRun {
     } else {
       SQLLog.note(
         "cdgen: the fetch of '\(plan.name)' is evaluated in memory: it reads objects with unsaved changes")
-      // Rows say nothing of objects that are not in a table yet, and may say anything of the changed ones.
+      // Inserted objects have no rows, and the rows of changed objects are outdated: all objects are evaluated in
+      // memory.
       objects = try allRows().filter { !$0.isDeleted && !$0.isInserted }
       objects += pending.filter { $0.isInserted && isWanted($0) }
       objects = try matching(objects)
     }
-    // The order of insertion, which is that of the keys.
+    // The order of keys is the order of insertion.
     objects.sort { $0.key < $1.key }
     return window(try evaluator.sorted(objects, by: sortKeys))
   }
 
   // MARK: Keys
 
-  /// The keys by SQL alone; nil where that is not enough.
+  /// The keys from SQL alone; nil if the store cannot answer alone.
   private func storedKeys() throws -> [FetchedKey]? {
     guard storeDecides, storeSorts else { return nil }
     let query = try stored()
@@ -334,11 +335,10 @@ extension FetchRun {
     return window(keys)
   }
 
-  /// The keys of what the store alone would answer, where the context has changes; nil where it has none that
-  /// could be mistaken for the store's values.
+  /// The keys that the store would answer if the context had no changes.
   private func keysRegardlessOfChanges() throws -> [FetchedKey]? {
     if let keys = try storedKeys() { return keys }
-    // The evaluator would read the changed values: another context has none.
+    // The evaluator would read the changed values. A new context has no changes.
     let other = ManagedObjectContext(context.persistentStoreCoordinator)
     return try withExtendedLifetime(other) {
       try FetchRun(request(), of: plan, in: other).objects().map {
@@ -351,16 +351,17 @@ extension FetchRun {
     try context.objects(of: keys[...], plan)
   }
 
-  /// The keys of objects of the table whose rows do not count.
+  /// The keys of the table's objects whose rows do not count.
   private var pendingKeys: [ObjectKey] {
-    // Others may have written the row anew of an object that an undo has brought back.
+    // An object that undo has brought back has a key here too, because another context may have inserted its row
+    // again.
     pending.filter { $0.scope.plan.root == plan.root && (!$0.isInserted || $0.version != 0) }.map(\.key)
   }
 }
 
 // Values of objects, as dictionaries.
 extension FetchRun {
-  /// The values of key paths for each object.
+  /// Returns the values of key paths for each object.
   func dictionaries(of keyPaths: [String], isDistinct: Bool) throws -> [[String: FetchedValue]] {
     if let parent = context.parent, isParents {
       return try run(in: parent).dictionaries(of: keyPaths, isDistinct: isDistinct)
@@ -383,7 +384,7 @@ extension FetchRun {
   ) throws -> [[FetchedValue]] {
     SQLLog.note("cdgen: the values of '\(plan.name)' are read from objects")
     if ignoresChanges {
-      // The objects of this context have the changed values.
+      // The objects of this context have changed values.
       let other = ManagedObjectContext(context.persistentStoreCoordinator)
       return try withExtendedLifetime(other) {
         try FetchRun(request(), of: plan, in: other).evaluatedValues(names, types, isDistinct: isDistinct)
@@ -422,14 +423,14 @@ extension FetchRun {
             if case .attribute(let value) = fetched(field) { return value }
             return .null
           }))
-    // A checked key path leads to neither.
+    // A checked key path leads to neither of these.
     case .collection, .reference: return .attribute(.null)
     }
   }
 
   // MARK: By the store
 
-  /// The values by the store alone; nil where that is not enough.
+  /// The values from the store alone; nil if the store cannot answer alone.
   private func storedValues(
     _ names: [String], _ types: [ExpressionType], isDistinct: Bool
   ) throws -> [[FetchedValue]]? {
@@ -440,7 +441,7 @@ extension FetchRun {
 }
 
 extension FetchRun {
-  /// The values of each group, and behind them its aggregates.
+  /// Returns the values of each group, followed by its aggregates.
   func aggregates(_ aggregates: [Aggregate], by keyPaths: [String]) throws -> [[FetchedValue]] {
     if let parent = context.parent, isParents {
       return try run(in: parent).aggregates(aggregates, by: keyPaths)
@@ -461,7 +462,7 @@ extension FetchRun {
 
   // MARK: In memory
 
-  /// Reads the values in the order of insertion, in which fractions are added.
+  /// Reads the values in the order of insertion, which is the order in which floating-point values are added.
   private func calculatedAggregates(
     _ aggregates: [Aggregate], by keyPaths: [String]
   ) throws -> [[FetchedValue]] {
@@ -516,7 +517,7 @@ extension FetchRun {
 
   // MARK: By SQL
 
-  /// What the store calculates; nil where it has no exact form of something.
+  /// The aggregates that the store calculates; nil if it has no exact form of one of them.
   private func storedAggregates(
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType]
@@ -527,12 +528,12 @@ extension FetchRun {
   }
 }
 
-// A child's fetch: the parent answers it, and the child's own changes are counted in.
+// A child's fetch: the parent answers it, and the child's own changes are applied.
 extension FetchRun {
-  /// Whether the parent's answer is the child's.
+  /// Whether the parent's answer is the child's answer.
   private var isParents: Bool { (pending.isEmpty || !includesChanges) && variables["FETCH_SOURCE"] == nil }
 
-  /// The same fetch in the parent.
+  /// Returns the same fetch in the parent.
   func run(in parent: ManagedObjectContext) throws -> FetchRun {
     try FetchRun(parentRequest(), of: plan, in: parent)
   }
@@ -548,7 +549,7 @@ extension FetchRun {
     if isParents {
       let originals = try run(in: parent).objects()
       if includesChanges { return context.copies(of: originals) }
-      // The child's objects, whatever their changes.
+      // The child's objects, whether or not they have changes.
       return originals.map(context.copy)
     }
     var request = parentRequest()
@@ -575,14 +576,14 @@ extension FetchRun {
   }
 }
 
-// Derived attributes of a parent's unsaved objects. The parent's part of a child's fetch may be without the predicate and
-// the order that read them.
+// Derived attributes of a parent's unsaved objects. The fetch that a child sends to its parent may lack the predicate
+// and the order that read them.
 extension ManagedObjectContext {
-  /// Whether the context or one that it descends from has objects with changes.
+  /// Whether the context or one of its ancestors has objects with changes.
   var hasPendingInLineage: Bool { !pending.isEmpty || parent?.hasPendingInLineage == true }
 
-  /// Lets objects of which nothing but derived attributes has changed be what the contexts above have made of them since.
-  /// Called before a fetch, which counts objects with changes apart, and after an undo.
+  /// Updates objects whose only changes are derived attributes to their newest state in the ancestors. Called before
+  /// a fetch, which treats objects with changes separately, and after an undo.
   func followWithDerivedChanges() {
     guard let parent else { return }
     parent.followWithDerivedChanges()
@@ -596,15 +597,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The parent's instance of an object, with what contexts above the parent have made of it.
+  /// The parent's instance of an object, updated from the ancestors of the parent.
   private func newestOriginal(of object: ManagedObject) -> ManagedObject? {
     guard let parent, let original = original(of: object) else { return nil }
-    // The contexts above know nothing of what the parent has inserted.
+    // The ancestors do not know objects that the parent has inserted.
     guard parent.parent != nil, !original.isInserted else { return original }
     return parent.newestOriginal(of: original).flatMap { parent.copies(of: [$0]).first }
   }
 
-  /// Computes derived attributes for a fetch, those of parents first: the child's are derived from them.
+  /// Computes derived attributes for a fetch. Parents compute theirs first, because the child's attributes are
+  /// derived from them.
   func deriveLineageForFetch() {
     if let parent {
       parent.deriveLineageForFetch()
@@ -613,8 +615,8 @@ extension ManagedObjectContext {
     if !pending.isEmpty { deriveForFetch() }
   }
 
-  /// Gives objects without changes what the parent has derived since they were read: the fetch may read them on its way to
-  /// others, by an order for instance, and then it does not find them.
+  /// Updates objects without changes whose derived attributes have changed in the parent since they were read. The
+  /// fetch may read these objects without fetching them, in order to sort others for example.
   private func takeDerived(from parent: ManagedObjectContext) {
     for object in maps.flatMap({ $0?.objects ?? [] }) {
       let slots = object.scope.plan.derivedSlots
@@ -630,7 +632,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether another context's instance has the same values, derived ones apart.
+  /// Whether another context's instance has the same values, except for derived attributes.
   fileprivate func hasSameValues(as other: ManagedObject) -> Bool {
     scope.plan.storedSlots.allSatisfy { slot in
       scope.plan.slots[slot].attribute?.derivation != nil || storedValue(slot) == other.storedValue(slot)

@@ -1,8 +1,8 @@
-/// Fetched objects that are read as they are touched: see ``ManagedObjectContext/lazyFetch(_:)``.
+/// Fetched objects that are read when they are accessed: see ``ManagedObjectContext/lazyFetch(_:)``.
 ///
-/// The collection knows the keys of all its objects and holds the objects of the batches touched last. An object
-/// that somebody else holds, or that has changes, is the same one whenever it is asked for; others are made anew
-/// when their batch is read again.
+/// The collection knows the keys of all its objects and holds the objects of the batches that were accessed last. An
+/// object that other code holds, or that has changes, stays the same instance. Other objects are created again when
+/// their batch is read again.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>()
@@ -17,30 +17,30 @@ public struct LazyFetchResults<Object: ManagedObject>: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { batches.keys.count }
 
-  /// The object at a place. Its batch is read unless it was one of the last.
+  /// The object at a position. Its batch is read, unless it is one of the last accessed batches.
   public subscript(position: Int) -> Object {
-    // The class was compared when the request was made.
+    // The class was checked when the request was made.
     unsafeDowncast(batches.object(at: position), to: Object.self)
   }
 
-  /// The identifier of the object at a place, for which nothing is read.
+  /// Returns the identifier of the object at a position, without reading anything.
   public func objectID(at position: Int) -> ManagedObjectID { batches.objectID(at: position) }
 
-  /// The identifiers of all objects, for which nothing is read.
+  /// The identifiers of all objects, without reading anything.
   public var objectIDs: [ManagedObjectID] { indices.map { batches.objectID(at: $0) } }
 }
 
 @available(*, unavailable)
 extension LazyFetchResults: Sendable {}
 
-/// What copies of a collection share: the keys and the batches touched last.
+/// The data that copies of a collection share: the keys and the batches that were accessed last.
 final class LazyBatches {
   let keys: [FetchedKey]
   private let plan: EntityPlan
   private let context: ManagedObjectContext
   private let size: Int
   private let paths: [PrefetchPath]
-  /// The newest last. A few, for whoever compares objects at several places.
+  /// The last accessed batch is at the end. Several are held for code that compares objects at different positions.
   private var held: [(number: Int, objects: [ManagedObject])] = []
   private static let maximumCount = 4
 
@@ -82,7 +82,7 @@ final class LazyBatches {
       context.observe(
         ObservedError(
           reason: .readFailed("\(error)"), entity: plan.name, property: nil, objectID: nil))
-      // Each tries to read its own row when it is asked for a value.
+      // Each object tries to read its own row when one of its values is read.
       return wanted.map { context.object(of: $0) }
     }
   }

@@ -1,30 +1,30 @@
 public import CDModel
 
 extension ManagedObjectContext {
-  /// Fetches objects. Unsaved changes of the context count as if they had been saved.
+  /// Returns the objects of a request. Unsaved changes of the context count as if they had been saved.
   ///
-  /// - Throws: ``FetchError`` where the request does not fit the model or has no answer; ``StoreError``
-  ///   where the store cannot be read.
+  /// - Throws: ``FetchError`` if the request does not match the model or cannot be answered; ``StoreError`` if the
+  ///   store cannot be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let plan = try entityPlan(of: request)
     let paths = try prefetchPaths(of: request, plan)
     try catchUpForFetch()
     let objects = try FetchRun(request, of: plan, in: self).objects()
     if !paths.isEmpty { try prefetch(paths, of: objects) }
-    // The class was compared above.
+    // The class was checked above.
     return ManagedObject.cast(objects)
   }
 
-  /// Fetches objects as a collection that reads them as they are touched, ``FetchRequest/fetchBatchSize`` at a
-  /// time, and lets go of those that nobody holds: a walk over a million objects needs the memory of a few
-  /// hundred, and eight to sixteen bytes a key.
+  /// Returns a collection that reads objects when they are accessed, ``FetchRequest/fetchBatchSize`` at a time, and
+  /// releases objects that no other code holds. Iterating over a million objects needs the memory of a few hundred
+  /// objects, plus eight to sixteen bytes for each key.
   ///
-  /// Which objects there are, and in which order, is settled by this call, as
-  /// ``ManagedObjectContext/fetch(_:)`` would. Unsaved changes count. Later changes do not move anything; an
-  /// object that is deleted meanwhile stays in its place, and says so.
+  /// This call decides which objects the collection has, and in which order, like ``ManagedObjectContext/fetch(_:)``.
+  /// Unsaved changes count. Later changes do not change the collection: an object that is deleted later keeps its
+  /// position and is inaccessible.
   ///
-  /// - Throws: As ``fetch(_:)``. What goes wrong later, when a batch is read, makes inaccessible objects of its
-  ///   rows and an entry in ``errors``.
+  /// - Throws: The errors of ``fetch(_:)``. If reading a batch fails later, its objects are inaccessible and
+  ///   ``errors`` reports the reason.
   public func lazyFetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> LazyFetchResults<
     Object
   > {
@@ -39,10 +39,10 @@ extension ManagedObjectContext {
         paths: paths))
   }
 
-  /// The identifiers of the objects that a request would fetch, in its order. No row is read beyond its key
-  /// where SQL has an exact form of the request.
+  /// Returns the identifiers of the objects of a request, in its order. Only keys are read if SQL has an exact form
+  /// of the request.
   ///
-  /// - Throws: As ``fetch(_:)``.
+  /// - Throws: The errors of ``fetch(_:)``.
   public func objectIDs<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> [ManagedObjectID]
   {
     let plan = try entityPlan(of: request)
@@ -53,15 +53,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Some values of the objects that a request would fetch, in its order: a dictionary an object, with the values
-  /// of ``FetchRequest/propertiesToFetch`` by their key paths. With ``FetchRequest/returnsDistinctResults`` each
-  /// combination of values comes once, where its first object stood.
+  /// Returns values of the objects of a request, in its order: one dictionary for each object, with the values of
+  /// ``FetchRequest/propertiesToFetch`` by key path. With ``FetchRequest/returnsDistinctResults`` each combination of
+  /// values occurs once, at the position of its first object.
   ///
-  /// No objects are made where SQL has an exact form of the request. Dictionaries are values: they can go where
-  /// objects cannot.
+  /// No objects are created if SQL has an exact form of the request. Dictionaries are values: you can send them to
+  /// other isolations, unlike objects.
   ///
-  /// - Throws: As ``fetch(_:)``, and ``FetchError/notAValue(entity:key:)`` for a key path that leads to many
-  ///   values.
+  /// - Throws: The errors of ``fetch(_:)``, and ``FetchError/notAValue(entity:key:)`` for a key path that leads to
+  ///   several values.
   public func dictionaries<Object: ManagedObject>(
     for request: FetchRequest<Object>
   ) throws -> [[String: FetchedValue]] {
@@ -75,9 +75,9 @@ extension ManagedObjectContext {
       of: request.propertiesToFetch, isDistinct: request.returnsDistinctResults)
   }
 
-  /// The count of the objects that a request would fetch.
+  /// Returns the number of objects that a request would fetch.
   ///
-  /// - Throws: As ``fetch(_:)``.
+  /// - Throws: The errors of ``fetch(_:)``.
   public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
     var request = request
     request.sortKeys = []
@@ -86,14 +86,14 @@ extension ManagedObjectContext {
     return try FetchRun(request, of: plan, in: self).count()
   }
 
-  /// Learns what others have saved until now.
+  /// Updates the context to the changes that other contexts have saved until now.
   func learnOfSaves() throws {
     endReading()
     try catchUpForFetch()
     tellObservers()
   }
 
-  /// Learns what others have saved, where no snapshot is held.
+  /// Updates the context to the changes that other contexts have saved, if no snapshot is held.
   func catchUpForFetch() throws {
     if let parent {
       noticeRemovals()
@@ -131,13 +131,13 @@ extension ManagedObjectContext {
   }
 }
 
-// Short ways to what requests say at length: by a format, by a template's name, by an object of another context,
-// and new objects by their entity's name.
+// Shorter forms of requests: by a format, by a template's name, by an object of another context; and new objects by
+// entity name.
 extension ManagedObjectContext {
-  /// The objects of an entity that meet a format string's condition:
-  /// `context.objects(forEntityNamed: "Book", format: "title BEGINSWITH %@", "W")`.
+  /// Returns the objects of an entity that meet a format string's condition: `context.objects(forEntityNamed: "Book",
+  /// format: "title BEGINSWITH %@", "W")`.
   ///
-  /// - Throws: `FormatError` for a format that cannot be read; else as ``fetch(_:)``.
+  /// - Throws: `FormatError` for a format that cannot be parsed, and the errors of ``fetch(_:)``.
   public func objects(
     forEntityNamed name: String, format: String, _ arguments: (any FormatArgument)?...
   ) throws -> [ManagedObject] {
@@ -145,9 +145,9 @@ extension ManagedObjectContext {
       FetchRequest(entityName: name, where: try FetchPredicate(format: format, arguments: arguments)))
   }
 
-  /// The object of an entity that meets a format string's condition; nil where there is none.
+  /// Returns the object of an entity that meets a format string's condition; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several; two rows are asked for, no more.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several; at most two rows are read.
   public func object(
     forEntityNamed name: String, format: String, _ arguments: (any FormatArgument)?...
   ) throws -> ManagedObject? {
@@ -155,8 +155,8 @@ extension ManagedObjectContext {
       FetchRequest(entityName: name, where: try FetchPredicate(format: format, arguments: arguments)))
   }
 
-  /// The request of a fetch template of the model, with the values of its variables. What of them is missing, a
-  /// fetch says.
+  /// Returns the request of a fetch template of the model, with the values of its variables. If a variable has no
+  /// value, the fetch throws.
   ///
   /// - Throws: ``FetchError/unknownEntity(_:)`` and ``FetchError/unknownTemplate(entity:name:)``.
   public func fetchRequest(
@@ -173,9 +173,9 @@ extension ManagedObjectContext {
     return request
   }
 
-  /// The objects of a fetch template of the model.
+  /// Returns the objects of a fetch template of the model.
   ///
-  /// - Throws: As ``fetchRequest(forEntityNamed:template:variables:)`` and ``fetch(_:)``.
+  /// - Throws: The errors of ``fetchRequest(forEntityNamed:template:variables:)`` and ``fetch(_:)``.
   public func objects(
     forEntityNamed name: String, template: String, variables: [String: any AttributeValueConvertible] = [:]
   ) throws -> [ManagedObject] {
@@ -184,10 +184,10 @@ extension ManagedObjectContext {
 
   // MARK: Objects of other contexts
 
-  /// This context's instance of an object of another context: the same row, with this context's changes.
+  /// Returns this context's instance of another context's object: the same row, with this context's changes.
   ///
-  /// - Throws: ``FetchError/unknownObject(_:)`` for an object that has not been saved, that has been deleted, or
-  ///   that is of another store. A child has its parent's unsaved objects too.
+  /// - Throws: ``FetchError/unknownObject(_:)`` for an object that has not been saved, that has been deleted, or that
+  ///   belongs to another store. A child also has its parent's unsaved objects.
   public func localInstance<Object: ManagedObject>(of object: Object) throws -> Object {
     let found = try existingObject(with: object.objectID)
     guard let local = found as? Object else { throw FetchError.unknownObject(object.objectID) }
@@ -196,10 +196,10 @@ extension ManagedObjectContext {
 
   // MARK: New objects
 
-  /// Makes a new object of an entity, with values of its attributes.
+  /// Inserts a new object of an entity and sets the given attributes.
   ///
-  /// - Throws: As ``insert(entityNamed:)``, and ``PropertyError`` for a key or a value that the entity has not;
-  ///   there is no new object then.
+  /// - Throws: The errors of ``insert(entityNamed:)``, and ``PropertyError`` for a key or a value that does not match
+  ///   the entity; no object is inserted then.
   @discardableResult
   public func insert(
     entityNamed name: String, values: KeyValuePairs<String, (any AttributeValueConvertible)?>
@@ -218,9 +218,9 @@ extension ManagedObjectContext {
 }
 
 extension EntityClass {
-  /// The object of an identifier, with its values.
+  /// Returns the object of an identifier, with its values.
   ///
-  /// - Throws: ``FetchError/unknownObject(_:)`` where there is none of this class, or none any more.
+  /// - Throws: ``FetchError/unknownObject(_:)`` if there is no such object of this class, or if it has been deleted.
   public static func object(with id: ManagedObjectID, in context: ManagedObjectContext) throws -> Self {
     guard let object = try context.existingObject(with: id) as? Self else {
       throw FetchError.unknownObject(id)
@@ -229,23 +229,24 @@ extension EntityClass {
   }
 }
 
-/// How several values are matched.
+/// A way to combine several values that objects have to match.
 ///
 /// ```swift
 /// let either = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .or, in: context)
 /// let both = try Book.objects(matching: [.title: "Walden", .salesRank: 1], using: .and, in: context)
 /// ```
 public enum MatchCombination: Hashable, Sendable {
-  /// All of them.
+  /// An object has all of the values.
   case and
-  /// One of them at least.
+  /// An object has at least one of the values.
   case or
 }
 
 extension ManagedObjectContext {
-  /// The objects of an entity that have all of these values, or one of them; all objects where there are none.
+  /// Returns the objects of an entity that have all of these values, or one of them; all objects if there are no
+  /// values.
   ///
-  /// - Throws: ``FetchError``, for an unknown entity or key and for a value of a wrong type.
+  /// - Throws: ``FetchError`` for an unknown entity or key, and for a value of a wrong type.
   public func objects(
     forEntityNamed name: String,
     matching values: KeyValuePairs<String, (any AttributeValueConvertible)?> = [:],
@@ -256,9 +257,9 @@ extension ManagedObjectContext {
       FetchRequest(entityName: name, where: try predicate(matching: pairs, using: combination, of: name)))
   }
 
-  /// The object of an entity that has all of these values, or one of them; nil where there is none.
+  /// Returns the object of an entity that has all of these values, or one of them; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several.
   public func object(
     forEntityNamed name: String, matching values: KeyValuePairs<String, (any AttributeValueConvertible)?>,
     using combination: MatchCombination = .and
@@ -268,7 +269,7 @@ extension ManagedObjectContext {
       FetchRequest(entityName: name, where: try predicate(matching: pairs, using: combination, of: name)))
   }
 
-  /// The one object that a request fetches.
+  /// Returns the only object of a request; throws if there are several.
   func single<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Object? {
     var request = request
     request.limit = 2
@@ -278,12 +279,12 @@ extension ManagedObjectContext {
   }
 
   func template(_ name: String, of entity: String) -> FetchTemplate? {
-    // The nearest of the lineage counts.
+    // A subentity's template hides one of the same name of its parent entities.
     model.graph.lineage(of: entity).reversed().lazy
       .compactMap { $0.fetchTemplates.first { $0.name == name } }.first
   }
 
-  /// The condition that attributes have values; nil where there are none, which all objects meet.
+  /// Returns a condition that attributes have values; nil for no values, which selects all objects.
   func predicate(
     matching pairs: [(key: String, value: (any AttributeValueConvertible)?)],
     using combination: MatchCombination,
@@ -299,7 +300,7 @@ extension ManagedObjectContext {
     return combination == .and ? .and(parts) : .or(parts)
   }
 
-  /// A value as its attribute has it.
+  /// Converts a value to its attribute's type.
   private func matched(_ value: AttributeValue, key: String, of plan: EntityPlan) throws -> AttributeValue {
     guard let slot = plan.slot(key) else { throw FetchError.unknownKey(entity: plan.name, key: key) }
     guard case .attribute(_, let cell) = slot.kind, let fitted = cell.fitted(value) else {
@@ -312,14 +313,15 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// The aggregates of each group of objects, by their names, with the group's values by their key paths. Groups come in
-  /// the order of their first objects.
+  /// Returns the aggregates of each group of objects, by name, together with the group's values by key path. Groups
+  /// have the order of their first objects.
   ///
-  /// Unsaved changes count as if they had been saved. Where there are none, SQL calculates what it has an exact form of.
+  /// Unsaved changes count as if they had been saved. If there are none, SQL calculates the aggregates for which it
+  /// has an exact form.
   ///
-  /// - Throws: As ``fetch(_:)``; ``FetchError/notAValue(entity:key:)`` for a key path that leads to many values;
-  ///   ``FetchError/evaluation(_:)`` for a sum of integers beyond Int64, and for a sum or an order of values that have
-  ///   none.
+  /// - Throws: The errors of ``fetch(_:)``; ``FetchError/notAValue(entity:key:)`` for a key path that leads to
+  ///   several values; ``FetchError/evaluation(_:)`` for a sum of integers that exceeds Int64, and for values that
+  ///   cannot be added or compared.
   public func aggregates<Object: ManagedObject>(
     for request: AggregateRequest<Object>
   ) throws -> [[String: FetchedValue]] {
@@ -347,7 +349,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// A group as what a condition is held against: key paths lead on from key to key.
+  /// A group as the subject of a condition: the parts of a key path are the keys of nested dictionaries.
   private static func subject(_ group: [String: FetchedValue]) -> EvaluationValue {
     func inserted(_ value: EvaluationValue, _ keys: ArraySlice<Substring>, in whole: EvaluationValue?)
       -> EvaluationValue

@@ -1,11 +1,11 @@
-/// A relationship whose objects are read for many objects at once, and what is read from there.
+/// A relationship whose objects are read for many objects at once, and the relationships to read from there.
 struct PrefetchPath {
   let relationship: RelationshipPlan
   var next: [PrefetchPath] = []
 }
 
 extension ManagedObjectContext {
-  /// The paths of a request as a tree: what several have in common is read once.
+  /// Returns the key paths of a request as a tree, so that a part that several paths share is read once.
   ///
   /// - Throws: ``FetchError/notARelationship(entity:key:)``.
   func prefetchPaths<Object: ManagedObject>(
@@ -30,10 +30,10 @@ extension ManagedObjectContext {
     try insert(keys.dropFirst(), of: model.entities[relationship.destination], into: &paths[place].next)
   }
 
-  /// Reads the objects of relationships, each of them at once.
+  /// Reads the objects of relationships, each relationship at once.
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject]) throws {
     if let parent { return try prefetch(paths, of: objects, by: parent) }
-    // Nobody else holds them until they are asked for: a sweep on the way must not take them.
+    // No other code holds these objects before they are used: a sweep in the meantime must not release them.
     var held: [ManagedObject] = []
     try prefetch(paths, of: objects, &held)
     var counts: [Int: Int] = [:]
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
       held += related
       guard !path.next.isEmpty else { continue }
       var found = related
-      // Those of relationships that were known before belong to the path too.
+      // Objects of relationships that had been loaded before belong to the path too.
       if relationship.isToMany { for object in objects { found += object.relatedObjects(relationship) } }
       var seen: Set<ObjectIdentifier> = []
       try prefetch(path.next, of: found.filter { seen.insert(ObjectIdentifier($0)).inserted }, &held)
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     return rows.map(\.object)
   }
 
-  /// The objects of rows each of which says to whose relationship it belongs, and where.
+  /// Returns the objects of rows, each with the owner of the relationship and its position.
   private func relatedRows(
     _ rows: RowCursor, _ plan: EntityPlan
   ) throws -> [(owner: ObjectKey, position: Int64?, object: ManagedObject)] {
@@ -146,7 +146,7 @@ extension ManagedObjectContext {
     sweepIfDue(map)
     var related: [(owner: ObjectKey, position: Int64?, object: ManagedObject)] = []
     while try rows.next() {
-      // A row of an entity that this model has not is nobody's to read.
+      // The model does not have the row's entity, so no object is made of the row.
       guard let entity = rows.isMixed ? model.entity(rows.entityName) : plan,
         let kind = rowKind(of: entity, rows), let object = object(of: kind, rows, map)
       else { continue }
@@ -157,9 +157,9 @@ extension ManagedObjectContext {
   }
 }
 
-// Objects by their keys.
+// Finding objects by key.
 extension ManagedObjectContext {
-  /// The objects of rows by their keys, in the order of the store.
+  /// The objects of the rows with the given keys, in the order of the store.
   private func readRows(_ keys: [ObjectKey], of plan: EntityPlan) throws -> [ManagedObject] {
     if keys.isEmpty { return [] }
     if let parent {
@@ -169,8 +169,8 @@ extension ManagedObjectContext {
     return try objects(from: reader().rows(keys, ofKind: plan), of: plan)
   }
 
-  /// The objects of keys, in their order, read at once where they are not in memory. Of a row that has
-  /// gone there is an object that says so.
+  /// The objects of the given keys, in their order. Objects that are not in memory are read at once. A deleted row
+  /// has an inaccessible object.
   func objects(of keys: ArraySlice<FetchedKey>, _ plan: EntityPlan) throws -> [ManagedObject] {
     var found: [ObjectKey: ManagedObject] = [:]
     var missing: [ObjectKey] = []
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
     return keys.map { found[$0.key] ?? object(of: $0) }
   }
 
-  /// The object of a key: a fault where it is not in memory.
+  /// The object of a key, as a fault if it is not in memory.
   func object(of key: FetchedKey) -> ManagedObject {
     let plan = model.entities[key.entity]
     return registered(key.key, root: plan.root) ?? makeFault(key.key, plan)

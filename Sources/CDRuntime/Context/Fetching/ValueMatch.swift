@@ -1,13 +1,13 @@
-/// The lookup behind ``EntityClass/objects(matching:_:in:)`` for one attribute, kept by the context.
+/// The lookup for ``EntityClass/objects(matching:_:in:)`` with one attribute. The context keeps it for the next call.
 ///
-/// What it does not answer is left to ``FetchRun``.
+/// A ``FetchRun`` answers all other requests.
 final class ValueMatch {
   // Keeps the key path alive, so that no other one gets its identity.
   let path: AnyKeyPath
   private let entity: EntityPlan
   private let lookup: any ValueLookup
 
-  /// Nil where the store has no such lookup.
+  /// Nil if the store does not support this lookup.
   init?(path: AnyKeyPath, keys: [String], entity: EntityPlan, by session: any StoreSession) {
     guard keys.count == 1, let slot = entity.slot(keys[0]), let lookup = session.lookup(entity, slot)
     else { return nil }
@@ -16,11 +16,11 @@ final class ValueMatch {
     self.lookup = lookup
   }
 
-  /// The objects that have a value; nil where the store leaves that to a fetch.
+  /// Returns the objects with a value; nil if the store leaves the lookup to a fetch.
   func objects(_ value: AttributeValue, isSingle: Bool, in context: ManagedObjectContext) throws
     -> [ManagedObject]?
   {
-    // Asked for at each call, for it may have to begin a snapshot.
+    // Called each time, because it may have to begin a snapshot.
     _ = try context.reader()
     return try lookup.withRows(of: value, isSingle: isSingle) { try context.objects(from: $0, of: entity) }
   }

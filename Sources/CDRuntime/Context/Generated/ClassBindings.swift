@@ -1,6 +1,6 @@
 import CDModel
 
-/// The generated classes of a model's entities, by which their objects are made.
+/// The generated classes of a model's entities, with which objects are created.
 struct ClassBindings: Sendable {
   typealias Factory = @Sendable (ObjectSeed) -> ManagedObject
 
@@ -9,12 +9,12 @@ struct ClassBindings: Sendable {
     let type: any EntityClass.Type
   }
 
-  /// By the places of the entities; empty where all objects are plain ones.
+  /// By entity index; empty if all objects are plain ``ManagedObject`` instances.
   private let bindings: [Binding]
-  /// What the classes mean for their objects, by the entities' names.
+  /// The traits that the classes give their objects, by entity name.
   let traits: [String: EntityTraits]
 
-  /// No classes.
+  /// No generated classes.
   static let none = ClassBindings()
 
   private init(_ bindings: [Binding] = [], traits: [String: EntityTraits] = [:]) {
@@ -22,10 +22,10 @@ struct ClassBindings: Sendable {
     self.traits = traits
   }
 
-  /// The classes of a version, once it is certain that each descends from its parent's. Objects are cast without a check
-  /// later on, in to-many relationships and in fetches: this is what makes that sound.
+  /// Binds the classes of a model version, after checking that each class descends from its parent entity's class.
+  /// To-many relationships and fetches later cast objects without a check, which is sound because of this.
   ///
-  /// - Parameter factories: What makes an object, by the entities' names; none for a model without classes.
+  /// - Parameter factories: The functions that create objects, by entity name; empty for a model without classes.
   /// - Throws: ``ModelError/classMissing(entity:)`` or ``ModelError/wrongClass(entity:found:)``.
   init(_ factories: [String: Factory], of graph: EntityGraph) throws(ModelError) {
     guard !factories.isEmpty else {
@@ -35,7 +35,7 @@ struct ClassBindings: Sendable {
     var bindings: [Binding] = []
     var traits: [String: EntityTraits] = [:]
     var probes: [String: ManagedObject] = [:]
-    // In the order of a plan's entities.
+    // In the order of the plan's entities, because bindings are found by index.
     for entity in graph.entitiesParentsFirst {
       guard let factory = factories[entity.name] else { throw .classMissing(entity: entity.name) }
       let probe = factory(ObjectSeed(detached: .detached))
@@ -61,12 +61,12 @@ struct ClassBindings: Sendable {
     object is T
   }
 
-  /// What makes an entity's objects; nil where they are plain ones.
+  /// The function that creates an entity's objects; nil if they are plain ``ManagedObject`` instances.
   func factory(of plan: EntityPlan) -> Factory? {
     bindings.indices.contains(plan.index) ? bindings[plan.index].factory : nil
   }
 
-  /// An entity's class; nil where it has none.
+  /// An entity's class; nil if it has none.
   func type(of plan: EntityPlan) -> (any EntityClass.Type)? {
     bindings.indices.contains(plan.index) ? bindings[plan.index].type : nil
   }

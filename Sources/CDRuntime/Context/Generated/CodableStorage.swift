@@ -4,10 +4,10 @@
   import Foundation
 #endif
 
-/// What an object keeps of a codable attribute: its JSON, and the value once it has been asked for.
+/// The storage of a codable attribute: its JSON, and the decoded value once it has been read.
 @_spi(Generated) public struct CodableStorage<Value: Codable & Sendable> {
-  // A box, so that reading can keep what it decoded: `value(of:_:)` is called with the object that holds
-  // this storage, and an observer of a decoding error may well read the same property.
+  // A box, so that reading can keep the decoded value: the object that holds this storage is passed to
+  // `value(of:_:)`, and an observer of a decoding error may read the same property.
   private final class Box {
     var json: String?
     var value: Value?
@@ -27,7 +27,7 @@
     if let json { box = Box(json: json, value: nil, isDecoded: false) }
   }
 
-  /// The value; nil where there is none, and where the JSON is no such value, which is reported.
+  /// Returns the value; nil if there is none, or if the JSON cannot be decoded, which is reported.
   public func value(of object: ManagedObject, _ slot: Int) -> Value? {
     guard let box else { return nil }
     if !box.isDecoded {
@@ -45,7 +45,7 @@
     box = value.map { Box(json: nil, value: $0, isDecoded: true) }
   }
 
-  /// The JSON, with sorted keys; nil for no value.
+  /// Returns the JSON, with sorted keys; nil if there is no value.
   func json() throws -> String? {
     guard let box else { return nil }
     if let json = box.json { return json }

@@ -1,6 +1,6 @@
-/// A generated class of an entity, which ``ManagedObject/entityName`` names. Its static functions fetch.
+/// A generated class of an entity, whose name is ``ManagedObject/entityName``. Its static functions fetch.
 ///
-/// Code that is written for any of them is generic:
+/// Write generic code for all generated classes:
 ///
 /// ```swift
 /// func newest<Object: EntityClass>(in context: ManagedObjectContext) throws -> Object? {
@@ -10,7 +10,7 @@
 /// ```
 public protocol EntityClass: ManagedObject {}
 
-// The parameters of generated functions as constants of their predicates.
+// Converting the parameters of generated functions to constants of predicates.
 extension EntityClass {
   @_spi(Generated) public static func _constant(_ value: some AttributeValueConvertible) -> ExpressionConstant
   {

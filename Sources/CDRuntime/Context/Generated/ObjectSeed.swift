@@ -1,21 +1,21 @@
-/// What an object is made from: an insertion, a row, or nothing but a name.
+/// The data from which an object is created: for an insertion, from a row, or with only an entity name.
 ///
-/// One word, for it goes through the initialisers of a class and all its parents. What it leads to is the
-/// context's and serves one object after another: between a seed's making and
-/// ``ManagedObject/init(_seed:)``, which reads it, stands nothing but generated code.
+/// One word in size, because it is passed through the initialisers of a class and all of its superclasses. Its state
+/// belongs to the context and is reused for one object after another: between the creation of a seed and
+/// ``ManagedObject/init(_seed:)``, which reads it, only generated code runs.
 @_spi(Generated) public struct ObjectSeed {
   let state: State
 
   final class State {
-    // Checks of exclusive access and counting of references would cost more than all else here. Nothing is called
-    // while a property is set, and a scope is its context's, or `ownScope`.
+    // Exclusivity checks and reference counting would cost more than everything else here. No code is called while a
+    // property is set, and the context or `ownScope` retains the scope.
     @exclusivity(unchecked) unowned(unsafe) var scope: ObjectScope
     @exclusivity(unchecked) var key: ObjectKey = 0
     @exclusivity(unchecked) var version: Int64 = 0
     @exclusivity(unchecked) var flags: ObjectFlags = []
-    /// Whether the object registers itself with its context; where it does not, its maker does so.
+    /// Whether the object registers itself with its context; if not, the code that creates it does so.
     @exclusivity(unchecked) var isInsertion = false
-    /// A scope that is no context's.
+    /// A scope without a context.
     private let ownScope: ObjectScope
 
     init(ownScope: ObjectScope) {
@@ -24,9 +24,9 @@
     }
   }
 
-  /// The seed of an object whose maker registers it.
+  /// Creates the seed of an object that the caller registers.
   ///
-  /// - Parameter scope: One of the context whose state it is.
+  /// - Parameter scope: A scope of the context to which the state belongs.
   init(_ state: State, scope: ObjectScope, key: ObjectKey, version: Int64, flags: ObjectFlags) {
     state.scope = scope
     state.key = key
@@ -36,18 +36,18 @@
     self.state = state
   }
 
-  /// The seed of an object that belongs to no context.
+  /// Creates the seed of an object without a context.
   init(detached scope: ObjectScope) {
     self.init(State(ownScope: scope), scope: scope, key: 0, version: 0, flags: .inaccessible)
   }
 
-  /// The seed of a new object.
+  /// Creates the seed of a new object.
   ///
-  /// - Parameter isComplete: Whether the maker gives a value to every mandatory attribute that has no default.
-  ///   Where it does not, a save refuses the object until each has been set.
+  /// - Parameter isComplete: Whether the caller gives a value to every mandatory attribute that has no default. If
+  ///   not, a save refuses the object until each of them has been set.
   ///
-  /// Where the context's model has no such entity, or an abstract one, the object belongs to no context and
-  /// ``ManagedObjectContext/errors`` says why.
+  /// If the entity is abstract or not in the context's model, the object belongs to no context, and
+  /// ``ManagedObjectContext/errors`` reports the reason.
   public init(inserting entity: String, in context: ManagedObjectContext, isComplete: Bool = false) {
     guard let scope = context.scopeForInsertion(of: entity) else {
       self.init(detached: ObjectScope(plan: EntityPlan.unknown(entity), context: nil))
@@ -56,7 +56,7 @@
     self.init(inserting: scope, in: context, isComplete: isComplete)
   }
 
-  /// The seed of a new object with a key that is its own already.
+  /// Creates the seed of a new object that has its key already.
   init(inserting scope: ObjectScope, key: ObjectKey, in context: ManagedObjectContext) {
     state = context.seedState
     state.scope = scope

@@ -1,4 +1,4 @@
-/// The value of a property that is asked for by its key.
+/// The value of a property that is read or set by its key.
 ///
 /// ```swift
 /// let title = try book.value(forKey: "title").attribute
@@ -9,7 +9,7 @@
 /// }
 /// ```
 public enum PropertyValue: Hashable {
-  /// The value of an attribute. A codable attribute's is its JSON as a string.
+  /// The value of an attribute. A codable attribute's value is its JSON as a string.
   case attribute(AttributeValue)
   /// The object of a to-one relationship.
   case object(ManagedObject?)
@@ -22,13 +22,13 @@ public enum PropertyValue: Hashable {
     return nil
   }
 
-  /// The object of a to-one relationship, if there is one.
+  /// The object of a to-one relationship; nil if there is none, and for other properties.
   public var object: ManagedObject? {
     if case .object(let object) = self { return object }
     return nil
   }
 
-  /// The objects of a to-many relationship; empty for anything else.
+  /// The objects of a to-many relationship or of a fetched property; empty for other properties.
   public var objects: [ManagedObject] {
     if case .objects(let objects) = self { return objects }
     return []
@@ -36,7 +36,7 @@ public enum PropertyValue: Hashable {
 }
 
 extension PropertyValue: ExpressibleByNilLiteral {
-  /// Nil for an attribute as for a to-one relationship.
+  /// Creates nil, for an attribute or a to-one relationship.
   public init(nilLiteral: ()) { self = .attribute(.null) }
 }
 

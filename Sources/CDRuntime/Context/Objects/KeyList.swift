@@ -1,8 +1,8 @@
-/// A list of distinct keys in order, from which any can be removed at once.
+/// An ordered list of distinct keys, with fast removal of any key.
 struct KeyList {
-  /// The keys, 0 where one has been removed.
+  /// The keys; a removed key is 0.
   private var storage: [ObjectKey] = []
-  /// The places of the keys, made when somebody first asks for a place.
+  /// The index of each key, built when an index is first needed.
   private var places: [ObjectKey: Int]?
   private(set) var count = 0
 
@@ -27,7 +27,7 @@ struct KeyList {
     place(of: key) != nil
   }
 
-  /// Removes a key, if it is there.
+  /// Removes a key and returns whether it was in the list.
   @discardableResult
   mutating func remove(_ key: ObjectKey) -> Bool {
     guard let place = place(of: key) else { return false }
@@ -37,7 +37,7 @@ struct KeyList {
     return true
   }
 
-  /// Puts a key at a place, or at the end where the place is beyond it. O(n).
+  /// Inserts a key at an index, or at the end if the index is beyond it. O(n).
   mutating func insert(_ key: ObjectKey, at index: Int) {
     var keys = self.keys
     keys.insert(key, at: min(max(0, index), keys.count))
@@ -46,7 +46,7 @@ struct KeyList {
 
   private mutating func place(of key: ObjectKey) -> Int? {
     if places == nil {
-      // A short list is searched; a long one gets an index.
+      // A short list is searched; a long list builds its indices.
       if storage.count <= 16 { return storage.lastIndex(of: key) }
       places = Dictionary(
         storage.enumerated().lazy.filter { $0.element != 0 }.map { ($0.element, $0.offset) },

@@ -1,8 +1,8 @@
 // Properties by key, for objects with and without a generated class.
 extension ManagedObject {
-  /// The value of a property: of an attribute, a relationship or a fetched property.
+  /// Returns the value of an attribute, a relationship or a fetched property.
   ///
-  /// - Throws: ``PropertyError/unknownKey(entity:key:)``, and for a fetched property what its fetch throws.
+  /// - Throws: ``PropertyError/unknownKey(entity:key:)``, and the errors of a fetched property's fetch.
   public final func value(forKey key: String) throws -> PropertyValue {
     if let slot = scope.plan.slot(key) {
       if scope.plan.isObservable { follow(slot.number) }
@@ -14,17 +14,17 @@ extension ManagedObject {
     throw PropertyError.unknownKey(entity: scope.plan.name, key: key)
   }
 
-  /// The values of several properties by their keys.
+  /// Returns the values of several properties by their keys.
   public final func values(forKeys keys: [String]) throws -> [String: PropertyValue] {
     var result: [String: PropertyValue] = [:]
     for key in keys { result[key] = try value(forKey: key) }
     return result
   }
 
-  /// Sets a property. Setting one side of a relationship sets the other.
+  /// Sets a property. Setting one side of a relationship sets the other side.
   ///
-  /// An integer is taken for a floating-point or decimal attribute too. A raw value that no case of an
-  /// enumeration has is refused at the save.
+  /// A floating-point or decimal attribute also accepts an integer. A raw value that no case of an enumeration has is
+  /// refused at the save.
   ///
   /// - Throws: ``PropertyError``; the object is unchanged then.
   public final func setValue(_ value: PropertyValue, forKey key: String) throws {
@@ -45,7 +45,8 @@ extension ManagedObject {
     case .composite(let attribute, let fields):
       guard attribute.derivation == nil else { throw PropertyError.readOnly(entity: name, key: key) }
       var fitted = value.attribute.flatMap { Self.fitted($0, fields) }
-      // The columns cannot tell them apart, and what is read before the save is to be what is read after it.
+      // The columns are equal for nil and for a composite whose fields are all nil. A value must read the same before
+      // the save and after it.
       if attribute.isOptional, case .composite(let values)? = fitted,
         values.values.allSatisfy({ $0 == .null })
       {
@@ -57,7 +58,7 @@ extension ManagedObject {
     }
   }
 
-  /// Sets an attribute to a Swift value; nil by an optional.
+  /// Sets an attribute to a Swift value; an optional nil sets it to nil.
   public final func setValue(_ value: some AttributeValueConvertible, forKey key: String) throws {
     try setValue(.attribute(value.attributeValue), forKey: key)
   }
@@ -67,12 +68,12 @@ extension ManagedObject {
     try setValue(.object(object), forKey: key)
   }
 
-  /// Sets a to-many relationship, in this order if it is ordered.
+  /// Sets a to-many relationship, in this order if the relationship is ordered.
   public final func setValue(_ objects: [ManagedObject], forKey key: String) throws {
     try setValue(.objects(objects), forKey: key)
   }
 
-  /// The properties that were changed since the last save, with their values.
+  /// The properties that have been changed since the last save, with their values; all properties of a new object.
   public final var changedValues: [String: PropertyValue] {
     var result: [String: PropertyValue] = [:]
     for slot in scope.plan.slots
@@ -82,8 +83,8 @@ extension ManagedObject {
     return result
   }
 
-  /// The attributes with the values that they had when the object was fetched or last saved; those of a new
-  /// object are as they are. A to-one relationship's is the object that it led to.
+  /// The attributes and to-one relationships, with their values from when the object was fetched or last saved. A new
+  /// object has its current values. A to-one relationship has its former object.
   public final var committedValues: [String: PropertyValue] {
     _willRead()
     var result: [String: PropertyValue] = [:]
@@ -117,7 +118,8 @@ extension ManagedObject {
   private func setAttribute(
     _ fitted: AttributeValue?, given: PropertyValue, expected: String, _ slot: PropertyPlan
   ) throws {
-    // A generated class has no nil where the schema has none; an object without one is validated later.
+    // A mandatory property of a generated class cannot be nil. An object without a generated class is validated at
+    // the save.
     let isImpossible =
       fitted == .null && scope.plan.isTyped && slot.attribute?.isOptional == false
     guard let fitted, !isImpossible else {
@@ -166,7 +168,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-  /// The kind of the value, for messages: never the value itself.
+  /// A description of the value's type, for messages: never the value itself.
   var typeName: String {
     switch self {
     case .attribute(let value): value.typeName

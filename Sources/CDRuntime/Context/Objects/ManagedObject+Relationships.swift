@@ -37,7 +37,7 @@ extension ManagedObject {
     }
     for object in accepted { context.add(object, to: self, relationship, at: nil) }
     toManyState(relationship.slot).isReplaced = true
-    // No class of a store that is being made is observable.
+    // Needs no `willChange`: the classes of a migration's new store are not observable.
     if context.importTarget != nil { noteTouch(relationship.slot) }
     if relationship.isOrdered { context.setOrder(of: self, relationship, to: accepted.map(\.key)) }
   }
@@ -67,13 +67,13 @@ extension ManagedObject {
     return state
   }
 
-  /// What was refused of a relationship counts no more once it is set anew.
+  /// Forgets the refused values of a relationship that is being set again.
   private func forgetFaults(_ relationship: RelationshipPlan) {
     extras?.faults.removeAll { $0.property == relationship.name }
   }
 
-  /// Whether an object can be related to this one. What belongs to another context is noted, for the save
-  /// to refuse.
+  /// Whether an object can be related to this one. An object of another context, or an inaccessible one, is recorded,
+  /// so that the save refuses it.
   private func accepts(_ object: ManagedObject?, _ relationship: RelationshipPlan) -> Bool {
     guard let object, object.scope.context !== scope.context || object.flags.contains(.inaccessible)
     else { return !flags.contains(.inaccessible) }

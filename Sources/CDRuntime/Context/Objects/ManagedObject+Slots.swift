@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-// Typed access by slot to objects without a generated class: what the views of a migration read and write by. Generated
-// code knows the types of the slots; one that holds something else reads as the type's empty value.
+// Typed access by slot to objects without a generated class, with which the views of a migration read and write.
+// Generated code knows the types of the slots; a slot with a value of another type reads as the type's empty value.
 extension ManagedObject {
   /// The value of a slot of an object without a generated class.
   @inline(__always) private func slotValue(_ slot: Int) -> AttributeValue {
@@ -68,7 +68,7 @@ extension ManagedObject {
     if case .url(let value) = slotValue(slot) { value } else { nil }
   }
 
-  /// The fields of a composite by their names; nil where it has no value.
+  /// The fields of a composite by name; nil if it has no value.
   @_spi(Generated) public final func _composite(_ slot: Int) -> [String: AttributeValue]? {
     if case .composite(let fields) = slotValue(slot) { fields } else { nil }
   }
@@ -85,14 +85,14 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-  /// Sets a slot of an object without a generated class. The value is one of the slot's type.
+  /// Sets a slot of an object without a generated class. The value must have the slot's type.
   @inline(__always) private func setSlot(_ slot: Int, _ value: AttributeValue) {
     _willWrite(slot)
     guard !scope.plan.isTyped, let extras else { return }
     Self.replace(&extras.values, slot, value)
   }
 
-  /// In one access to the values.
+  /// Replaces a value in one access to the array.
   @inline(__always)
   private static func replace(_ values: inout [AttributeValue], _ slot: Int, _ value: AttributeValue) {
     if values.indices.contains(slot) { values[slot] = value }
@@ -137,12 +137,12 @@ extension ManagedObject {
 
   /// Sets a composite, field by field.
   @_spi(Generated) public final func _setComposite(_ fields: [String: AttributeValue]?, _ slot: Int) {
-    // The columns cannot tell a composite without values from none.
+    // The columns are equal for nil and for a composite whose fields are all nil.
     let isEmpty = fields?.values.allSatisfy { $0 == .null } ?? true
     setSlot(slot, isEmpty ? .null : .composite(fields ?? [:]))
   }
 
-  /// Sets the JSON of a codable. What is no text is kept as such, and refused at the save.
+  /// Sets the JSON of a codable. Bytes that are not valid UTF-8 are kept as data, which the save refuses.
   @_spi(Generated) public final func _setJSON(_ json: Data?, _ slot: Int) {
     setSlot(
       slot,

@@ -6,7 +6,7 @@
 
 // The values of an object by slot, whether its class is generated or not.
 extension ManagedObject {
-  /// The value of an attribute or a reference as it is kept: the latter's is its key. A composite is one value.
+  /// The stored value of an attribute or a reference. A reference's value is its key. A composite is one value.
   final func storedValue(_ slot: Int) -> AttributeValue {
     let plan = scope.plan
     if !plan.isTyped {
@@ -30,7 +30,7 @@ extension ManagedObject {
     return writer.capturedKey
   }
 
-  /// Sets values as they are kept, whatever the object's class. Nothing is noted.
+  /// Sets stored values, whatever the object's class. No change is recorded.
   final func setStoredValues(_ replacements: [Int: AttributeValue]) {
     let plan = scope.plan
     guard plan.isTyped else {
@@ -58,7 +58,7 @@ extension ManagedObject {
     _decode(RowReader(values: row))
   }
 
-  /// One value of what a writer has captured of a slot.
+  /// Combines the values that a writer has captured of a slot into one value.
   static func combined(_ values: [AttributeValue], _ slot: PropertyPlan) -> AttributeValue {
     guard case .composite(_, let fields) = slot.kind else { return values.first ?? .null }
     guard values.count == fields.count, values.contains(where: { $0 != .null }) else { return .null }
@@ -67,7 +67,7 @@ extension ManagedObject {
         zip(fields.map(\.description.name), values), uniquingKeysWith: { first, _ in first }))
   }
 
-  /// A value as its columns keep it.
+  /// Splits a value into the values of its columns.
   static func parts(of value: AttributeValue, _ slot: PropertyPlan) -> [AttributeValue] {
     guard case .composite(_, let fields) = slot.kind else { return [value] }
     guard case .composite(let values) = value else { return fields.map { _ in .null } }
@@ -76,8 +76,7 @@ extension ManagedObject {
 
   // MARK: Objects without a generated class
 
-  /// Whether a slot has a value, and one that every store takes. False says nothing of an object with a generated
-  /// class.
+  /// Whether a slot has a non-nil value that every store can hold. Always false for an object with a generated class.
   final func hasPlainValue(_ slot: Int) -> Bool {
     guard !scope.plan.isTyped, let extras, slot < extras.values.count else { return false }
     return switch extras.values[slot] {
@@ -98,7 +97,7 @@ extension ManagedObject {
       }
       return
     }
-    // Written once, each in its place, in an array that nobody else has to be kept from meanwhile.
+    // A new array is filled in order; no other reference to it requires a copy.
     var values: [AttributeValue] = []
     values.reserveCapacity(plan.readings.count)
     for (slot, reading) in plan.readings.enumerated() {
@@ -108,13 +107,13 @@ extension ManagedObject {
     extras.values = values
   }
 
-  /// The value of a slot in a row, as ``storedValue(_:)`` gives it.
+  /// The value of a slot in a row, in the form that ``storedValue(_:)`` returns.
   static func storedValue(of row: RowReader, _ slot: PropertyPlan) -> AttributeValue {
     storedValue(of: row, slot.reading, slot) ?? .null
   }
 
-  /// - Parameter slot: Asked for only where the reading does not say all.
-  /// - Returns: Nil where the row has no column for the slot.
+  /// - Parameter slot: Evaluated only if the reading is not sufficient.
+  /// - Returns: Nil if the row has no column for the slot.
   private static func storedValue(
     of row: RowReader, _ reading: PropertyPlan.Reading, _ slot: @autoclosure () -> PropertyPlan
   ) -> AttributeValue? {
@@ -131,7 +130,7 @@ extension ManagedObject {
     }
   }
 
-  /// Writes the values of slots as ``encodeValue(_:_:)`` does one.
+  /// Writes the values of slots, like ``encodeValue(_:_:)`` for each of them.
   final func encodeValues(_ slots: [Int], _ writer: RowWriter) {
     let plan = scope.plan
     guard let values = extras?.values, values.count == plan.slots.count else {
@@ -156,14 +155,14 @@ extension ManagedObject {
     case .composite:
       for part in Self.parts(of: extras.values[slot], scope.plan.slots[slot]) { writer.value(part) }
     case .null:
-      // One for each field of a composite.
+      // One null for each field of a composite.
       for _ in scope.plan.slots[slot].columns { writer.value(.null) }
     default: writer.value(extras.values[slot])
     }
   }
 }
 
-// An object's values beside those of its snapshot and of the store.
+// Comparing an object's values with its snapshot and with the store.
 extension ManagedObject {
   /// The stored values that the object had when it was read or last saved, by slot.
   final func snapshotValues() -> [Int: AttributeValue] {
@@ -172,7 +171,7 @@ extension ManagedObject {
     return values
   }
 
-  /// What a slot had before it was first changed since the object was read or last saved; nil for a new object.
+  /// The value of a slot before its first change since the object was read or last saved; nil for a new object.
   final func formerValue(_ slot: Int) -> AttributeValue? {
     if flags.contains(.inserted) { return nil }
     return extras?.old.first { $0.slot == slot }?.value ?? storedValue(slot)
@@ -185,7 +184,7 @@ extension ManagedObject {
     return values
   }
 
-  /// A stored value as comparisons with former ones take it: a reference to an object that was deleted before it was ever
+  /// A stored value in the form that comparisons use: a reference to an object that was deleted before it was ever
   /// saved is nil.
   final func settledValue(_ slot: Int) -> AttributeValue {
     let value = storedValue(slot)
@@ -195,11 +194,11 @@ extension ManagedObject {
     return .null
   }
 
-  /// A conflict with what differs in three versions.
+  /// Creates a conflict with the properties whose three versions differ.
   ///
   /// - Parameters:
-  ///   - object: The object's values; nil where they are those that it has now.
-  ///   - store: The row's values; nil where it is gone.
+  ///   - object: The object's values; nil for its current values.
+  ///   - store: The row's values; nil if the row is gone.
   final func conflict(
     _ reason: SaveConflict.Reason, object: [Int: AttributeValue]? = nil, snapshot: [Int: AttributeValue],
     store: [Int: AttributeValue]?
@@ -224,21 +223,22 @@ extension ManagedObject {
     return SaveConflict(reason: reason, objectID: objectID, keys: keys, values: values)
   }
 
-  /// A value as it is kept, as others see it: a reference as an identifier.
+  /// A stored value in its public form: a reference is an identifier.
   final func fetchedValue(_ value: AttributeValue, _ slot: PropertyPlan) -> FetchedValue {
     guard let relationship = slot.relationship else { return .attribute(value) }
     guard case .int(let key) = value, key != 0, let context = scope.context else { return .object(nil) }
     let destination = context.scopes[relationship.destination]
-    // The row alone knows of which subentity it is; an identifier of the relationship's finds it too.
+    // Only the row knows the subentity of an unregistered object. An identifier with the relationship's destination
+    // entity finds the object too.
     let known = context.registered(key, root: destination.plan.root)?.objectID
     return .object(
       known ?? ManagedObjectID(storeID: destination.storeID, entityName: destination.plan.name, key: key))
   }
 }
 
-// An object as what predicates and expressions are evaluated with: its values with all unsaved changes.
+// Evaluating predicates and expressions with an object: with all its unsaved changes.
 extension ManagedObject: EvaluationSubject {
-  /// The value of a property as predicates see it, with all unsaved changes.
+  /// Returns the value of a property for predicates, with all unsaved changes.
   ///
   /// - Throws: ``EvaluationError/unknownKey(_:entity:)``, and `unsupported` for a fetched property whose fetch fails.
   public final func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue {
@@ -253,18 +253,18 @@ extension ManagedObject: EvaluationSubject {
     }
   }
 
-  /// What makes the object equal to a constant that means it.
+  /// The reference that compares equal to a constant for this object.
   public final var evaluationIdentity: ObjectReference? { reference }
 
-  /// Whether the other is an object with the same row, of this context or of another one.
+  /// Whether another object has the same row, in this context or in another one.
   public final func isSameObject(as other: any EvaluationSubject) -> Bool {
     guard let other = other as? ManagedObject else { return reference.isSame(as: other.evaluationIdentity) }
     return self === other
       || key == other.key && scope.plan.root == other.scope.plan.root && scope.storeID == other.scope.storeID
   }
 
-  /// Whether a constant means the object: an identifier of its store and of its row. The entity that the identifier
-  /// names may be any of the hierarchy, as the table is one for all of them.
+  /// Whether a constant refers to the object: an identifier with the object's store and row. The identifier may name
+  /// any entity of the inheritance hierarchy, because the hierarchy shares one table.
   public final func isSameObject(as reference: ObjectReference) -> Bool {
     guard let id = ManagedObjectID(reference), id.key == key, id.storeID == scope.storeID else {
       return false
@@ -303,6 +303,6 @@ extension ManagedObject: EvaluationSubject {
 }
 
 extension ManagedObject {
-  /// The object as a constant of an expression.
+  /// The object as a constant in an expression.
   final var reference: ObjectReference { objectID.reference }
 }

@@ -1,13 +1,13 @@
-/// An object of an entity: an instance of a generated class, or of this class where there is none.
+/// An object of an entity: an instance of the entity's generated class, or of this class if there is none.
 ///
-/// An object belongs to the context that made it and to that context's isolation; it cannot be sent to
-/// another. ``objectID`` can, and gives the object there.
+/// An object belongs to the context that created it and to that context's isolation; you cannot send it to another
+/// isolation. You can send its ``objectID`` and get the object there.
 ///
-/// Reading a property never throws or traps. An object whose row is gone keeps its last values, or the
-/// types' empty ones if it never had any: ``isInaccessible`` is true then, and ``ManagedObjectContext/errors``
-/// says why. Objects are equal when they are the same instance; a context has one instance a row.
+/// Reading a property never throws or traps. An object whose row is gone keeps its last values, or its types' empty
+/// values if it never had any. Then ``isInaccessible`` is true, and ``ManagedObjectContext/errors`` gives the reason.
+/// Objects are equal if they are the same instance; a context has one instance for each row.
 ///
-/// An object without a generated class has its properties by key:
+/// Use keys to read and set the properties of an object without a generated class:
 ///
 /// ```swift
 /// let book = try context.insert(entityNamed: "Book")
@@ -36,24 +36,25 @@
 /// - ``isUpdated``
 /// - ``isDeleted``
 open class ManagedObject {
-  // 46 bytes with the header. Generated classes begin with their smallest properties, which then use up what is
-  // left of a word: whether an object fits the allocator's small sizes decides what making and freeing it cost.
+  // 46 bytes with the header. The first properties of generated classes are their smallest ones, which fill the rest
+  // of a word. An object that fits the allocator's small sizes is much cheaper to create and to free.
   final let scope: ObjectScope
   final let key: ObjectKey
   final var extras: ObjectExtras?
   private final var revision: UInt32
   final var flags: ObjectFlags
 
-  /// The row's `_version`, which goes back to 0 after 2^32 - 1 changes of the row.
+  /// The row's `_version`, which wraps to 0 after 2^32 - 1 changes of the row.
   final var version: Int64 {
     get { Int64(revision) }
     set { revision = UInt32(truncatingIfNeeded: newValue) }
   }
 
-  /// The version of the row that an insertion writes. A row that is written anew has one that nobody can have read, neither
-  /// of the row that was deleted nor of another one that others have written anew from the same values.
+  /// The version of the row that an insertion writes. A row that is inserted again gets a version that no context can
+  /// have read, neither from the deleted row nor from a row that another context has inserted again from the same
+  /// values.
   ///
-  /// - Parameter stamp: A random number of the save's own.
+  /// - Parameter stamp: A random number, the same for all objects of a save.
   final func nextVersion(_ stamp: UInt32) -> Int64 { revision == 0 ? 1 : max(1, Int64(revision &+ stamp)) }
 
   /// The name of the class's entity; empty for ``ManagedObject`` itself.
@@ -61,7 +62,8 @@ open class ManagedObject {
 
   @_spi(Generated) public init(_seed seed: ObjectSeed) {
     let state = seed.state
-    // An object whose class is not the model's for the entity would be read and written by a plan that is not its.
+    // If the object's class does not match the model's class for the entity, a wrong plan would read and write the
+    // object.
     let isMisfit = state.isInsertion && !state.scope.admits(type(of: self))
     scope = isMisfit ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
     key = isMisfit ? 0 : state.key
@@ -78,7 +80,7 @@ open class ManagedObject {
 
   // MARK: The contract with generated classes
 
-  /// Sets the attributes whose default is made at each insertion.
+  /// Sets the attributes whose defaults are computed at each insertion.
   @_spi(Generated) open func _setInsertionDefaults() {
     guard !scope.plan.isTyped, let extras else { return }
     for (slot, value) in scope.plan.insertionDefaults {
@@ -86,7 +88,7 @@ open class ManagedObject {
     }
   }
 
-  /// Reads all stored columns, and transient attributes where the row has them.
+  /// Reads all stored columns, and transient attributes if the row has them.
   @_spi(Generated) open func _decode(_ row: RowReader) {
     guard !scope.plan.isTyped else { return }
     decodeValues(row)
@@ -98,13 +100,13 @@ open class ManagedObject {
     encodeValue(slot, writer)
   }
 
-  /// Sets the key of a to-one relationship whose reference stands in the object's own table.
+  /// Sets the key of a to-one relationship whose reference the object's own table stores.
   @_spi(Generated) open func _setReference(_ slot: Int, _ key: ObjectKey) {
     guard let extras, slot < extras.values.count else { return }
     extras.values[slot] = key == 0 ? .null : .int(key)
   }
 
-  /// The properties' key paths, in the order of the slots, where the model asks for them.
+  /// The key paths of the properties, in the order of the slots, if the model asks for them.
   @_spi(Generated) open class var _keyPaths: KeyPathTable { .empty }
 
   /// Called before a property is read.
@@ -114,7 +116,7 @@ open class ManagedObject {
 
   /// Called before an attribute is set.
   @_spi(Generated) public final func _willWrite(_ slot: Int) {
-    // A new object needs no record of what changed, unless it was made without values or is followed.
+    // A new object needs no record of its changes, unless it was created without values, or is tracked or observed.
     let recorded: ObjectFlags = [
       .fault, .inaccessible, .inserted, .deleted, .gone, .draft, .tracked, .observed,
     ]
@@ -125,14 +127,14 @@ open class ManagedObject {
     }
   }
 
-  /// Called before the runtime itself sets a slot, as a deletion or an undo does, of objects too whose changes nobody
-  /// saves.
+  /// Called before the runtime sets a slot, for example in a deletion or an undo, also of objects whose changes no
+  /// save writes.
   final func willSet(_ slot: Int) {
     let recorded: ObjectFlags = [.fault, .inaccessible, .inserted, .draft, .tracked, .observed]
     if flags.rawValue & recorded.rawValue != ObjectFlags.inserted.rawValue { noteWrite(slot) }
   }
 
-  /// Sets the key of a to-one relationship as the runtime does, and notes the change.
+  /// Sets the key of a to-one relationship on behalf of the runtime, and records the change.
   final func writeReference(_ key: ObjectKey, _ slot: Int) {
     willSet(slot)
     _setReference(slot, key)
@@ -151,7 +153,7 @@ extension ManagedObject: Hashable {
 // MARK: State
 
 extension ManagedObject {
-  /// The object's identifier, permanent from its insertion.
+  /// The object's identifier, which is permanent from its insertion.
   public final var objectID: ManagedObjectID {
     ManagedObjectID(
       storeID: scope.storeID, entityName: scope.plan.name, key: key)
@@ -160,48 +162,49 @@ extension ManagedObject {
   /// The object's entity.
   public final var entity: EntityDescription { scope.plan.description }
 
-  /// The object's context; nil once that has been reset.
+  /// The object's context; nil once the context has been reset.
   ///
-  /// An object does not keep its context. Where nobody holds that any more, this is another one for it and the other objects
-  /// that are still alive, with their changes and the former one's ``ManagedObjectContext/mergePolicy``. It goes again when
-  /// nobody uses it. An app keeps its contexts, or its ``PersistentContainer``, all the same: to make one for each
-  /// relationship that is read takes its time, and an undo manager goes with its context.
+  /// An object does not retain its context. If the context has been released, this property returns a replacement
+  /// context. It has this object and the other objects that are still alive, with their changes and the former
+  /// context's ``ManagedObjectContext/mergePolicy``, and is released when it is no longer used. All the same, keep
+  /// your contexts, or your ``PersistentContainer``: creating a replacement for each relationship that is read takes
+  /// time, and the undo manager is lost with its context.
   public final var managedObjectContext: ManagedObjectContext? { scope.context }
 
-  /// Whether the object's values have not been read yet. Reading one does that.
+  /// Whether the object's values have not been read yet. Reading a value reads them.
   public final var isFault: Bool { flags.contains(.fault) }
 
-  /// Whether the object has no row to be read from any more, or no context.
+  /// Whether the object no longer has a row or a context.
   public final var isInaccessible: Bool { flags.contains(.inaccessible) || !scope.hasContext }
 
-  /// Whether the object has been inserted and not been saved since.
+  /// Whether the object has been inserted and not saved since.
   public final var isInserted: Bool { flags.contains(.inserted) && !flags.contains(.deleted) }
 
-  /// Whether an object of the store has changes that have not been saved: other values, or other objects that it is related
-  /// to, than when it was read or last saved. See ``ManagedObjectContext/hasChanges``.
+  /// Whether a stored object has unsaved changes: other values or related objects than when it was read or last
+  /// saved. See ``ManagedObjectContext/hasChanges``.
   public final var isUpdated: Bool {
     guard hasUpdatedFlags, let context = scope.context else { return false }
     var comparison = SnapshotComparison(context)
     return comparison.isUpdated(self)
   }
 
-  /// Whether an object of the store has been changed since the last save; it may have been changed back.
+  /// Whether a stored object has been changed since the last save. It may have been changed back.
   final var hasUpdatedFlags: Bool {
     !flags.isDisjoint(with: [.updated, .touched]) && flags.isDisjoint(with: [.inserted, .deleted])
   }
 
-  /// Whether the object has been deleted, in the context or, after the save, in the store.
+  /// Whether the object has been deleted in the context or, after a save, in the store.
   public final var isDeleted: Bool { !flags.isDisjoint(with: [.deleted, .gone]) }
 
-  /// Whether the changes of an object are such that need its row: having lost others that it was related to does
-  /// not. A child's save leaves out relationships with an object that the parent does not have.
+  /// Whether the object's changes need its row. Removals from relationships do not need it. A child's save leaves out
+  /// relationships with an object that the parent does not have.
   final var needsRow: Bool {
     if flags.contains(.updated) { return true }
     guard scope.context?.parent == nil else { return false }
     return extras?.toMany.contains { !$0.state.added.isEmpty } == true
   }
 
-  /// Whether rows of the store may lead to the object.
+  /// Whether rows of the store may refer to the object.
   final var mayHaveRowsOfOthers: Bool { !flags.contains(.inserted) || flags.contains(.revived) }
 
   final var isPending: Bool { !flags.isDisjoint(with: .pending) }
@@ -236,9 +239,10 @@ extension ManagedObject {
     !scope.hasContext || !flags.isDisjoint(with: [.deleted, .gone, .inaccessible])
   }
 
-  /// Notes that a slot is set of an object that no save writes: it has been deleted, or its context has been reset.
+  /// Records that a slot is set on an object that no save writes: the object has been deleted, or its context has
+  /// been reset.
   final func noteLostChange(_ slot: Int) {
-    // What could not be inserted has been reported.
+    // A failed insertion has been reported already.
     guard isLost, key != 0, slot < scope.plan.slots.count,
       let context = scope.context ?? scope.formerContext, !context.isAwakening, context.runningHook == nil
     else { return }
@@ -246,7 +250,7 @@ extension ManagedObject {
     context.lostChanges.add(self, scope.plan.slots[slot].name)
   }
 
-  /// Notes that a slot is about to change.
+  /// Records that a slot is about to change.
   private final func noteWrite(_ slot: Int) {
     if flags.contains(.fault) { fireFault() }
     willChange(slot)
@@ -264,7 +268,8 @@ extension ManagedObject {
     mark(scope.plan.slots[slot].isStored ? .updated : .touched, in: context)
   }
 
-  /// Notes that a relationship has changed whose data stand elsewhere. `willChange(_:)` has been called before.
+  /// Records the change of a relationship that is stored outside the object's row. The caller has called
+  /// `willChange(_:)`.
   final func noteTouch(_ slot: Int) {
     didChange(slot)
     guard let context = scope.context else { return }
@@ -283,7 +288,7 @@ extension ManagedObject {
 }
 
 extension ManagedObject: CustomStringConvertible {
-  /// The entity and the identifier; no values, which may be private.
+  /// The entity, the key and the state. Values may be private and are left out.
   public var description: String {
     let state =
       isDeleted

@@ -1,6 +1,7 @@
-/// What a class does at the turns of its objects' lives: Core Data's methods of these names.
+/// Methods that a class implements to take part in its objects' lifecycle, with the names of Core Data's methods.
 ///
-/// Generated classes are made by the runtime, so that a subclass of one's own would not be asked. An extension is:
+/// The runtime creates instances of generated classes, so a subclass of your own would never be used. Extend the
+/// generated class instead:
 ///
 /// ```swift
 /// extension Copy: ManagedObjectLifecycle {
@@ -10,44 +11,45 @@
 /// }
 /// ```
 ///
-/// Where the main actor is a module's default isolation, write `nonisolated extension`: objects belong to their
-/// context's isolation, whichever that is. A class that inherits the conformance is asked by the same methods,
-/// which can look at what `self` is. Classes without the conformance pay nothing for it.
+/// If the main actor is a module's default isolation, write `nonisolated extension`: objects belong to their
+/// context's isolation, whichever it is. A class that inherits the conformance uses the same methods, which can check
+/// the type of `self`. Classes without the conformance pay nothing for it.
 ///
-/// The methods may do anything with the context, and with others of the same store. Three things to know:
+/// The methods may do anything with the context, and with other contexts of the same store. Three things to know:
 /// - A save of the same context throws ``SaveError/nested(in:)``, except in ``didSave()``.
-/// - ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/reset()`` end what was going on: the save then writes
-///   what has been changed since, and the deletion deletes nothing.
-/// - What a validation method changes is checked by the rules of the schema, and validated by no method again.
+/// - ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/reset()`` end the running operation: a save then
+///   writes only later changes, and a deletion deletes nothing.
+/// - Changes that a validation method makes are checked by the schema's rules, but no validation method is called for
+///   them again.
 public protocol ManagedObjectLifecycle: ManagedObject {
-  /// Called when an object has been inserted: its attributes have their defaults, and the values that its
-  /// initialiser was given are set afterwards.
+  /// Called when an object has been inserted. Its attributes have their defaults; the arguments of its initialiser
+  /// are set afterwards.
   func awakeFromInsert()
 
-  /// Called when an object's values have been read from the store: at its first fetch, when a fault is fulfilled,
-  /// and after a refresh. What it sets counts as read, and makes no change: for transient attributes.
+  /// Called when an object's values have been read from the store: at its first fetch, when a fault is fired, and
+  /// after a refresh. Values that it sets count as read and are not changes: use it to set transient attributes.
   func awakeFromFetch()
 
-  /// Called once before a save, for an object that was inserted, changed or deleted. It may change objects, itself
-  /// too: those that come to the save by this are asked in their turn. ``SaveError/unsettled(_:)`` is thrown
-  /// where that goes on for 1,000 rounds.
+  /// Called once before a save, for an object that was inserted, changed or deleted. It may change objects, including
+  /// this one. The method is then called for objects that join the save this way. If that goes on for 1,000 rounds,
+  /// the save throws ``SaveError/unsettled(_:)``.
   func willSave()
 
-  /// Called after a save that wrote the object. `isDeleted` is true where the save deleted it. It may change objects
-  /// and save the context; such a save within a save is refused when there are 32 of them.
+  /// Called after a save that has written the object. `isDeleted` is true if the save deleted it. The method may
+  /// change objects and save the context. At most 32 saves may be nested this way.
   func didSave()
 
-  /// Called before the object is deleted, while its relationships still hold.
+  /// Called before the object is deleted, while its relationships still have their objects.
   func prepareForDeletion()
 
-  /// Called at a save of a new object, after the rules of the schema. What it throws is among the save's errors,
-  /// as ``ValidationError/Reason/refused(_:)``.
+  /// Called at the save of a new object. The save's errors include an error that it throws, as
+  /// ``ValidationError/Reason/refused(_:)``, or as itself if it is a ``ValidationError``.
   func validateForInsert() throws
 
-  /// The same for an object with changes.
+  /// Called at the save of a changed object, like ``validateForInsert()``.
   func validateForUpdate() throws
 
-  /// The same for an object that is deleted.
+  /// Called at the save of a deleted object, like ``validateForInsert()``.
   func validateForDelete() throws
 }
 
@@ -63,7 +65,7 @@ extension ManagedObjectLifecycle {
 }
 
 extension ManagedObject {
-  /// The object as one whose class takes part; nil where it does not.
+  /// The object as an instance of a class with lifecycle methods; nil if its class has none.
   final var lifecycle: (any ManagedObjectLifecycle)? {
     scope.plan.hasLifecycle ? self as? any ManagedObjectLifecycle : nil
   }

@@ -4,27 +4,27 @@
   import Foundation
 #endif
 
-/// What the objects of one entity in one context share.
+/// The data that all objects of one entity in one context share.
 ///
-/// An object keeps its scope, and the scope does not keep its context. When the context goes, the scope keeps what that
-/// leaves to its objects: ``ContextRemains``.
+/// An object retains its scope, and the scope does not retain its context. When the context is released, the scope
+/// retains the remains of the context: ``ContextRemains``.
 final class ObjectScope {
   let plan: EntityPlan
-  /// The context, while somebody holds it.
-  // Unsafe in name only: the context's deinit sets it to nil before its memory goes.
+  /// The context, as long as it is alive.
+  // Safe, because the context's `deinit` sets it to nil before its memory is freed.
   unowned(unsafe) var live: ManagedObjectContext?
-  /// What a context has left that nobody holds any more.
+  /// The remains of a released context.
   var remains: ContextRemains?
-  /// The context that the objects had before a reset of it, to tell what is done to them since.
+  /// The context that the objects had before it was reset. It reports changes that are made to them since.
   weak var formerContext: ManagedObjectContext?
-  /// The UUID of the store that the objects are of, also when the context has gone.
+  /// The UUID of the objects' store, also after the context has been released.
   let storeID: UUID
-  /// What observers know the properties by, by slot; none where the class is not observable.
+  /// The observed properties, by slot; empty if the class is not observable.
   private(set) lazy var observedProperties = makeObservedProperties()
-  /// The generated class of the entity; nil where it has none.
+  /// The generated class of the entity; nil if it has none.
   let objectType: (any EntityClass.Type)?
 
-  /// The context; one that is made anew where nobody holds the objects' own; nil after a reset.
+  /// The context; a replacement context if the objects' own one has been released; nil after a reset.
   @inline(__always) var context: ManagedObjectContext? {
     if let live { return live }
     return remains == nil ? nil : revived()
@@ -32,7 +32,7 @@ final class ObjectScope {
 
   private func revived() -> ManagedObjectContext? { remains.map { ManagedObjectContext(reviving: $0) } }
 
-  /// Whether there is a context, or one could be made.
+  /// Whether there is a context, or a replacement can be created.
   var hasContext: Bool { live != nil || remains != nil }
 
   init(plan: EntityPlan, context: ManagedObjectContext?) {
@@ -42,8 +42,8 @@ final class ObjectScope {
     live = context
   }
 
-  /// Whether the entity's objects may be of a class: the generated one or one below it, or, where the model came
-  /// without classes, none but ``ManagedObject`` itself.
+  /// Whether the entity's objects may have a class: its generated class or a subclass of it. Without a generated
+  /// class, only ``ManagedObject`` itself.
   func admits(_ type: ManagedObject.Type) -> Bool {
     func isBelow<Object: EntityClass>(_ expected: Object.Type) -> Bool { type is Object.Type }
     guard let objectType else { return type == ManagedObject.self }

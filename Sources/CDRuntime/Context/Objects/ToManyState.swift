@@ -1,27 +1,30 @@
-/// What an object knows of one of its to-many relationships.
+/// An object's knowledge of one of its to-many relationships: either only the added and removed objects, or all
+/// objects.
 ///
-/// Either nothing but what was added and removed, or all. Keys, not objects: related objects that know each
-/// other would keep each other alive.
+/// It has keys instead of objects: related objects that retain each other would never be released.
 final class ToManyState {
-  /// The related objects; nil until they have been loaded.
+  /// The related objects; nil if they have not been loaded.
   var keys: KeyList?
-  /// Added and removed since the last save. In a relationship that has not been loaded it is whatever was asked for,
-  /// removals first: what the store has is not known there, so that neither cancels the other.
+  /// The keys added and removed since the last save. In a relationship that has not been loaded, the stored objects
+  /// are not known, so these are the requested changes, removals first: an addition and a removal do not cancel each
+  /// other.
   var added = KeyList()
   var removed = KeyList()
-  /// Those of `added` and `removed` that a loaded relationship has in common with the store, because others have made the
-  /// same changes. They stay this context's changes: the others may take theirs back before it saves.
+  /// The keys of `added` and `removed` with which a loaded relationship agrees with the store, because another
+  /// context has made the same changes. They remain changes of this context: the other context may take its changes
+  /// back before this context saves.
   private(set) var shared: Set<ObjectKey> = []
-  /// The objects of `keys`, kept until the context next lets go of what nobody uses.
+  /// The objects of `keys`, kept until the context next releases unused objects.
   var cache: [ManagedObject]?
   /// The stored positions of an ordered relationship's objects, as they were loaded.
   var positions: [ObjectKey: Int64] = [:]
   /// Whether the relationship was set as a whole.
   var isReplaced = false
-  /// Whether positions have to be written.
+  /// Whether the save has to write positions.
   var isOrderChanged = false
 
-  /// Whether others have changed the objects since they were loaded, and own changes have kept them from being read again.
+  /// Whether another context has changed the relationship since it was loaded, while changes of this context have
+  /// kept it from being read again.
   var isOutdated = false
 
   var isChanged: Bool { !added.isEmpty || !removed.isEmpty || isOrderChanged }
@@ -32,10 +35,10 @@ final class ToManyState {
     return added.keys.contains { !shared.contains($0) } || removed.keys.contains { !shared.contains($0) }
   }
 
-  /// Notes that an object is related from now on, at the end of an ordered relationship.
+  /// Adds an object, at the end of an ordered relationship.
   func add(_ key: ObjectKey) {
     cache = nil
-    // A read since its removal may have brought back a position that the save has deleted.
+    // A read since the removal may have brought back a position that the save has deleted.
     positions[key] = nil
     if keys != nil {
       guard keys?.contains(key) == false else { return }
@@ -47,10 +50,10 @@ final class ToManyState {
     isOrderChanged = true
   }
 
-  /// Notes that an object is no longer related.
+  /// Removes an object.
   func remove(_ key: ObjectKey) {
     cache = nil
-    // Should it come back, it comes to the end.
+    // If the object is added again, it goes to the end.
     positions[key] = nil
     if keys != nil {
       guard keys?.remove(key) == true else { return }
@@ -61,16 +64,16 @@ final class ToManyState {
     }
   }
 
-  /// Sets the order of what was added to a relationship that has not been loaded.
+  /// Sets the order of the objects that were added to a relationship that has not been loaded.
   ///
-  /// - Parameter gone: Those of them that were removed before, and so lose the places that they may have.
+  /// - Parameter gone: Those of the objects that were removed before, and so lose their positions.
   func reorderAdded(_ keys: [ObjectKey], removedBefore gone: [ObjectKey]) {
     added = KeyList(keys)
     for key in gone where !removed.contains(key) { removed.append(key) }
     isOrderChanged = true
   }
 
-  /// Notes what the store has, to which the changes are added.
+  /// Sets the stored objects, and applies the changes to them.
   func load(_ stored: [ObjectKey]) {
     var list = KeyList(stored.filter { !removed.contains($0) })
     var known = KeyList(stored)
@@ -84,7 +87,7 @@ final class ToManyState {
     for key in added.keys {
       if !list.contains(key) { list.append(key) }
       if removed.contains(key) {
-        // It has gone and come back, to the end.
+        // It was removed and added again, at the end.
         positions[key] = nil
         if known.contains(key) { continue }
       }
@@ -94,26 +97,26 @@ final class ToManyState {
     (keys, added, removed) = (list, additions, removals)
   }
 
-  /// Forgets what the store has, and keeps the changes.
+  /// Forgets the stored objects and keeps the changes.
   func unload() {
     keys = nil
     cache = nil
     shared.removeAll()
   }
 
-  /// Notes that others have changed the objects of an ordered relationship, which is not read again before the own changes
-  /// have been saved.
+  /// Handles that another context has changed an ordered relationship with changes, which is not read again before
+  /// they have been saved.
   func becomeOutdated() {
     isOutdated = true
-    // Where others have deleted an object and written it anew, another instance stands for the key.
+    // If another context has deleted an object and inserted it again, another instance stands for the key.
     cache = nil
     shared.removeAll()
   }
 
-  /// Whether others have made a change too.
+  /// Whether another context has made the same change.
   func isShared(_ key: ObjectKey) -> Bool { shared.contains(key) }
 
-  /// Notes that others have made a change too.
+  /// Records that another context has made the same change.
   func share(_ key: ObjectKey) { shared.insert(key) }
 
   /// Forgets that an object was added or removed.
@@ -123,17 +126,17 @@ final class ToManyState {
     shared.remove(key)
   }
 
-  /// Makes all objects new ones, in a relationship of which the store has nothing.
+  /// Makes all objects additions, in a relationship that has no stored objects.
   func become(new list: [ObjectKey]) {
     (keys, added, removed) = (KeyList(list), KeyList(list), KeyList())
     shared.removeAll()
     cache = nil
   }
 
-  /// Forgets what was loaded, so that it is read again. There are no changes.
+  /// Forgets the loaded objects, so that they are read again. There are no changes.
   ///
-  /// The state is emptied and not replaced: a caller that is about to change it may have caused the reading that led
-  /// here, and what it changes next must not get lost.
+  /// The state is emptied instead of replaced: a caller that is about to change it may have caused the reading that
+  /// led here, and its next changes must not be lost.
   func forget() {
     keys = nil
     cache = nil
@@ -149,7 +152,7 @@ final class ToManyState {
   /// Forgets changes that have been saved.
   func didSave() {
     if isOutdated { return forget() }
-    // Where an object comes back later, its row has no position.
+    // If an object is added again later, its row has no position.
     for key in removed.keys { positions[key] = nil }
     added = KeyList()
     removed = KeyList()

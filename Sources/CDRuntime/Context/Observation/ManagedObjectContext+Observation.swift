@@ -1,15 +1,16 @@
-// Changes that are not told where they are made.
+// Notifications that are delivered later.
 //
-// What others have saved is learnt in the middle of reading: of a statement's rows, or of the reads that somebody has
-// tracked, which are followed only once all are done. It is told when the state that is read from has been let go of.
+// The context learns of other contexts' saves while it reads: in the middle of a statement's rows, or of tracked
+// reads, which are observed only after all of them. It notifies observers once the snapshot has been released.
 extension ManagedObjectContext {
-  /// What is to be told of an object.
+  /// A notification for the observers of an object.
   struct Notice {
     let object: ManagedObject
     let slots: SlotSet
   }
 
-  /// Has it told that an object's properties may have changed: all, or those that a condition holds for.
+  /// Schedules a notification that properties of an object may have changed: all of them, or those that meet a
+  /// condition.
   func noteChange(of object: ManagedObject, where isMeant: (PropertyPlan) -> Bool = { _ in true }) {
     guard object.flags.contains(.observed) else { return }
     var slots = SlotSet()
@@ -17,7 +18,7 @@ extension ManagedObjectContext {
     if !slots.isEmpty { notices.append(Notice(object: object, slots: slots)) }
   }
 
-  /// Tells what is to be told.
+  /// Delivers all scheduled notifications.
   func tellObservers() {
     if !children.isEmpty { for child in children { child.context?.tellObservers() } }
     if notices.isEmpty, laterChanges.isEmpty { return }
@@ -31,23 +32,23 @@ extension ManagedObjectContext {
     for change in changes { change() }
   }
 
-  /// Tells it now, where no state of the store is held at whose end it will be.
+  /// Delivers the notifications now, unless a snapshot is held: then they are delivered at its end.
   @inline(__always) func tellObserversUnlessReading() {
     if !notices.isEmpty || !children.isEmpty, !isReading, runningReads == 0 { tellObservers() }
   }
 
-  /// Whether a state of the store is held, or would be if the store had such: a child reads by its parent.
+  /// Whether a snapshot is held, or would be if the store had snapshots. A child reads through its parent.
   var isReading: Bool { parent?.isReading ?? (reading.isOpen || reading.isInTurn) }
 
-  /// Has it told at the end of the state that is read from.
+  /// Schedules a closure for the end of the snapshot.
   func noteLater(_ change: @escaping () -> Void) {
     laterChanges.append(change)
   }
 
   // MARK: Relationships whose objects are deleted without their being told
 
-  /// Notes who follows a relationship that the deletion of its objects does not change: one by one side alone, or one
-  /// whose other side has a rule that leaves it as it is.
+  /// Records an object that observes a relationship which the deletion of its objects does not change: the
+  /// relationship has no inverse, or the inverse has a rule that leaves it unchanged.
   func noteFollower(_ object: ManagedObject, of relationship: RelationshipPlan) {
     guard isLoose(relationship) else { return }
     if looseFollowers.count >= looseLimit {
@@ -65,7 +66,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has it told that relationships have lost objects, or have them again, of which they were not told.
+  /// Schedules notifications for relationships that may have lost objects, or got them back, without having been
+  /// changed.
   func noteLoose(to roots: Set<Int>) {
     guard !looseFollowers.isEmpty, !roots.isEmpty else { return }
     for follower in looseFollowers {

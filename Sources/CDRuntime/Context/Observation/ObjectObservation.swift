@@ -1,28 +1,28 @@
 public import Observation
 
-/// Who follows an object's properties. An object has one from the first time that one of them is read: making it takes
-/// longer than making the object.
+/// The observation of an object's properties. It is created when the first property is observed, because creating it
+/// takes longer than creating the object.
 final class ObjectObservation {
   let registrar = ObservationRegistrar()
-  /// The slots that have been read: nobody follows the others.
+  /// The slots that have been read. The other properties have no observers.
   var slots = SlotSet()
 }
 
-/// An object that a change may concern, as long as there is one.
+/// An object that a change may concern, as long as the object is alive.
 struct FollowedObject {
   weak var object: ManagedObject?
 }
 
-/// A property of an observable class, as observers know it: its key path.
+/// A property of an observable class in the form that observers know: a key path.
 protocol ObservedProperty {
-  /// - Parameter object: One of the path's class, or of one below it.
+  /// - Parameter object: An instance of the key path's root class or of a subclass.
   func access(_ object: ManagedObject, _ registrar: ObservationRegistrar)
   func willSet(_ object: ManagedObject, _ registrar: ObservationRegistrar)
   func didSet(_ object: ManagedObject, _ registrar: ObservationRegistrar)
 }
 
 extension KeyPath: ObservedProperty where Root: ObservableEntityClass {
-  // Sound because an object's class is that of its plan or one below it: ManagedObject's initialiser sees to it.
+  // Sound, because an object's class is the class of its plan or a subclass: ManagedObject's initialiser checks it.
   private func subject(_ object: ManagedObject) -> Root { unsafeDowncast(object, to: Root.self) }
 
   func access(_ object: ManagedObject, _ registrar: ObservationRegistrar) {
@@ -39,7 +39,7 @@ extension KeyPath: ObservedProperty where Root: ObservableEntityClass {
 }
 
 extension ObjectScope {
-  /// The properties by slot; none where the class is not observable.
+  /// The observed properties by slot; empty if the class is not observable.
   func makeObservedProperties() -> [any ObservedProperty] {
     guard plan.isObservable, let objectType else { return [] }
     let properties = objectType._keyPaths.paths.compactMap { $0 as? any ObservedProperty }
@@ -47,13 +47,13 @@ extension ObjectScope {
   }
 }
 
-/// A generated class whose properties SwiftUI and `withObservationTracking` follow: `observable: true` in `model.yaml`
-/// makes a model's classes so.
+/// A generated class whose properties SwiftUI and `withObservationTracking` can observe. To generate such classes,
+/// set `observable: true` in `model.yaml`.
 ///
-/// Attributes and relationships are followed, fetched properties and the object's state are not. Whatever changes one
-/// tells of it: setters, the other side of a relationship, delete rules, ``ManagedObjectContext/rollback()``,
-/// ``ManagedObjectContext/refresh(_:mergeChanges:)``, a resolved conflict, what others have saved. To read an object's
-/// row for the first time changes nothing.
+/// Attributes and relationships can be observed; fetched properties and the object's state cannot. Observers are
+/// notified of every change: by setters, by the other side of a relationship, by delete rules, by
+/// ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/refresh(_:mergeChanges:)``, by a resolved conflict,
+/// and by the saves of other contexts. Reading an object's row for the first time is not a change.
 ///
 /// ```swift
 /// import CDRuntime
@@ -68,17 +68,17 @@ extension ObjectScope {
 /// }
 /// ```
 ///
-/// What others have saved is told when the `perform` block, or the main actor's turn, ends in which the context has learnt
-/// of it, whatever the kind of the store. Elsewhere nothing marks an end, and it is told as soon as a fetch learns of it:
-/// who reads a property there and then fetches, in one tracked body, is not yet followed at that moment, and has the
-/// property's old value until the next change. ``ManagedObjectContext/perform(_:)`` around the body keeps that from
-/// happening.
+/// When a context learns of other contexts' saves in a `perform` block or in the main actor's turn, it notifies
+/// observers at the end of the block or turn, for every type of store. Elsewhere it notifies them as soon as a fetch
+/// learns of the saves. If a tracked body there reads a property and then fetches, the property is not observed yet
+/// at that moment, and the observer has the old value until the next change. To avoid this, put
+/// ``ManagedObjectContext/perform(_:)`` around the body.
 ///
-/// An object is followed as long as somebody holds it: a context lets go of objects that nobody uses, and makes new ones
-/// of their rows later.
+/// An object is observed as long as other code holds it: a context releases unused objects, and creates new ones from
+/// their rows later.
 public protocol ObservableEntityClass: EntityClass, Observable {}
 
-// What the accessors of observable classes call, beside those of all classes.
+// The methods that accessors of observable classes call, in addition to those of all classes.
 extension ManagedObject {
   /// Called before an attribute or a reference of an observable class is read.
   @_spi(Generated) public final func _willRead(_ slot: Int) {
@@ -86,16 +86,16 @@ extension ManagedObject {
     if flags.rawValue & ObjectFlags.fault.rawValue != 0 { fireFault() }
   }
 
-  /// Called before a relationship of an observable class is read whose data stand elsewhere.
+  /// Called before the class reads a relationship that is stored outside the object's row.
   @_spi(Generated) public final func _willRead(related slot: Int) { follow(slot) }
 
   /// Called after an attribute of an observable class has been set.
   @_spi(Generated) public final func _didWrite(_ slot: Int) { didChange(slot) }
 }
 
-// Telling who follows a property. For an object that nobody does, each of these is the check of a flag.
+// Notifying observers of a property. For an object without observers, each method only checks a flag.
 extension ManagedObject {
-  /// Notes that a property is read.
+  /// Records that a property is read.
   @inline(__always) final func follow(_ slot: Int) {
     guard flags.contains(.observed), let observation = extras?.observation, observation.slots.contains(slot)
     else { return beginFollowing(slot) }
@@ -116,17 +116,17 @@ extension ManagedObject {
     properties[slot].access(self, observation.registrar)
   }
 
-  /// Tells that a property is about to change.
+  /// Notifies observers that a property is about to change.
   @inline(__always) final func willChange(_ slot: Int) {
     if flags.contains(.observed) { tell(slot) { $0.willSet($1, $2) } }
   }
 
-  /// Tells that a property has changed.
+  /// Notifies observers that a property has changed.
   @inline(__always) final func didChange(_ slot: Int) {
     if flags.contains(.observed) { tell(slot) { $0.didSet($1, $2) } }
   }
 
-  /// Tells that all properties may change that a condition holds for.
+  /// Notifies observers that all properties that meet a condition are about to change.
   final func willChange(where isMeant: (PropertyPlan) -> Bool) {
     guard flags.contains(.observed) else { return }
     for slot in scope.plan.slots where isMeant(slot) { willChange(slot.number) }
@@ -140,7 +140,7 @@ extension ManagedObject {
   private final func tell(
     _ slot: Int, _ event: (any ObservedProperty, ManagedObject, ObservationRegistrar) -> Void
   ) {
-    // What an object sets while its values are read is read with them.
+    // Values that an object sets in `awakeFromFetch()` are part of reading it.
     guard let observation = extras?.observation, observation.slots.contains(slot),
       scope.context?.isAwakening != true
     else { return }

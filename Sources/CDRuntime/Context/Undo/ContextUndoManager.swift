@@ -1,7 +1,7 @@
-/// Takes changes of a context back, and makes them again.
+/// Takes back changes of a context, and makes them again.
 ///
-/// A context has none unless it is given one: changes then cost nothing more than before. With one, each group of
-/// changes keeps the values that it replaced and the objects that it is about.
+/// A context has no undo manager by default, and its changes then have no extra cost. With an undo manager, each
+/// group of changes keeps the values that it has replaced and the objects that it concerns.
 ///
 /// ```swift
 /// let undoManager = ContextUndoManager(levelsOfUndo: 50)
@@ -17,67 +17,69 @@
 ///
 /// ### What is undone
 ///
-/// Insertions, deletions with all that their rules did, attributes, transient ones too, and relationships with their
-/// orders, on both sides. What the store has meanwhile does not matter: after a save, an undo is a change like any
-/// other, which the next save writes. An object whose deletion has been saved comes back as the same instance with
-/// the same identifier. Derived attributes are computed anew. Changes of others that a context has come to know of
-/// stay: what they added to a relationship is not taken out of it.
+/// Undo covers insertions, deletions with all effects of their delete rules, attributes including transient ones, and
+/// relationships with their orders, on both sides. The state of the store does not matter: after a save, an undo is a
+/// change like any other, which the next save writes. An object whose deletion has been saved comes back as the same
+/// instance with the same identifier. Derived attributes are computed again. Changes that the context has learnt of
+/// from other contexts stay: an object that another context has added to a relationship is not removed.
 ///
-/// Not undone are what an object sets in ``ManagedObjectLifecycle/awakeFromFetch()`` and what
+/// Undo does not cover values that an object sets in ``ManagedObjectLifecycle/awakeFromFetch()``, or values that
 /// ``ManagedObjectContext/refresh(_:mergeChanges:)`` reads again. ``ManagedObjectContext/rollback()`` and
 /// ``ManagedObjectContext/reset()`` forget all actions.
 ///
 /// ### Groups
 ///
-/// Changes outside ``beginUndoGrouping()`` and ``endUndoGrouping()`` are grouped by event while ``groupsByEvent`` is
-/// on. An event ends with the outermost ``ManagedObjectContext/perform(_:)``, with a save, with the beginning of a
-/// group, and, on the main actor's context, with the turn. Groups within groups are undone with the outermost.
+/// Changes outside of ``beginUndoGrouping()`` and ``endUndoGrouping()`` are grouped by event while ``groupsByEvent``
+/// is true. An event ends with the outermost ``ManagedObjectContext/perform(_:)``, with a save, when a group begins,
+/// and, for the main actor's context, with the turn. Nested groups are undone with the outermost group.
 ///
-/// While an undo manager is set, a change of an ordered relationship loads it, a deletion loads the many-to-many
-/// relationships of its object and looks for those who refer to it by a relationship without an inverse.
+/// While a context has an undo manager, some changes read more: a change of an ordered relationship loads it, and a
+/// deletion loads the object's many-to-many relationships and searches for objects that refer to it by a relationship
+/// without an inverse.
 public final class ContextUndoManager {
-  /// The context; nil until the manager is set as one's ``ManagedObjectContext/undoManager``.
+  /// The context; nil until the manager is set as a context's ``ManagedObjectContext/undoManager``.
   public internal(set) weak var context: ManagedObjectContext?
 
-  /// How many groups can be undone; 0 for any number. The oldest are forgotten, with the objects that they hold.
+  /// The maximum number of groups that can be undone; 0 for any number. The oldest groups are forgotten, and the
+  /// objects that they hold are released.
   public var levelsOfUndo: Int {
     didSet { trim() }
   }
 
-  /// Whether changes outside a group make one of their own. Where it is off such changes cannot be undone.
+  /// Whether changes outside a group form a group of their own. If false, these changes cannot be undone.
   public var groupsByEvent = true
 
   var undoable: [UndoGroup] = []
   private var redoable: [UndoGroup] = []
-  /// The group that collects changes now.
+  /// The group that records changes now.
   var open: UndoGroup?
   private var disabledCount = 0
-  /// How many groups have been begun and not ended; the event's is none of them.
+  /// The number of groups that have begun and not ended, without the group of the event.
   public private(set) var groupingLevel = 0
   /// Whether an undo or redo is running.
   private var isRestoring = false
 
-  /// Makes an undo manager.
+  /// Creates an undo manager.
   ///
-  /// - Parameter levelsOfUndo: How many groups can be undone; 0 for any number.
+  /// - Parameter levelsOfUndo: The maximum number of groups that can be undone; 0 for any number.
   public init(levelsOfUndo: Int = 0) { self.levelsOfUndo = levelsOfUndo }
 
   // MARK: Groups
 
-  /// Begins a group. It ends with the same number of calls of ``endUndoGrouping()``.
+  /// Begins a group. Each call needs a matching call of ``endUndoGrouping()``.
   public func beginUndoGrouping() {
     if groupingLevel == 0 { close() }
     groupingLevel += 1
   }
 
-  /// Ends a group; does nothing where none has been begun.
+  /// Ends a group; does nothing if no group has begun.
   public func endUndoGrouping() {
     guard groupingLevel > 0 else { return }
     groupingLevel -= 1
     if groupingLevel == 0 { close() }
   }
 
-  /// Ends the group of an event, unless a group that was begun is open.
+  /// Ends the group of an event, unless a group is open that was begun explicitly.
   public func endEvent() {
     if groupingLevel == 0 { close() }
   }
@@ -92,7 +94,7 @@ public final class ContextUndoManager {
     trim()
   }
 
-  /// Notes that all changes until now have been saved.
+  /// Records that all changes until now have been saved.
   func noteSave() {
     open?.isSaved = true
     for group in undoable.reversed() {
@@ -109,26 +111,26 @@ public final class ContextUndoManager {
 
   // MARK: Registration
 
-  /// Whether changes are noted.
+  /// Whether changes are recorded.
   public var isUndoRegistrationEnabled: Bool { disabledCount == 0 }
 
-  /// Lets changes go unnoted until ``enableUndoRegistration()`` has been called as often. What is noted already may
-  /// then be undone to a state that leaves the others out.
+  /// Stops recording changes until ``enableUndoRegistration()`` has been called equally often. Undoing recorded
+  /// changes may then lead to a state without the changes that were not recorded.
   public func disableUndoRegistration() { disabledCount += 1 }
 
-  /// Lets changes be noted again.
+  /// Starts recording changes again.
   public func enableUndoRegistration() { disabledCount = max(0, disabledCount - 1) }
 
   // MARK: Undo and redo
 
-  /// Whether there is anything to undo.
+  /// Whether there are changes to undo.
   public var canUndo: Bool { !undoable.isEmpty || open.map { !$0.isEmpty } ?? false }
 
-  /// Whether there is anything to redo: what was undone, until something else changes.
+  /// Whether there are undone changes to make again. Any other change removes them.
   public var canRedo: Bool { !redoable.isEmpty && open.map { $0.isEmpty } ?? true }
 
-  /// Takes the newest group back. A group that is open is ended first, however often it was begun. Does nothing while
-  /// an undo or a redo is running, whose changes call hooks and observers.
+  /// Takes back the newest group of changes. If a group is open, it is ended first, however deeply it is nested. Does
+  /// nothing while an undo or redo is running, whose changes call hooks and observers.
   public func undo() {
     guard !isRestoring else { return }
     groupingLevel = 0
@@ -137,8 +139,8 @@ public final class ContextUndoManager {
     redoable.append(inverse)
   }
 
-  /// Makes the group again that was taken back last. A group that is open is ended first; its changes leave nothing
-  /// to redo. Does nothing while an undo or a redo is running.
+  /// Redoes the changes that were undone last. If a group is open, it is ended first; its changes leave nothing to
+  /// redo. Does nothing while an undo or redo is running.
   public func redo() {
     guard !isRestoring else { return }
     groupingLevel = 0
@@ -154,11 +156,11 @@ public final class ContextUndoManager {
     let reverts = context.revertCount
     var restoration = UndoRestoration(group, in: context)
     let inverse = restoration.run()
-    // A hook has rolled the context back meanwhile: there is nothing to go on from.
+    // A hook has rolled the context back or reset it, so the inverse group no longer applies.
     return context.revertCount == reverts ? inverse : nil
   }
 
-  /// Forgets all that can be undone and redone.
+  /// Forgets all groups that can be undone or redone.
   public func removeAllActions() {
     undoable.removeAll()
     redoable.removeAll()
@@ -168,20 +170,20 @@ public final class ContextUndoManager {
 
   // MARK: Names
 
-  /// Names the group that is open, or else the one that would be undone next: what a menu shows.
+  /// Names the open group, or else the group that would be undone next. A menu shows this name.
   public func setActionName(_ name: String) {
     if let open { open.name = name } else { undoable.last?.name = name }
   }
 
-  /// The name of what would be undone; empty where it has none.
+  /// The name of the group that would be undone; empty if it has none.
   public var undoActionName: String { (open ?? undoable.last)?.name ?? "" }
 
-  /// The name of what would be redone.
+  /// The name of the group that would be redone; empty if it has none.
   public var redoActionName: String { canRedo ? redoable.last?.name ?? "" : "" }
 
   // MARK: Noting
 
-  /// The group that a change belongs to; nil where it is not to be noted.
+  /// Returns the group that a change belongs to; nil if the change must not be recorded.
   func group(in context: ManagedObjectContext) -> UndoGroup? {
     guard !isRestoring, disabledCount == 0, !context.isAwakening, !context.isDeriving else { return nil }
     if open == nil {

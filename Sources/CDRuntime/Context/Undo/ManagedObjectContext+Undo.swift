@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// What takes changes back; nil, which costs nothing, unless it is set. One belongs to one context.
+  /// The undo manager of the context; nil by default, which has no cost. An undo manager belongs to one context.
   public var undoManager: ContextUndoManager? {
     get { currentUndoManager }
     set {
@@ -10,20 +10,20 @@ extension ManagedObjectContext {
       newValue?.removeAllActions()
       newValue?.context = self
       currentUndoManager = newValue
-      // A new object's changes are not noted unless somebody wants to know.
+      // Changes of a new object are recorded only while there is an undo manager.
       for object in pending where object.flags.contains(.inserted) {
         if newValue == nil { object.flags.remove(.tracked) } else { object.flags.insert(.tracked) }
       }
     }
   }
 
-  /// Takes the newest group of changes back: see ``ContextUndoManager``. Does nothing without an undo manager.
+  /// Takes back the newest group of changes: see ``ContextUndoManager``. Does nothing without an undo manager.
   public func undo() { currentUndoManager?.undo() }
 
-  /// Makes the changes again that were taken back last.
+  /// Redoes the changes that were undone last.
   public func redo() { currentUndoManager?.redo() }
 
-  /// Runs what brings in changes of others, which no undo takes back.
+  /// Runs a body that applies changes of other contexts, which undo does not take back.
   func unnoted<R>(_ body: () throws -> R) rethrows -> R {
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
@@ -31,22 +31,22 @@ extension ManagedObjectContext {
   }
 }
 
-// Noting what is about to change. Nothing of this is called where there is no undo manager.
+// Recording changes before they are made. These methods are called only if there is an undo manager.
 extension ManagedObjectContext {
-  /// Notes a slot before its first change in a group.
+  /// Records a slot before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ slot: Int) {
-    // The end of an object that is deleted already is noted with all that it was.
+    // The deletion of the object has recorded everything else.
     if object.isLeaving { return noteUndoOfDenial(object, slot) }
     guard object.exists, object.scope.plan.isUndoable(slot),
       let group = currentUndoManager?.group(in: self)
     else { return }
     let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
-    // A new object is undone as a whole.
+    // The undo of a new object removes it as a whole.
     guard group.entries[place].existed else { return }
     note(slot, of: object, in: &group.entries[place])
   }
 
-  /// Notes a reference of a deleted object before it is changed.
+  /// Records a reference of a deleted object before it is changed.
   private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
     guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
     let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: false))
@@ -63,13 +63,13 @@ extension ManagedObjectContext {
     _ = group.add(entry)
   }
 
-  /// Notes that an object is about to be there again.
+  /// Records that a deleted object is about to exist again.
   func noteUndoOfReturn(_ object: ManagedObject) {
     guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
     _ = group.add(UndoEntry(object, existed: false))
   }
 
-  /// Notes a pair before its first change in a group.
+  /// Records a pair before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
     guard object.exists, member.exists, let id = UndoPair.ID(object, relationship, member),
       let group = currentUndoManager?.group(in: self)
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
     note(id, object, relationship, member, in: group)
   }
 
-  /// Notes a pair as it is.
+  /// Records a pair in its current state.
   func notePair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, in group: UndoGroup
   ) {
@@ -85,8 +85,8 @@ extension ManagedObjectContext {
     note(id, object, relationship, member, in: group)
   }
 
-  /// Notes whether two objects, one of which is deleted, were related when it was deleted. The relationship's state of
-  /// the deleted object says so.
+  /// Records whether two objects, one of which is deleted, were related when it was deleted. The relationship state
+  /// of the deleted object tells.
   func noteFormerPair(_ pair: UndoPair, in group: UndoGroup, where isWanted: (Bool) -> Bool = { _ in true }) {
     guard let id = UndoPair.ID(pair.object, pair.relationship, pair.member), !group.hasPair(id) else {
       return
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
         wasAdded: hasChangedPair(object, relationship, member, to: true)), id)
   }
 
-  /// Notes all of an object that is about to be deleted, and who refers to it.
+  /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
   func noteUndoOfDeletion(_ object: ManagedObject) {
     guard let group = currentUndoManager?.group(in: self) else { return }
     let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     if group.entries[place].existed {
       var entry = group.entries[place]
       noteWhole(object, others, in: &entry)
-      // Those that the group itself led to the object lead elsewhere when it is undone.
+      // Undoing the group restores other values for references that the group itself has set to the object.
       entry.referrers.removeAll { referrer in
         guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
         let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
@@ -135,13 +135,14 @@ extension ManagedObjectContext {
       }
       group.entries[place] = entry
     } else if !object.flags.contains(.inserted) {
-      // It came with the group and has been saved since. Where it goes with the group nothing refuses its deletion.
+      // The group has inserted the object, which has been saved since. When undo removes the object, no reference may
+      // refuse that.
       for slot in object.scope.plan.slots where object.isDenial(slot.number) {
         group.entries[place].denials[slot.number] = .null
       }
     }
     notePairs(of: object, others, in: group)
-    // Their order is lost with the object.
+    // The order of these objects is lost with the object.
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship), inverse.isOrdered else { continue }
       let others =
@@ -152,7 +153,7 @@ extension ManagedObjectContext {
     for other in others { noteUndo(other.object, other.relationship.slot) }
   }
 
-  /// Notes all of an object as it is.
+  /// Records an object as a whole, in its current state.
   func noteWhole(_ object: ManagedObject, in entry: inout UndoEntry, of group: UndoGroup) {
     let others = oneSidedReferrers(of: object)
     noteWhole(object, others, in: &entry)
@@ -191,7 +192,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of a to-many relationship that are there.
+  /// The existing objects of a to-many relationship.
   func visibleKeys(of object: ManagedObject, _ slot: Int) -> [ObjectKey] {
     guard let relationship = object.scope.plan.relationships[slot] else { return [] }
     let state = object.toManyState(slot)
@@ -202,8 +203,8 @@ extension ManagedObjectContext {
 }
 
 extension EntityPlan {
-  /// Whether a slot is put back by itself: a derived attribute is computed anew, what an object has only by the
-  /// references of others comes back with these, and pairs belong to two objects.
+  /// Whether undo restores a slot by itself. A derived attribute is computed again; a relationship that other objects
+  /// store is restored with their references; a pair belongs to two objects.
   func isUndoable(_ slot: Int) -> Bool {
     guard slot < slots.count else { return false }
     switch slots[slot].kind {
@@ -218,9 +219,9 @@ extension EntityPlan {
   }
 }
 
-// Whether two objects are related by a row of their own: asked for that alone, without loading a relationship.
+// Whether two objects have a pair: answered without loading a relationship.
 extension ManagedObjectContext {
-  /// Whether two objects are related. No relationship is loaded for it.
+  /// Whether two objects are related. Does not load a relationship.
   func hasPair(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) -> Bool {
     for (state, key) in states(of: object, relationship, member) {
       if state.keys != nil { return state.keys?.contains(key) == true }
@@ -232,11 +233,11 @@ extension ManagedObjectContext {
     return hasPairRow(object, relationship, member)
   }
 
-  /// Whether the store relates two objects.
+  /// Whether two objects are related in the store.
   func hasStoredPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> Bool {
-    // New rows have no pairs.
+    // New objects have no pairs in the store.
     if object.flags.contains(.inserted) || member.flags.contains(.inserted) { return false }
     for (state, key) in states(of: object, relationship, member) where state.keys != nil {
       let isMember = state.keys?.contains(key) == true
@@ -246,11 +247,11 @@ extension ManagedObjectContext {
     return hasPairRow(object, relationship, member)
   }
 
-  /// Whether the context has related two objects since its last save, and others have done so too.
+  /// Whether the context has related two objects since its last save, and another context has done so too.
   func hasSharedPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> Bool {
-    // An outdated one knows nothing of others.
+    // An outdated state does not know the changes of other contexts.
     guard
       let (state, key) = states(of: object, relationship, member).first(where: { state, key in
         !state.isOutdated && state.added.contains(key) && !state.removed.contains(key)
@@ -260,7 +261,7 @@ extension ManagedObjectContext {
     return hasPairRow(object, relationship, member)
   }
 
-  /// Whether the context has made a pair since its last save, or removed it.
+  /// Whether the context has added or removed a pair since its last save.
   func hasChangedPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, to isRelated: Bool
   ) -> Bool {
@@ -269,7 +270,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// What the objects of a pair know of each other.
+  /// The relationship states of both objects of a pair, each with the key of the other object.
   private func states(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> [(state: ToManyState, key: ObjectKey)] {
@@ -298,9 +299,9 @@ extension ManagedObjectContext {
   }
 }
 
-// Who refers to an object without being told of its end.
+// The objects that refer to an object and are not changed by its deletion.
 extension ManagedObjectContext {
-  /// The objects whose references lead to one by a relationship with a rule that leaves them as they are.
+  /// The objects that refer to an object in a relationship whose delete rule leaves their references unchanged.
   private func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
@@ -312,7 +313,7 @@ extension ManagedObjectContext {
       let others: [ManagedObject]
       switch relationship.storage {
       case .reference where relationship.isSymmetric:
-        // Its partner refers to it in a row of its own.
+        // The partner stores the reference in its own row.
         let partner = object.relatedObject(relationship)
         partner?._willRead()
         others =

@@ -1,6 +1,6 @@
-// Putting members back without following anything.
+// Restoring members without changing the other side.
 extension ToManyState {
-  /// Puts an object in or out.
+  /// Adds an object to the members or removes it.
   ///
   /// - Parameter isStored: Whether the store has it as a member now.
   func put(_ key: ObjectKey, isMember: Bool, isStored: Bool) {
@@ -19,13 +19,13 @@ extension ToManyState {
     if isMember { isOrderChanged = true }
   }
 
-  /// Whether only the order can tell that a relationship is other than in the store, and the store has to be asked.
+  /// Whether only the order can differ from the store, and the stored positions have to be read to compare it.
   func lacksPositions(_ relationship: RelationshipPlan) -> Bool {
     guard relationship.isOrdered, !differs, let keys else { return false }
     return keys.keys.contains { positions[$0] == nil }
   }
 
-  /// Whether the relationship is as the store has it. Its order is then noted as unchanged.
+  /// Whether the relationship is equal to the stored one. Its order is then recorded as unchanged.
   func isSettled(_ relationship: RelationshipPlan) -> Bool {
     guard added.isEmpty, removed.isEmpty else { return false }
     if relationship.isOrdered, keys != nil, !hasStoredOrder { return false }
@@ -33,7 +33,7 @@ extension ToManyState {
     return true
   }
 
-  /// Whether the objects have been loaded and are in the order of the places that the store has.
+  /// Whether the objects have been loaded and have the order of the stored positions.
   var hasStoredOrder: Bool {
     guard !differs, let keys else { return false }
     let places = keys.keys.map { positions[$0] ?? 0 }

@@ -1,27 +1,28 @@
-/// What an object was before a group of changes: facts that its own row, or rows of pairs, would hold. What follows
-/// from the references of others is no part of it, but for the order that they have.
+/// The state of an object before a group of changes: the data of its own row and of its pairs' rows. Relationships
+/// that follow from the references of other objects are not included, except for their order.
 struct UndoEntry {
   let object: ManagedObject
-  /// Whether there was the object: it had been inserted, and had not been deleted.
+  /// Whether the object existed: it had been inserted and not deleted.
   let existed: Bool
-  /// Whether it was a draft, an object that may lack values, and which ones it had been given.
+  /// Whether the object was a draft, which may lack values, and the attributes that it had been given.
   let isDraft: Bool
   let assigned: SlotSet
-  /// Attributes and references that were changed; all of them where the object has come or gone.
+  /// The former values of changed attributes and references; of all of them if the object was inserted or deleted.
   var values: [Int: AttributeValue] = [:]
-  /// The objects of ordered relationships that were changed.
+  /// The former objects of changed ordered relationships.
   var lists: [Int: [ObjectKey]] = [:]
-  /// Who referred to a deleted object without being told of its end.
+  /// The objects that referred to a deleted object and were not changed by its deletion.
   var referrers: [UndoReferrer] = []
-  /// References that a deleted object has let go of since its deletion, which a rule of `deny` refuses as long as they are
-  /// there.
+  /// The former references that a deleted object has changed since its deletion. A `deny` rule refuses the deletion
+  /// as long as they exist.
   var denials: [Int: AttributeValue] = [:]
-  /// Whether the object came with the group as a new one. Where it goes again nothing of its relationships is left; where a
-  /// deletion is made again, rules of `deny` and `noAction` leave them as they did.
+  /// Whether the group inserted the object. If such an object is removed again, all of its relationships are removed.
+  /// If a deletion is made again instead, `deny` and `noAction` rules leave relationships as they did before.
   var isInsertion = false
-  /// Whether there was the object at the group's end.
+  /// Whether the object existed at the end of the group.
   var existedAfter = true
-  /// The lists at the group's end: what others add to them later, and take out, is told by these.
+  /// The objects of the relationships at the end of the group. Comparing with these shows which objects others have
+  /// added or removed later.
   var listsAfter: [Int: [ObjectKey]] = [:]
 
   init(_ object: ManagedObject, existed: Bool) {
@@ -32,11 +33,11 @@ struct UndoEntry {
   }
 }
 
-/// A reference to an object whose deletion leaves it as it is.
+/// A reference to an object whose deletion does not change the reference.
 struct UndoReferrer {
   let object: ManagedObject
   let relationship: RelationshipPlan
-  /// Whether the reference was the store's, and no change of the context.
+  /// Whether the reference is stored, and not a change of the context.
   let isStored: Bool
 
   init(_ object: ManagedObject, _ relationship: RelationshipPlan) {
@@ -46,23 +47,23 @@ struct UndoReferrer {
   }
 }
 
-/// Two objects in a relationship that has rows of pairs.
+/// Two objects in a many-to-many relationship.
 struct UndoPair {
   let object: ManagedObject
   let relationship: RelationshipPlan
   let member: ManagedObject
-  /// Whether they were related.
+  /// Whether the objects were related before the group.
   let wasRelated: Bool
-  /// Whether that was a change of the context's.
+  /// Whether the context had added the pair since its last save.
   var wasAdded = false
 
-  /// What tells pairs apart, from whichever side they are seen.
+  /// Identifies a pair, from either side.
   struct ID: Hashable {
     private let join: Int
     let source: ObjectKey
     private let target: ObjectKey
 
-    /// Nil where the relationship has no pairs.
+    /// Nil if the relationship has no pairs.
     init?(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
       guard case .join(let place, let isSource) = relationship.storage else { return nil }
       join = place
@@ -75,7 +76,7 @@ struct UndoPair {
 /// Changes that are undone together.
 final class UndoGroup {
   var name = ""
-  /// Whether changes of the group have been saved.
+  /// Whether the changes of the group have been saved.
   var isSaved = false
   var entries: [UndoEntry] = []
   private(set) var pairs: [UndoPair] = []
@@ -99,7 +100,7 @@ final class UndoGroup {
     pairs.append(pair)
   }
 
-  /// Ends the group: notes how lists have come out, and forgets what is as it was.
+  /// Ends the group: records the objects that lists have now, and forgets values that have not changed.
   func close(in context: ManagedObjectContext) {
     for place in entries.indices {
       let object = entries[place].object
@@ -127,15 +128,15 @@ final class UndoGroup {
 }
 
 extension ManagedObject {
-  /// Whether the object is there: it has been inserted, and not been deleted.
+  /// Whether the object exists: it has been inserted and not deleted.
   final var exists: Bool { flags.isDisjoint(with: [.deleted, .gone, .inaccessible]) }
 
-  /// Whether the object has a row, and its deletion is unsaved.
+  /// Whether the object has a row, and its deletion has not been saved.
   final var isLeaving: Bool {
     flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .gone, .inaccessible])
   }
 
-  /// Whether the object is there, or is deleted and still has its row.
+  /// Whether the object exists, or is deleted and still has its row.
   final var isOrWasThere: Bool { exists || isLeaving }
 
   /// Whether a slot is a reference in the object's row that refuses the object's deletion.

@@ -1,18 +1,19 @@
-/// Puts objects back to what they were before a group of changes.
+/// Restores objects to their state before a group of changes.
 ///
-/// No rule and no inverse is followed: a group has the facts of all objects that its changes met. What a fact means
-/// for the store is told by what the store has now, of which a save since then has made something else: an object
-/// whose deletion was saved gets a row anew, and a value that is that of the row again is no change.
+/// Restoring follows no delete rules and no inverses: the group has the state of all objects that its changes
+/// concerned. What the save has to write depends on the current state of the store, which a save may have changed
+/// since: an object whose deletion was saved gets its row inserted again, and a value that is equal to the row's
+/// value is not a change.
 struct UndoRestoration {
   private let context: ManagedObjectContext
   let group: UndoGroup
-  /// What the group's lists have now.
+  /// The current objects of the group's lists.
   private var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
-  /// Objects whose relationships were put right.
+  /// Objects whose relationships were restored.
   private var touched: [ObjectIdentifier: ManagedObject] = [:]
-  /// The keys of the objects whose rows are to be written anew, by their roots.
+  /// The keys of the objects whose rows will be inserted again, by root entity.
   private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
-  /// The objects whose deletion is unsaved.
+  /// The objects whose deletion has not been saved.
   private let leaving: Set<ObjectIdentifier>
 
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
@@ -21,9 +22,9 @@ struct UndoRestoration {
     leaving = Set(group.entries.map(\.object).filter(\.isLeaving).map { ObjectIdentifier($0) })
   }
 
-  /// - Returns: The group that puts the objects back to what they are now.
+  /// - Returns: The group that restores the present state of the objects.
   mutating func run() -> UndoGroup {
-    // Everything is looked at before anything is changed.
+    // Record everything before changing anything.
     let inverse = noteCurrent()
     let before = group.entries.map(\.object.exists)
     let pairs = group.pairs.filter { !isLeft($0) }
@@ -35,7 +36,7 @@ struct UndoRestoration {
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
     let last = Set(leaving.map { ObjectIdentifier($0.object) })
     for pair in pairs where pair.wasRelated && pair.object.exists && pair.member.exists {
-      // What the rule of a deletion leaves is there before it.
+      // A rule that leaves a relationship unchanged at the deletion needs the pair before the deletion.
       guard last.contains(ObjectIdentifier(pair.object)) || last.contains(ObjectIdentifier(pair.member))
       else {
         continue
@@ -48,7 +49,7 @@ struct UndoRestoration {
       if pair.object.exists && pair.member.exists {
         putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
       } else if !pair.wasRelated, pair.object.isOrWasThere, pair.member.isOrWasThere {
-        // Made by the group with an object that the group has deleted as well: it would refuse the deletion.
+        // The group has added this pair to an object that it has deleted as well. The pair would refuse the deletion.
         putPair(pair.object, pair.relationship, pair.member, isRelated: false)
       }
     }
@@ -87,11 +88,11 @@ struct UndoRestoration {
         }
         current[ObjectIdentifier(object)] = now.lists
       } else if entry.existed, context.parent != nil {
-        // What it was related to when it was deleted.
+        // The former values of its relationships when it was deleted.
         for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
       }
       if object.isLeaving {
-        // Those of an object that the group has deleted are among its values.
+        // For an object that the group has deleted, its values contain these references.
         let slots = entry.existed ? entry.values.keys.filter(object.isDenial) : Array(entry.denials.keys)
         for slot in slots { now.denials[slot] = object.storedValue(slot) }
       }
@@ -99,7 +100,7 @@ struct UndoRestoration {
     }
     for pair in group.pairs {
       if context.parent != nil {
-        // A child's fault may be of an object that its parent has deleted.
+        // A child's fault may stand for an object that its parent has deleted.
         for object in [pair.object, pair.member] where object.exists { object._willRead() }
       }
       if pair.object.exists, pair.member.exists {
@@ -107,15 +108,16 @@ struct UndoRestoration {
       } else if context.parent != nil {
         context.noteFormerPair(pair, in: inverse)
       } else if pair.object.isLeaving || pair.member.isLeaving {
-        // A rule may have left it, by which the save refuses the deletion.
+        // A rule may have left the pair, because of which the save refuses the deletion.
         context.noteFormerPair(pair, in: inverse, where: { $0 })
       }
     }
     return inverse
   }
 
-  /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are not
-  /// visible in this context, but the save to the parent needs them: what an object had let go of is not deleted with it.
+  /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are
+  /// not visible in this context, but the save to the parent needs them: the parent must know which objects a deleted
+  /// object had been separated from, so that it does not delete these too.
   private func putLosses(of entries: [UndoEntry]) {
     if entries.isEmpty || context.parent == nil { return }
     for entry in entries {
@@ -140,8 +142,8 @@ struct UndoRestoration {
     }
   }
 
-  /// Whether a pair of the store's is as a deletion has left it that is unsaved. It is no change of the context's, and so
-  /// whatever others make of it.
+  /// Whether a stored pair was left by a deletion that has not been saved. The pair is then not a change of this
+  /// context, and remains as other contexts make it.
   private func isLeft(_ pair: UndoPair) -> Bool {
     let away = [pair.object, pair.member].filter { !$0.exists }
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
@@ -157,7 +159,7 @@ struct UndoRestoration {
     guard object.scope.context === context else { return }
     let root = object.scope.plan.root
     if object.flags.contains(.gone) {
-      // A row that others have written anew is theirs: the object becomes that row's, unless another one is.
+      // Another context has inserted the row again. The object stands for that row, unless another object does.
       let known = context.registered(object.key, root: root)
       guard known == nil || known === object else { return }
       if context.parent == nil, object.version != 0,
@@ -170,27 +172,27 @@ struct UndoRestoration {
       context.forgetChanges(of: extras)
       extras.toMany.removeAll()
       extras.partners.removeAll()
-      // Rows may still lead to it, even where it never had one itself.
+      // Rows may still refer to the object, even if it never had a row itself.
       object.flags.become([.tracked, .revived])
       object.mark(.inserted, in: context)
       if context.parent == nil { newRows[root, default: []].append(object.key...object.key) }
     } else if object.flags.contains(.deleted), object.flags.isDisjoint(with: [.inaccessible, .vanished]) {
       object.flags.remove(.deleted)
     } else {
-      // One that others have deleted is gone.
+      // An object that another context has deleted stays gone.
       return
     }
     if entry.isDraft { object.flags.insert(.draft) }
   }
 
-  /// Lets references be read again that lead to rows which are written anew: the store has cleared them with the rows, and a
-  /// reference that is put back is a change.
+  /// Makes references to rows that will be inserted again be read again. The store has cleared these references with
+  /// the deleted rows, so restoring a reference must be a change.
   private func forgetClearedReferences() {
     for (root, keys) in newRows { context.forgetReferences(to: keys, of: root) }
   }
 
-  /// Lets an object be no more. What is related to it is put back by facts of its own, as far as the undo manager
-  /// knows of it; the rest lets go of it.
+  /// Removes an object. The objects that were related to it have recorded states of their own if the undo manager
+  /// knows of them; the other objects are separated from it.
   private mutating func takeAway(_ object: ManagedObject, isInsertion: Bool) {
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
@@ -206,7 +208,7 @@ struct UndoRestoration {
         if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
           release(other, relationship, from: object)
         }
-        // The save would refuse the deletion for it.
+        // The save would refuse the deletion because of the reference.
         if key != 0, relationship.description.deleteRule == .deny {
           object.writeReference(0, relationship.slot)
         }
@@ -227,7 +229,8 @@ struct UndoRestoration {
     }
   }
 
-  /// The objects that refer to one that goes. Others may have given it some that have never been read here.
+  /// The objects that refer to an object that is being removed. Another context may have related objects to it that
+  /// have never been read here.
   private func referrers(of object: ManagedObject, _ relationship: RelationshipPlan) -> [ManagedObject] {
     if !relationship.isToMany { return context.partner(of: object, relationship).map { [$0] } ?? [] }
     let state = object.toManyState(relationship.slot)
@@ -266,7 +269,7 @@ struct UndoRestoration {
         } else if registered(key, relationship) == nil {
           continue
         }
-        // A mandatory reference is put back in any case. It reads as nil, and the save reports the missing object.
+        // A mandatory reference is restored in any case. It reads as nil, and the save reports the missing object.
       }
       putReference(key, object, relationship)
     }
@@ -275,13 +278,13 @@ struct UndoRestoration {
     if object.flags.isSuperset(of: [.inserted, .draft]) { object.requireExtras().assigned = entry.assigned }
   }
 
-  /// Whether a reference can lead to an object again: the save would refuse one to a row that is not there.
+  /// Whether a reference can lead to an object again. The save would refuse a reference to a missing row.
   private func canRefer(to key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
     guard let object = registered(key, relationship), !object.exists else {
       return live(key, relationship) != nil
     }
-    // The row exists until the deletion is saved. Where the inverse's delete rule leaves references as they are, one to
-    // it reads as nil, and the rule is checked at the save. An object that was never saved has no row.
+    // The row exists until the deletion is saved. If the inverse's delete rule leaves references unchanged, a
+    // reference to it reads as nil, and the save checks the rule. An object that was never saved has no row.
     guard object.flags.contains(.deleted), !object.flags.contains(.inserted) else { return false }
     switch relationship.inverse?.deleteRule {
     case .nullify?, .cascade?: return false
@@ -289,8 +292,8 @@ struct UndoRestoration {
     }
   }
 
-  /// Whether a reference is the one that the object was read or last saved with, and its object has gone since with a saved
-  /// deletion. It reads as nil, and the row needs no change for that.
+  /// Whether a reference is the one that the object was read or last saved with, and the deletion of the referenced
+  /// object has been saved since. It reads as nil, and the row needs no change for that.
   private func isLost(
     _ key: ObjectKey, of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> Bool {
@@ -311,8 +314,8 @@ struct UndoRestoration {
     if key != 0 { settle(object, relationship, key) }
   }
 
-  /// Brings the other side of a symmetric to-one relationship into line. The group has the partners of its own changes;
-  /// others may have given the object a partner since then, of which the group knows nothing.
+  /// Updates the other side of a symmetric to-one relationship. The group has the partners of its own changes, but
+  /// another context may have given the object a partner since then, which the group does not know.
   private mutating func settlePartners(
     of object: ManagedObject, _ relationship: RelationshipPlan, former: ObjectKey
   ) {
@@ -329,20 +332,20 @@ struct UndoRestoration {
     }
   }
 
-  /// Puts back a reference to an object that has come back.
+  /// Restores a reference to an object that exists again.
   private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
     let (holder, relationship) = (referrer.object, referrer.relationship)
     if holder.exists { holder._willRead() }
     guard holder.exists else { return }
     let key = holder.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
-    // The deletion has left it as it was, and others have cleared it since.
+    // The deletion has left the reference unchanged, and another context has cleared it since.
     if key == 0, referrer.isStored, leaving.contains(ObjectIdentifier(object)),
       holder.extras?.changed.contains(relationship.slot) != true
     {
       return
     }
-    // The store has cleared a reference that nobody else knows of when the row went.
+    // When the row was deleted, the store has cleared the reference, which has no inverse.
     if relationship.inverse == nil, object.flags.contains(.inserted), !holder.flags.contains(.inserted) {
       if let place = holder.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
         if holder.extras?.old[place].value == .int(object.key) { holder.extras?.old[place].value = .null }
@@ -354,11 +357,11 @@ struct UndoRestoration {
   }
 }
 
-// Putting relationships back: what others know of a reference, pairs and orders.
+// Restoring relationships: the other side of references, pairs, and orders.
 extension UndoRestoration {
   func registered(_ key: ObjectKey, _ relationship: RelationshipPlan) -> ManagedObject? {
     let object = context.registered(key, root: context.model.entities[relationship.destination].root)
-    // A child's fault may be of an object that its parent has deleted.
+    // A child's fault may stand for an object that its parent has deleted.
     if context.parent != nil { object?._willRead() }
     return object
   }
@@ -368,7 +371,7 @@ extension UndoRestoration {
     return try? context.fetchObject(key, context.model.entities[relationship.destination])
   }
 
-  /// Brings what another object knows of an object's reference into line with it.
+  /// Updates the other side of an object's reference.
   private mutating func settle(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
   ) {
@@ -391,7 +394,7 @@ extension UndoRestoration {
     touch(holder, inverse.slot)
   }
 
-  /// Puts back the references of a deleted object that refuse its deletion.
+  /// Restores the references of a deleted object that refuse its deletion.
   private func putDenials(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
@@ -407,7 +410,7 @@ extension UndoRestoration {
       {
         partner.extras?.partners[inverse.slot] = 0
       }
-      // Who takes the other object away later has to find the reference.
+      // A later deletion of the other object must find the reference.
       if let partner = registered(key, relationship), partner.extras?.partners[inverse.slot] ?? 0 == 0 {
         partner.requireExtras().partners[inverse.slot] = object.key
       }
@@ -415,20 +418,20 @@ extension UndoRestoration {
   }
 
   private mutating func touch(_ object: ManagedObject, _ slot: Int) {
-    // After the change: what a fact means is known only then.
+    // After the change, because its meaning for the store is known only then.
     object.willChange(slot)
     object.noteTouch(slot)
     touched[ObjectIdentifier(object)] = object
   }
 
-  /// Puts a pair in or out, on both sides.
+  /// Adds or removes a pair, on both sides.
   private mutating func putPair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
     if !isRelated, !group.isSaved, object.exists, member.exists,
       context.hasSharedPair(object, relationship, member)
     {
-      // Without the context's own change it is what others have made.
+      // Without the context's own change, the pair is as other contexts have made it.
       for (object, slot, key) in [
         (object, relationship.slot, member.key), (member, relationship.inverseSlot ?? -1, object.key),
       ] where slot >= 0 {
@@ -455,7 +458,7 @@ extension UndoRestoration {
       let now = current[ObjectIdentifier(object)]?[slot] ?? []
       var order = wanted
       if entry.listsAfter[slot] != now {
-        // What others have brought stays, behind the rest.
+        // Objects that others have added stay, after the restored ones.
         let known = Set(wanted)
         order += now.filter { !known.contains($0) }
       }
@@ -472,9 +475,9 @@ extension UndoRestoration {
   }
 }
 
-// What is as the store has it is no change.
+// A state that is equal to the stored state is not a change.
 extension UndoRestoration {
-  /// Forgets changes that are none any more.
+  /// Forgets changes that are no longer changes.
   private func forgetEqual() {
     var objects = touched
     for entry in group.entries { objects[ObjectIdentifier(entry.object)] = entry.object }
@@ -484,7 +487,7 @@ extension UndoRestoration {
     let changed = objects.values.filter {
       $0.exists && !$0.flags.contains(.inserted) && !$0.flags.isDisjoint(with: [.updated, .touched])
     }
-    // What is no change any more is what others have made of it.
+    // Objects without changes take over what other contexts have made of their rows.
     defer {
       for object in objects.values { context.takeOver(object) }
       context.followWithDerivedChanges()
