@@ -3,8 +3,8 @@ struct ReadingReport {
   var losses = CoreDataLosses()
   /// The number of objects of each entity.
   var counts: [String: Int] = [:]
-  /// The number of objects that got the default of a mandatory attribute because they had no value, by `'attribute' of
-  /// 'Entity'`.
+  /// The number of objects that got the default of a mandatory attribute because they had no value, by
+  /// `'attribute' of 'Entity'`.
   var defaults: [String: Int] = [:]
   /// The number of objects in which an attribute was NaN, which no store accepts, by attribute.
   var notANumber: [String: Int] = [:]

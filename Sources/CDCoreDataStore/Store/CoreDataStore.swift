@@ -21,18 +21,18 @@ public import CDModel
 ///
 /// ## Topics
 ///
-/// ### What it is
+/// ### Reading a store
 /// - ``isStore(at:)``
 /// - ``init(at:)``
 /// - ``version(in:)``
 /// - ``managedObjectModel(in:version:)``
 ///
-/// ### What becomes of it
+/// ### Copying and opening a store
 /// - ``copy(to:model:version:acceptsLosses:)``
 /// - ``CoreDataStoreCopy``
 /// - ``CoreDataStoreFormat``
 ///
-/// ### What goes wrong
+/// ### Errors and losses
 /// - ``CoreDataStoreError``
 /// - ``CoreDataLosses``
 public struct CoreDataStore: Hashable, Sendable {

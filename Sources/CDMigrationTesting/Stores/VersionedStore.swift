@@ -42,7 +42,7 @@
 /// - ``migrated(to:)``
 /// - ``migratedStepByStep(to:)``
 ///
-/// ### Looking at what came of it
+/// ### Checking the result
 /// - ``newContext()``
 /// - ``counterpart(of:from:)``
 /// - ``differences(from:includingCustom:)``

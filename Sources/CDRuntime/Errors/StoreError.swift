@@ -53,8 +53,8 @@ public enum StoreError: Error, Hashable, Sendable {
   /// The file has several names (hard links). Programs that open it by different names would damage it.
   case severalNames(URL, count: Int)
   /// The file contains objects that no release of cdgen puts into a store: triggers, views, virtual tables, or tables
-  /// that differ from those of the store's model. SQLite could run them when the store is read or written, with
-  /// statements of whoever changed the file.
+  /// that differ from those of the store's model. They could run another author's SQL when the store is read or
+  /// written.
   case foreignSchema(URL, objects: [String])
   /// The rollback journal beside the file names another file, which SQLite would remove. No release of cdgen creates
   /// such a journal. Another program created it, perhaps as an attack.

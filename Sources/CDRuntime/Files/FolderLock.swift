@@ -20,7 +20,6 @@
 /// SQLite's that makes a replacement impossible, or is closed. Nobody waits for a lock of SQLite's during that time:
 /// ``whileBusy`` releases everything and starts again. Everyone who replaces or removes files holds the lock
 /// exclusively for these few operations. If the file system has no such locks, no lock is held.
-/// operations. A file system that has no such locks goes without.
 final class FolderLock {
   enum Kind { case together, alone }
 
@@ -28,7 +27,7 @@ final class FolderLock {
 
   /// Takes the lock.
   ///
-  /// - Parameter timeout: The number of seconds to wait for others, at least 0.25. NaN counts as 0.
+  /// - Parameter timeout: The number of seconds to wait for others, at least 0.25. NaN counts as 0.25.
   /// - Throws: ``StoreError/busy(_:)``.
   init(_ kind: Kind, of store: URL, timeout: Double) throws(StoreError) {
     let folder = store.deletingLastPathComponent().path(percentEncoded: false)

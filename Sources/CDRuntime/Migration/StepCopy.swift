@@ -188,8 +188,8 @@ struct StepCopy {
     return sql
   }
 
-  /// If a mandatory value is missing, an error that names the row and the property; otherwise an error with SQLite's
-  /// message.
+  /// Explains a constraint violation: if a mandatory value is missing, the returned error names the row and the
+  /// property. Other errors are returned unchanged.
   private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
     guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
       code & 0xFF == 19

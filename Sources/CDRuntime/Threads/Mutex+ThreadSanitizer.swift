@@ -10,7 +10,6 @@
   /// this module's names beside the library's names, and have a link to this file.
   ///
   /// Unchecked, because the value can be reached only through the lock.
-  /// Unchecked: the value is reached by the lock only.
   struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>

@@ -8,8 +8,8 @@
 ///
 /// `0` is `1 0`, 9.99 is `2500999 9.99`, -1.5 is `049984~ -1.5`. The key of a positive number is `2`, then the power of
 /// ten of its first digit plus 500, in three digits, then its digits. The key of a negative number is `0`, then the
-/// nines' complement of the same digits, then `~`, so that the longer key sorts first. In plain SQL, `substr(price,
-/// instr(price, ' ') + 1)` gives the number. Equal numbers have the same text.
+/// nines' complement of the same digits, then `~`, so that the longer key sorts first. In plain SQL,
+/// `substr(price, instr(price, ' ') + 1)` gives the number. Equal numbers have the same text.
 enum DecimalText {
   /// The stored text; nil for NaN, which no store accepts.
   static func encode(_ value: Decimal) -> String? {

@@ -1,6 +1,6 @@
 /// The key paths of a type's properties, with the properties' names in the model. ``PredicateTranslator`` uses it to
-/// find the property of a key path in `#Predicate`. Generated code has such tables if `model.yaml` says `keyPaths:
-/// true`.
+/// find the property of a key path in `#Predicate`. Generated code has such tables if `model.yaml` says
+/// `keyPaths: true`.
 ///
 /// A subclass also lists its inherited properties, because `\Book.title` and `\Publication.title` are not equal.
 @_spi(Generated) public struct KeyPathTable {

@@ -124,7 +124,7 @@ extension ManagedObjectID: FormatArgument {
 
   var reference: ObjectReference { ObjectReference(entity: entityName, uri: text, identifier: self) }
 
-  /// The object of the identifier, as an argument of a format string: `FetchPredicate(format: "author == %@",
-  /// arguments: [author.objectID])`.
+  /// The object of the identifier, as an argument of a format string:
+  /// `FetchPredicate(format: "author == %@", arguments: [author.objectID])`.
   public var expressionConstant: ExpressionConstant { .object(reference) }
 }

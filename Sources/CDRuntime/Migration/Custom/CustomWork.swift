@@ -213,7 +213,7 @@ final class CustomWork {
   ///
   /// - Parameter isTold: Whether the objects break rules only because others were left out, so that they are not
   ///   reported.
-  /// - Returns: False if nothing was deleted, so that the save would fail again.
+  /// - Returns: False if nothing was deleted, or if an object is not in the context. The save would fail again.
   private func leaveOut(_ errors: [ValidationError], isTold: Bool, _ log: RehearsalLog) -> Bool {
     var isChanged = false
     for error in errors {

@@ -33,7 +33,7 @@ public import CDMapping
 /// - ``makeDestinationInstance(for:in:)``
 /// - ``associate(_:with:in:)``
 ///
-/// ### Which became which
+/// ### Source and destination objects
 /// - ``destinationInstances(for:in:)``
 /// - ``sourceInstances(for:in:)``
 /// - ``destination(_:of:in:)``

@@ -26,7 +26,7 @@ import CDModel
 /// - ``Loss``
 /// - ``Problem``
 ///
-/// ### The whole
+/// ### Results for the whole store
 /// - ``EntityCount``
 /// - ``Part``
 public struct MigrationReport: Hashable, Sendable {
