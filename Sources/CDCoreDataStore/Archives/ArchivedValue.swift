@@ -7,21 +7,22 @@ import CDPropertyList
   import Foundation
 #endif
 
-/// Makes JSON of what a transformer of Core Data has archived: lists, sets and dictionaries of plain values.
+/// Converts a value that a transformer of Core Data has archived to JSON: lists, sets and dictionaries of plain values.
 ///
-/// What a keyed archive looks like is read off real files: `$objects` has them all, and they refer to each other by
-/// their places in it.
+/// The format of a keyed archive was determined from real files. `$objects` lists all objects, which refer to each
+/// other by their indexes in that list.
 struct ArchivedValue {
   private let objects: [PropertyListValue]
-  /// Objects may be shared, so that a small archive could be read without end.
+  /// The number of objects that may still be read. Objects may refer to shared objects, so reading a small archive
+  /// without a limit could take forever.
   private var budget: Int
 
-  /// The JSON of a codable attribute's value.
+  /// Returns the JSON of a codable attribute's value.
   ///
   /// - Parameters:
   ///   - bytes: A keyed archive, or JSON, which some transformers write.
   ///   - type: The attribute's type in Swift, such as `[String]`.
-  /// - Returns: Nil where it is neither, or of another type.
+  /// - Returns: Nil if the bytes are neither, or contain a value of another type.
   static func json(_ bytes: [UInt8], type: String) -> String? {
     guard bytes.starts(with: "bplist00".utf8) else {
       let text = String(validating: bytes, as: UTF8.self)
@@ -86,7 +87,7 @@ struct ArchivedValue {
       switch (key, name) {
       case (.plain("String"), .string(let text)): members.append(JSONValue.Member(text, value))
       case (.plain("Int"), .int(let number)): members.append(JSONValue.Member(String(number), value))
-      // What Swift writes for keys of any other type.
+      // Swift writes a dictionary with keys of any other type as a list of keys and values.
       default: pairs += [name, value]
       }
     }

@@ -1,17 +1,17 @@
-/// The form of a codable type that is made of lists, sets, dictionaries and plain types, read off its text.
+/// The structure of a codable type that consists of lists, sets, dictionaries and plain types, parsed from its text.
 indirect enum CodableShape: Hashable {
   case list(CodableShape)
   case dictionary(CodableShape, CodableShape)
   case plain(String)
 
-  /// Nil for a text that is anything else: `[String]`, `[String: [Int]]` and `Set<UUID>` are not.
+  /// Parses a text such as `[String]`, `[String: [Int]]` or `Set<UUID>`; nil for any other text.
   init?(_ text: String) {
     var rest = Substring(text.filter { $0 != " " })
     guard let shape = Self.shape(&rest, depth: 0), rest.isEmpty else { return nil }
     self = shape
   }
 
-  /// Whether Swift's JSON of a dictionary with such keys is an object.
+  /// Whether Swift encodes a dictionary with keys of this type as a JSON object.
   var isNameLike: Bool { self == .plain("String") || self == .plain("Int") }
 
   private static func shape(_ text: inout Substring, depth: Int) -> CodableShape? {

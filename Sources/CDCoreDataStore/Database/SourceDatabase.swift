@@ -6,7 +6,7 @@ import CSQLite
   import Foundation
 #endif
 
-/// A connection that reads the database of a store that is not ours.
+/// A connection that only reads the database of a Core Data store.
 final class SourceDatabase {
   let files: SourceFiles
   private let handle: OpaquePointer
@@ -14,7 +14,9 @@ final class SourceDatabase {
 
   var url: URL { files.url }
 
-  /// - Parameter ignoresJournal: Whether the file alone is looked at, whatever a program has left beside it.
+  /// Opens the database.
+  ///
+  /// - Parameter ignoresJournal: Whether to read only the file itself, without the journals beside it.
   init(_ url: URL, ignoresJournal: Bool = false) throws(CoreDataStoreError) {
     files = try SourceFiles(url, ignoresJournal: ignoresJournal)
     budget = StepBudget(bytes: files.size)
@@ -30,7 +32,7 @@ final class SourceDatabase {
     csqlite_defend(handle, 1)
     budget.watch(handle)
     sqlite3_busy_timeout(handle, 10_000)
-    // One state, as far as SQLite has a say in it.
+    // The transaction reads one snapshot, as far as SQLite can guarantee it.
     try execute("PRAGMA cell_size_check = ON; PRAGMA query_only = ON; BEGIN")
     _ = try rows("SELECT 1 FROM sqlite_master LIMIT 1") { _ in }
   }
@@ -44,7 +46,7 @@ final class SourceDatabase {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw Self.error(handle, url) }
   }
 
-  /// - Parameter values: How many values of each row it asks for.
+  /// - Parameter values: The number of values that the statement reads from each row.
   func statement(_ sql: String, values: Int = 8) throws(CoreDataStoreError) -> SourceStatement {
     var statement: OpaquePointer?
     budget.renew(values: values)
@@ -54,7 +56,7 @@ final class SourceDatabase {
     return SourceStatement(statement, of: self)
   }
 
-  /// What a body makes of each row of a text.
+  /// The results of calling a function with each row of a statement.
   func rows<R>(_ sql: String, _ body: (SourceStatement) -> R) throws(CoreDataStoreError) -> [R] {
     let statement = try statement(sql)
     var result: [R] = []
@@ -84,7 +86,7 @@ final class SourceDatabase {
     }
   }
 
-  /// A name in double quotes, by bytes as SQLite reads it.
+  /// A name in double quotes. Quotes are doubled by bytes, as SQLite reads them.
   static func quoted(_ name: String) -> String {
     let quote = UInt8(ascii: "\"")
     return "\"" + String(decoding: name.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self) + "\""

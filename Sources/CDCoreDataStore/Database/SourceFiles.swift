@@ -7,22 +7,22 @@ import Foundation  // FileHandle
   import Darwin
 #endif
 
-/// The files of a store that is not ours to write to, and by what SQLite is to open them.
+/// The files of a Core Data store, which must not be written to, and the URI with which SQLite opens them.
 ///
-/// A journal that a program has left is part of the store: SQLite would replay it, or roll back by it, and write. So it
-/// is given a copy of both files then, which goes with this object. Where there is no journal, a database in WAL mode
-/// is opened as one that nobody changes, since SQLite would make files beside it even to read; whether somebody did
-/// change it is looked at when all is read.
+/// A journal that a program has left is part of the store. SQLite would replay it or roll it back, and write to the
+/// file. Therefore SQLite then gets a copy of the files, which is removed with this object. If there is no journal, a
+/// database in WAL mode is opened as immutable, because SQLite would otherwise create files beside it even for reading.
+/// After everything is read, ``checkUnchanged()`` finds out whether another program has changed the file.
 final class SourceFiles {
   let url: URL
-  /// The file itself, where the URL leads to it by symbolic links: what belongs to it is beside it.
+  /// The path of the file itself, if symbolic links lead to it. The other files of the store are beside it.
   let path: String
-  /// What SQLite is to open.
+  /// The URI that SQLite opens.
   private(set) var uri = ""
   private var copy: TemporaryFolder?
   private var state: [FileState?] = []
 
-  /// As much of a file as changes when somebody writes to it.
+  /// The attributes of a file that change when another program writes to it.
   private struct FileState: Equatable {
     private var device: UInt64
     private var inode: UInt64
@@ -71,15 +71,17 @@ final class SourceFiles {
 
   private static func uri(_ path: String) -> String { URL(filePath: path).absoluteURL.absoluteString }
 
-  /// How many bytes the database and its journals have.
+  /// The size of the database and its journals in bytes.
   var size: Int64 { state.reduce(0) { $0 + ($1?.size ?? 0) } }
 
-  /// The database and its journals.
+  /// The states of the database and its journals.
   private var states: [FileState?] { ["", "-wal", "-journal"].map { FileState(path + $0) } }
 
   private func size(_ end: String) -> Int64? { FileState(path + end)?.size }
 
-  /// - Throws: ``CoreDataStoreError/changing(_:)`` where somebody has written to the store since it was opened.
+  /// Checks that no other program has written to the store.
+  ///
+  /// - Throws: ``CoreDataStoreError/changing(_:)`` if the store was changed after it was opened.
   func checkUnchanged() throws(CoreDataStoreError) {
     if states != state { throw .changing(url) }
   }
@@ -89,11 +91,12 @@ final class SourceFiles {
   private func readHeader() throws(CoreDataStoreError) -> [UInt8] {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .unreadable(url, reason: String(cString: strerror(errno))) }
-    // A pipe would be waited for.
+    // Reading a pipe would wait.
     guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(url, reason: "it is no plain file") }
     let start: [UInt8]
     do {
-      // By SQLite: an app on Apple's systems may have the store open with Core Data in this process.
+      // The header is read through SQLite, because an app on Apple systems may have the store open with Core Data in
+      // this process.
       start = try DatabaseFile(URL(filePath: path)).read(upToCount: 100)
     } catch {
       throw .unreadable(url, reason: "\(error)")
@@ -104,18 +107,19 @@ final class SourceFiles {
     return start
   }
 
-  /// A file that was cut off: SQLite reads what is missing as zeros where nobody may write.
+  /// Throws if the file was cut off. SQLite reads missing pages as zeros in a read-only database.
   private func checkLength(_ header: [UInt8], _ size: Int64) throws(CoreDataStoreError) {
     func number(_ place: Int, _ count: Int) -> Int64 {
       header[place..<(place + count)].reduce(0) { $0 << 8 | Int64($1) }
     }
     let pageSize = number(16, 2) == 1 ? 65_536 : number(16, 2)
-    // The count of pages is valid where the two counters of changes are equal. With a WAL its own pages come on top.
+    // The page count is valid only if the two change counters are equal. A WAL has further pages, so the check is not
+    // made.
     guard number(24, 4) == number(92, 4), (self.size("-wal") ?? 0) == 0 else { return }
     if number(28, 4) * pageSize > size { throw .damaged(url, reason: "it is cut off") }
   }
 
-  /// Whether a rollback journal has something to roll back: a program that was killed has left it.
+  /// Whether a rollback journal is hot: a killed program has left changes to roll back.
   private func isHot(journal: String) -> Bool {
     guard let handle = try? FileHandle(forReadingFrom: URL(filePath: journal)) else { return false }
     defer { try? handle.close() }
@@ -131,14 +135,14 @@ final class SourceFiles {
       let folder = try TemporaryFolder(prefix: "cdgen-core-data-")
       copy = folder
       database = folder.url.appending(path: "store", directoryHint: .notDirectory)
-      // The copies are written to, whatever may be done to the originals.
+      // SQLite writes to the copies, so they must be writable even if the originals are not.
       for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
         try DatabaseFile(URL(filePath: path + end)).copy(to: database.path(percentEncoded: false) + end)
       }
     } catch {
       throw .unreadable(url, reason: "its journal has to be replayed on a copy, which failed: \(error)")
     }
-    // Both files are to be of one moment.
+    // Both files must be from the same moment.
     try checkUnchanged()
     return database.path(percentEncoded: false)
   }

@@ -1,11 +1,11 @@
 /// The tables of the source, as the file declares them.
 struct SourceSchema {
   struct Column: Hashable {
-    /// As it is written in the file.
+    /// The name as it is written in the file.
     var name: String
     /// The declared type, in capitals.
     var type: String
-    /// Whether the rows are found by it.
+    /// Whether it is the key of the rows.
     var isKey: Bool
   }
 
@@ -42,16 +42,17 @@ struct SourceSchema {
   /// The name as it is written in the file.
   func name(of table: String) -> String { entries[table.uppercased()]?.name ?? table }
 
-  /// The columns of a table by their names in capitals.
+  /// The columns of a table, by their names in capitals.
   ///
-  /// - Throws: ``CoreDataStoreError/notACoreDataStore(_:reason:)`` for what is no plain table, or is none at all.
+  /// - Throws: ``CoreDataStoreError/notACoreDataStore(_:reason:)`` if there is no such table, or if it is not an
+  ///   ordinary table.
   mutating func columns(of table: String) throws(CoreDataStoreError) -> [String: Column] {
     let key = table.uppercased()
     if let known = columnsRead[key] { return known }
     guard let entry = entries[key] else {
       throw .notACoreDataStore(database.url, reason: "it has no table \(table)")
     }
-    // Their rows would come from wherever who made the file wants.
+    // The creator of the file determines which rows a view or a virtual table returns.
     guard entry.isTable, !entry.isVirtual else {
       throw .notACoreDataStore(database.url, reason: "\(table) is no plain table")
     }
@@ -73,7 +74,7 @@ struct SourceSchema {
     return columns
   }
 
-  /// Refuses a table that has not these columns.
+  /// Throws if a table lacks one of these columns.
   mutating func require(_ columns: [String], in table: String, key: String? = nil) throws(CoreDataStoreError)
   {
     let found = try self.columns(of: table)

@@ -6,17 +6,17 @@ import CSQLite
   import Foundation
 #endif
 
-/// A value as SQLite has it.
+/// A value as SQLite returns it.
 enum SourceValue: Hashable, Sendable {
   case null
   case integer(Int64)
   case real(Double)
   case text(String)
-  /// Text whose bytes are no UTF-8.
+  /// Text whose bytes are not UTF-8.
   case brokenText
   case bytes(Data)
 
-  /// What it is, in words.
+  /// The type of the value, in words.
   var kind: String {
     switch self {
     case .null: "nothing"
@@ -29,7 +29,7 @@ enum SourceValue: Hashable, Sendable {
   }
 }
 
-/// A statement on the source.
+/// A statement on the source database.
 final class SourceStatement {
   private let handle: OpaquePointer
   private let database: SourceDatabase
@@ -41,7 +41,7 @@ final class SourceStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Goes on to the next row; false when there is none.
+  /// Moves to the next row. Returns false if there is none.
   func step() throws(CoreDataStoreError) -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -50,7 +50,7 @@ final class SourceStatement {
     }
   }
 
-  /// Makes the statement ready for another run with this number.
+  /// Restarts the statement with a number as its parameter.
   func restart(_ number: Int64) {
     sqlite3_reset(handle)
     sqlite3_bind_int64(handle, 1, number)

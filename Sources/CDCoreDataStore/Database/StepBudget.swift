@@ -1,14 +1,14 @@
 import CSQLite
 
-/// How many steps a statement may take, by the size of the file.
+/// A limit for the number of SQLite's instructions that a statement may run, by the size of the file.
 ///
-/// The pages of a table form a tree. In a file that somebody has prepared a page can be the child of many, so that some
-/// few pages have more rows than anybody can read; SQLite looks for that in a check of the whole file alone. No row
-/// takes less than some bytes, and so no statement here takes more than some steps for each byte and each value that it
-/// asks for: a column that was added later takes no byte of a row.
+/// The pages of a table form a tree. In a malicious file, one page can be the child of many pages, so that a few pages
+/// have more rows than anyone can read. SQLite detects this only in a check of the whole file. Each row takes at least
+/// some bytes. Therefore a statement needs at most some instructions for each byte and each value that it reads. The
+/// values count separately, because a column that was added later takes no byte in a row.
 final class StepBudget {
   private static let interval = 10_000
-  /// Many times what is needed.
+  /// Many times the number that is needed.
   private static let stepsPerByte: Int64 = 20
 
   private let bytes: Int64
@@ -17,7 +17,7 @@ final class StepBudget {
 
   init(bytes: Int64) { self.bytes = min(max(bytes, 0), 1 << 40) }
 
-  /// Has SQLite end what takes more. The connection must be left before this object goes.
+  /// Makes SQLite interrupt a statement that exceeds the limit. Call ``leave(_:)`` before this object is released.
   func watch(_ handle: OpaquePointer) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_progress_handler(
@@ -30,7 +30,7 @@ final class StepBudget {
 
   func leave(_ handle: OpaquePointer) { sqlite3_progress_handler(handle, 0, nil, nil) }
 
-  /// Another statement begins, which asks for some values of each row.
+  /// Starts the count for another statement, which reads a number of values from each row.
   func renew(values: Int) {
     spent = 0
     limit = 1_000_000 + bytes * Self.stepsPerByte * Int64(min(max(values, 8), 10_000))

@@ -1,4 +1,4 @@
-/// The values of a store of Core Data that have no place in a store of cdgen.
+/// The values of a Core Data store that a store of cdgen cannot hold.
 ///
 /// ```swift
 /// func report(_ losses: CoreDataLosses) {
@@ -7,17 +7,17 @@
 /// }
 /// ```
 public struct CoreDataLosses: Hashable, Sendable {
-  /// A value, by the object that has it.
+  /// A lost value, with the object that it belongs to.
   public struct Loss: Hashable, Sendable, CustomStringConvertible {
-    /// The object's entity.
+    /// The name of the object's entity.
     public let entity: String
-    /// The object's number in its table, `Z_PK`; nil where the store has none.
+    /// The object's key in its table, `Z_PK`; nil if the store has none.
     public let key: Int64?
-    /// The attribute or relationship.
+    /// The name of the attribute or relationship.
     public let property: String
-    /// Why it cannot be taken over. It never has the value itself.
+    /// The reason why the value cannot be copied. It never contains the value itself.
     public let reason: String
-    /// Whether the object can be written without it.
+    /// Whether the object can be written without the value.
     public let isAcceptable: Bool
 
     /// `Entity p1, property: reason`.
@@ -26,12 +26,12 @@ public struct CoreDataLosses: Hashable, Sendable {
     }
   }
 
-  /// How many there are.
+  /// The number of losses.
   public private(set) var count = 0
-  /// How many there are without which their object cannot be written.
+  /// The number of losses that prevent their object from being written.
   public private(set) var unacceptableCount = 0
-  /// The first of them, a thousand at the most; those without which an object cannot be written are all the first
-  /// of their kind.
+  /// The first losses, at most a thousand. Losses that prevent an object from being written take precedence over the
+  /// others.
   public private(set) var first: [Loss] = []
 
   private static let limit = 1000
@@ -48,7 +48,7 @@ public struct CoreDataLosses: Hashable, Sendable {
 }
 
 extension CoreDataLosses: CustomStringConvertible {
-  /// The first twenty, a line each, and how many more there are.
+  /// The first twenty losses, one in a line, and the number of the others.
   public var description: String {
     let shown = first.prefix(20).map { "  \($0)" }
     let rest = count - shown.count

@@ -4,7 +4,8 @@
   public import Foundation
 #endif
 
-/// Why a store of Core Data cannot be read or copied. It is as it was: nothing of this module ever writes to it.
+/// An error that explains why a Core Data store cannot be read or copied. The store is unchanged: this module never
+/// writes to it.
 ///
 /// ```swift
 /// do {
@@ -18,23 +19,24 @@
 public enum CoreDataStoreError: Error, Hashable, Sendable {
   /// There is no file, or it cannot be read or copied.
   case unreadable(URL, reason: String)
-  /// The file is no SQLite database.
+  /// The file is not a SQLite database.
   case notADatabase(URL)
-  /// The file is a SQLite database that Core Data has not made: it lacks a table, or has something else of that name.
+  /// The file is a SQLite database that Core Data has not created: a table is missing, or is not an ordinary table with
+  /// the expected columns.
   case notACoreDataStore(URL, reason: String)
-  /// The file is cut off, or is not what SQLite or Core Data left there.
+  /// The file is cut off, or its contents are not what SQLite or Core Data wrote.
   case damaged(URL, reason: String)
-  /// Somebody was writing to the store while it was read.
+  /// Another program was writing to the store while it was read.
   case changing(URL)
-  /// The model has no version of this number.
+  /// The model has no version with this number.
   case unknownVersion(URL, model: String, number: Int)
-  /// No version of the model is the store's; what differs, by the version's number.
+  /// No version of the model fits the store. The differences are listed by the number of the version.
   case noFittingVersion(URL, model: String, differences: [Int: [String]])
-  /// Several versions have what the store has, and differ otherwise.
+  /// Several versions have the store's tables, and differ in other ways.
   case severalFittingVersions(URL, model: String, numbers: [Int])
-  /// Values of the store have no place in the new one.
+  /// The new store cannot hold some values of the store.
   case losses(URL, CoreDataLosses)
-  /// SQLite reports any other error. The code is its extended result code.
+  /// SQLite reported any other error. The code is its extended result code.
   case sqlite(URL, code: Int32, message: String)
 }
 
@@ -65,7 +67,7 @@ extension CoreDataStoreError: CustomStringConvertible {
     }
   }
 
-  /// The first of several differences: those of a version that is far away are many.
+  /// The first of several differences. A version that is very different has many.
   private static func list(_ differences: [String]) -> String {
     let shown = differences.prefix(5).joined(separator: "; ")
     let rest = differences.count - 5

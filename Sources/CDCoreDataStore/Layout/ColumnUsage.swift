@@ -1,13 +1,13 @@
-/// Which entities have values in which columns of the tables that several share.
+/// The columns in which each entity has values, for tables that several entities share.
 final class ColumnUsage {
   private let database: SourceDatabase
-  /// By the table, in capitals, and the entity's number: the columns, in capitals, with the count of rows of just
-  /// this entity that have a value there.
+  /// For each table (in capitals) and entity number, the columns (in capitals) with the number of rows of that entity,
+  /// without subentities, that have a value in the column.
   private var counts: [String: [Int64: [String: Int64]]] = [:]
 
   init(_ database: SourceDatabase) { self.database = database }
 
-  /// The columns in which rows of just this entity have values, with the count of those.
+  /// The columns in which rows of an entity, without subentities, have values, with the number of those rows.
   func counts(_ table: String, columns: [String: SourceSchema.Column], entity: Int64)
     throws(CoreDataStoreError)
     -> [String: Int64]
@@ -15,7 +15,7 @@ final class ColumnUsage {
     if let known = counts[table.uppercased()]?[entity] { return known }
     let all = columns.values.filter { !$0.name.uppercased().hasPrefix("Z_") }.sorted { $0.name < $1.name }
     var found: [String: Int64] = [:]
-    // A statement gives a limited number of columns.
+    // SQLite limits the number of columns in a statement.
     for start in stride(from: 0, to: all.count, by: 500) {
       let batch = all[start..<min(start + 500, all.count)]
       let list = batch.map { "count(\(SourceDatabase.quoted($0.name)))" }.joined(separator: ", ")

@@ -6,7 +6,7 @@ import CDModel
   import Foundation
 #endif
 
-/// A store of Core Data that is open to be read.
+/// A Core Data store that is open for reading.
 final class CoreDataSource {
   let database: SourceDatabase
   let entities: StoredEntities
@@ -28,7 +28,7 @@ final class CoreDataSource {
     self.schema = schema
   }
 
-  /// The table that an entity's objects are in, if the store has it.
+  /// The table of an entity's objects; nil if the store does not have it.
   func table(of entity: StoredEntities.Entity) -> String? {
     var root = entity
     while let name = root.parent.flatMap({ entities.name(of: $0) }), let above = entities[name] {
@@ -38,12 +38,12 @@ final class CoreDataSource {
     return schema.has(table) ? schema.name(of: table) : nil
   }
 
-  /// The columns of a table by their names in capitals.
+  /// The columns of a table, by their names in capitals.
   func columns(of table: String) throws(CoreDataStoreError) -> [String: SourceSchema.Column] {
     try schema.columns(of: table)
   }
 
-  /// The counts of rows by the numbers of entities; `nil` is for those that have none.
+  /// The number of rows for each entity number; `nil` stands for rows without one.
   func counts(in table: String) throws(CoreDataStoreError) -> [Int64?: Int64] {
     try schema.require(["Z_PK", "Z_ENT"], in: table)
     let rows = try database.rows(
@@ -54,9 +54,9 @@ final class CoreDataSource {
 
   // MARK: The version
 
-  /// Where the store keeps what its version of a model declares.
+  /// Finds the tables and columns of the store for the version of the model that fits.
   ///
-  /// - Parameter number: The version that it is to be; nil to find out.
+  /// - Parameter number: The number of the version; nil to find the version.
   func layout(in model: ManagedObjectModel, version number: Int?) throws(CoreDataStoreError) -> StoreLayout {
     let candidates = model.versions.filter { number == nil || $0.number == number }
     if candidates.isEmpty, let number {
@@ -73,7 +73,7 @@ final class CoreDataSource {
         differences[version.number] = matcher.differences
       }
     }
-    // Columns that hold nothing and that nothing has are those of another version, where there is such a one.
+    // Empty columns that a version does not declare belong to another version, if there is one that declares them.
     let exact = fitting.filter(\.emptyColumns.isEmpty)
     if !exact.isEmpty { fitting = exact }
     if fitting.count > 1 {

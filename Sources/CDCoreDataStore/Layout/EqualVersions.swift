@@ -1,12 +1,12 @@
 import CDMapping
 import CDModel
 
-/// Versions whose tables are the same, so that a store of any of them can be taken for one of the newest.
+/// Versions with the same tables, so that a store of any of them can be treated as a store of the newest.
 enum EqualVersions {
-  /// Whether the objects of the older version are those of the newer one as they are: each value stays where it is, and
-  /// no rule or code of the app's would be left out.
+  /// Whether objects of the older versions can be used in the newest one without a migration: every value stays in its
+  /// column, and no rule or code of the app is skipped.
   static func areOne(_ versions: [ModelVersion], of model: ManagedObjectModel) -> Bool {
-    // Where they have the same data, nothing is to be done between them.
+    // Versions with the same data hash need no migration between them.
     if Set(versions.map { ModelHashes($0).data }).count <= 1 { return true }
     guard let first = versions.map(\.number).min(), let last = versions.map(\.number).max(),
       let steps = VersionLine(model).steps(from: first, to: last)

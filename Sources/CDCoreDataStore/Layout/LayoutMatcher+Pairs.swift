@@ -1,7 +1,7 @@
 import CDModel
 
 extension LayoutMatcher {
-  /// Finds the table of a relationship's pairs, or the column of one that has no inverse.
+  /// Finds the join table of a to-many relationship, or the column of a relationship without an inverse.
   mutating func matchToMany(
     _ relationship: RelationshipDescription, of entity: EntityDescription
   ) throws(CoreDataStoreError) {
@@ -9,7 +9,7 @@ extension LayoutMatcher {
       layout.numbers[relationship.destination] != nil
     else { return }
     let inverse = layout.graph.inverse(of: relationship, in: entity.name)
-    // The other side has a column, which was looked for with its table.
+    // The other side has a column, which is found with its own table.
     if let inverse, !inverse.isToMany { return }
     let key = "\(entity.name).\(relationship.name)"
     if layout.pairs[key] != nil { return }
@@ -51,8 +51,8 @@ extension LayoutMatcher {
     return false
   }
 
-  /// The column with the keys of a relationship's destination: `Z_`, the number of an entity, the relationship's name,
-  /// and digits where the name would come twice among the tables of pairs.
+  /// The column with the keys of a relationship's destination. Its name is `Z_`, the number of an entity, the
+  /// relationship's name, and digits if the name would otherwise occur twice among the join tables.
   private func key(named name: String, of destination: String, among columns: [String]) -> String? {
     let relatives =
       layout.graph.lineage(of: destination) + layout.graph.descendants(of: destination)
@@ -98,8 +98,8 @@ extension LayoutMatcher {
 
   // MARK: References without an inverse
 
-  /// A to-many relationship that nothing leads back from has a column in its destination's table, with the number of
-  /// the entity that has the relationship.
+  /// Finds the column of a to-many relationship without an inverse. It is in the destination's table, and its name
+  /// contains the number of the entity that has the relationship.
   private mutating func matchReferences(
     _ relationship: RelationshipDescription, of entity: EntityDescription
   ) throws(CoreDataStoreError) -> Bool {
@@ -126,10 +126,11 @@ extension LayoutMatcher {
   // MARK: What is left
 
   private static let system: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
-  /// What the tables of spatial indexes begin with, those within SQLite too, which hold nothing of their own.
+  /// The beginning of the names of spatial indexes' tables. They include SQLite's own tables for the indexes, and hold
+  /// no data of their own.
   private static let spatial = "Z_RT_"
 
-  /// Tables and columns that no property has are those of another version, unless they hold nothing.
+  /// Finds tables and columns that the version does not use. If they hold data, they belong to another version.
   mutating func checkLeftovers() throws(CoreDataStoreError) {
     for table in layout.tables.values.sorted() { try checkColumns(of: table) }
     for table in Set(layout.pairs.values.map(\.table)).sorted() where !layout.tables.values.contains(table) {
@@ -165,7 +166,8 @@ extension LayoutMatcher {
     }
   }
 
-  /// `Z10_NAME` says of which entity the object of a to-one relationship is, as the object's own row does.
+  /// Whether a column like `Z10_NAME` names the entity of a to-one relationship's object. The object's own row has the
+  /// same information.
   private static func isEntityNumber(_ column: String) -> Bool {
     guard column.hasPrefix("Z") else { return false }
     let digits = column.dropFirst().prefix { $0.isASCII && $0.isNumber }

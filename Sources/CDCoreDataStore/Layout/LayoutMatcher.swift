@@ -1,15 +1,15 @@
 import CDModel
 
-/// Finds what a version declares among a store's tables, and says what is not there or too much.
+/// Finds the tables and columns of a version in a store, and lists what is missing or unexpected.
 struct LayoutMatcher {
   let database: SourceDatabase
   let entities: StoredEntities
   let usage: ColumnUsage
   var schema: SourceSchema
   var layout: StoreLayout
-  /// What keeps the version from being the store's.
+  /// The reasons why the version does not fit the store.
   var differences: [String] = []
-  /// Columns and tables that have a meaning, in capitals: `TABLE` or `TABLE.COLUMN`.
+  /// The tables and columns that the version uses, in capitals: `TABLE` or `TABLE.COLUMN`.
   var used: Set<String> = []
 
   init(
@@ -22,7 +22,7 @@ struct LayoutMatcher {
     layout = StoreLayout(EntityGraph(version))
   }
 
-  /// The entities of the layout's version that the store has, in the order of their numbers.
+  /// The entities of the version that the store has, in the order of their numbers.
   var present: [EntityDescription] {
     layout.version.entities.filter { layout.numbers[$0.name] != nil }
       .sorted { layout.numbers[$0.name] ?? 0 < layout.numbers[$1.name] ?? 0 }
@@ -48,7 +48,7 @@ struct LayoutMatcher {
     let all = layout.version.entities
     var held = Set(all.map(\.name))
     if found != Set(all.map(StoredName.of)) {
-      // A store of one configuration has its entities alone.
+      // A store of a configuration has only the entities of that configuration.
       let configuration = layout.version.configurations.first { configuration in
         Set(all.filter { configuration.entities.contains($0.name) }.map(StoredName.of)) == found
       }
@@ -93,16 +93,17 @@ struct LayoutMatcher {
     try assign(wanted(members, in: columns), of: table, columns)
   }
 
-  /// A property that has a column.
+  /// A property that needs a column.
   private struct Wanted {
     var property: StoreLayout.Property
-    /// What it is called in messages.
+    /// The name of the property in messages.
     var title: String
     var types: Set<String>
     var ordersInverse: Bool
   }
 
-  /// The properties that have columns, by the name that the first of a name has, in the order of the entities' numbers.
+  /// The properties that need columns, grouped by the column name that Core Data gives to the first of them, in the
+  /// order of the entities' numbers.
   private func wanted(
     _ members: [EntityDescription], in columns: [String: SourceSchema.Column]
   ) -> [(name: String, all: [Wanted])] {
@@ -187,11 +188,12 @@ struct LayoutMatcher {
     }
   }
 
-  /// Which of several properties of one name, of entities that are no relatives in a line, has which column.
+  /// Assigns columns to several properties of the same name, which belong to unrelated entities of one table.
   ///
-  /// Core Data numbers them as it numbers the entities; a migration in place has added later ones at the end. So where
-  /// an entity's rows have values decides, and the order does for the others. A migration may also have given a new
-  /// column's default to rows of all entities: what nobody else can have is settled first.
+  /// Core Data numbers the columns in the order of the entities, but a migration in place adds later columns at the
+  /// end. Therefore the columns in which an entity's rows have values decide, and the order decides for the other
+  /// properties. A migration may also have given a new column's default to rows of all entities, so properties with a
+  /// single possible column are assigned first.
   private mutating func settled(
     _ group: [Wanted], _ free: [String], of table: String, _ columns: [String: SourceSchema.Column]
   ) throws(CoreDataStoreError) -> [(Wanted, String?)] {
@@ -233,9 +235,9 @@ struct LayoutMatcher {
   }
 }
 
-/// The types that Core Data declares columns with.
+/// The column types that Core Data declares.
 private enum ColumnTypes {
-  /// Those of an attribute; empty where any will do.
+  /// The column types that fit an attribute; empty if any type does.
   static func expected(_ type: AttributeType, _ graph: EntityGraph) -> Set<String> {
     switch type {
     case .bool, .int16, .int32, .int64: ["INTEGER"]
@@ -253,7 +255,7 @@ private enum ColumnTypes {
     }
   }
 
-  /// A declared type without what stands in brackets.
+  /// The name of a declared type, without its arguments in parentheses.
   static func family(_ type: String) -> String {
     String(type.prefix { $0 != "(" && $0 != " " })
   }

@@ -1,42 +1,42 @@
 import CDModel
 
-/// Where a store of Core Data keeps what a version of a model declares.
+/// The tables and columns in which a Core Data store keeps the entities and properties of a model's version.
 struct StoreLayout {
-  /// A property, or a field of one, by the entity that declares it.
+  /// A property, or a field of a composite, with the entity that declares it.
   struct Property: Hashable {
     var entity: String
     var name: String
     var field: String?
   }
 
-  /// Where the pairs of a relationship are.
+  /// The table and columns that hold the pairs of a relationship.
   struct Pairs {
     var table: String
-    /// The keys of the objects that have the relationship, and of those that it leads to.
+    /// The columns with the keys of the relationship's owners and of its destination objects.
     var source: String
     var target: String
-    /// The places in the relationship's order, and in that of its inverse.
+    /// The columns with the positions in the relationship's order and in its inverse's order.
     var position: String?
     var inversePosition: String?
   }
 
   var version: ModelVersion
   var graph: EntityGraph
-  /// The tables of the roots, by the roots' names in the model.
+  /// The tables of the root entities, by the roots' names in the model.
   var tables: [String: String] = [:]
   /// The numbers of the entities, by their names in the model.
   var numbers: [String: Int64] = [:]
-  /// The entities that have a table of their own, all of whose rows are their objects.
+  /// The entities that have a table of their own. All rows of the table are their objects.
   var alone: Set<String> = []
-  /// The columns, as they are written in the file.
+  /// The columns, with the names as they are written in the file.
   var columns: [Property: String] = [:]
-  /// The columns with the places in the orders of inverses, by the to-one relationship.
+  /// The columns with the positions in the orders of inverses, by the to-one relationship.
   var positions: [Property: String] = [:]
-  /// By `Entity.relationship`, for either side.
+  /// The tables of pairs by `Entity.relationship`, for both sides.
   var pairs: [String: Pairs] = [:]
-  /// The roots whose objects the store holds.
+  /// The root entities whose objects the store holds.
   var roots: Set<String> = []
-  /// Columns that no property has and that hold nothing, with their tables.
+  /// The empty tables and columns that no property uses.
   var emptyColumns: [String] = []
 
   init(_ graph: EntityGraph) {
@@ -44,16 +44,16 @@ struct StoreLayout {
     self.graph = graph
   }
 
-  /// The names of the model's entities by their numbers.
+  /// The names of the model's entities, by their numbers.
   var names: [Int64: String] {
     Dictionary(numbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What gives the number of the entity that a row is of, in SQL.
+  /// SQL for the number of a row's entity.
   ///
   /// - Parameters:
-  ///   - row: What the row is called there.
-  ///   - entity: One that has its objects in the row's table.
+  ///   - row: The row's alias in SQL.
+  ///   - entity: An entity whose objects are in the row's table.
   func number(ofRow row: String, in entity: String) -> String {
     if alone.contains(entity), let number = numbers[entity] { return "\(number)" }
     return row + ".Z_ENT"
@@ -62,7 +62,7 @@ struct StoreLayout {
   func table(of entity: String) -> String? { graph.root(of: entity).flatMap { tables[$0.name] } }
 }
 
-/// The names that a model of Xcode gave: an import that had to change one has kept it.
+/// The names in Xcode's model. If the import had to change a name, it has kept the original one.
 enum StoredName {
   static func of(_ entity: EntityDescription) -> String { name(entity.name, entity.info) }
   static func of(_ attribute: AttributeDescription) -> String { name(attribute.name, attribute.info) }
@@ -74,7 +74,7 @@ enum StoredName {
     info["xcode.name"] ?? name
   }
 
-  /// A relationship that Core Data does not store, and cdgen does.
+  /// Whether a relationship is transient in Core Data, which does not store it. A store of cdgen does.
   static func isTransient(_ relationship: RelationshipDescription) -> Bool {
     relationship.info["xcode.transient"] == "YES"
   }

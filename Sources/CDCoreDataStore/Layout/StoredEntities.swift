@@ -1,23 +1,23 @@
-/// The entities as a store numbers them, in `Z_PRIMARYKEY`.
+/// The entities of a store with their numbers, from `Z_PRIMARYKEY`.
 struct StoredEntities {
   struct Entity: Hashable {
     var number: Int64
     var name: String
-    /// The number of the entity that it inherits from; nil for none.
+    /// The number of the parent entity; nil if there is none.
     var parent: Int64?
-    /// The highest key that was ever given, of the whole table; only roots have one.
+    /// The highest key that was ever given in the table; set for root entities only.
     var lastKey: Int64
   }
 
-  /// From where on the numbers are those of Core Data's own entities: the history, and what CloudKit keeps.
+  /// The first number of Core Data's own entities, for the history and for CloudKit.
   private static let firstOfSystem: Int64 = 16_000
   private static let limit = 20_000
 
-  /// In the order of their numbers.
+  /// All entities, in the order of their numbers.
   let all: [Entity]
   private let byName: [String: Entity]
   private let byNumber: [Int64: Entity]
-  /// The numbers of those that others inherit from.
+  /// The numbers of the entities that have subentities.
   private let parents: Set<Int64>
 
   init(_ database: SourceDatabase, _ schema: inout SourceSchema) throws(CoreDataStoreError) {
@@ -66,12 +66,12 @@ struct StoredEntities {
 
   func name(of number: Int64) -> String? { byNumber[number]?.name }
 
-  /// Whether an entity inherits from none, and none from it. All rows of its table are its objects then, whatever they say
-  /// of themselves: Core Data does not ask.
+  /// Whether an entity has neither a parent nor subentities. All rows of its table are then its objects, whatever
+  /// number they have: Core Data does not check it.
   func isAlone(_ number: Int64) -> Bool {
     byNumber[number].map { $0.parent == nil } == true && !parents.contains(number)
   }
 
-  /// Those of the app's model.
+  /// The entities of the app's model.
   var ofModel: [Entity] { all.filter { $0.number < Self.firstOfSystem } }
 }

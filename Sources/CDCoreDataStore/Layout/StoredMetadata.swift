@@ -6,16 +6,16 @@ import CDPropertyList
   import Foundation
 #endif
 
-/// What a store of Core Data says of itself, in `Z_METADATA`.
+/// The metadata of a Core Data store, from `Z_METADATA`.
 struct StoredMetadata {
   var storeID: UUID
-  /// The version of Core Data that wrote it last.
+  /// The version of Core Data that wrote the store last.
   var frameworkVersion: Int64?
-  /// What Xcode calls the identifiers of the model's version, without empty ones.
+  /// The identifiers of the model's version, from Xcode, without empty ones.
   var identifiers: [String]
   /// The names of the entities that have a hash.
   var hashedEntities: Set<String>
-  /// What the app keeps there, as far as it is text or can be.
+  /// The app's own values, if they are text or can be converted to text.
   var values: [String: String] = [:]
   /// The keys of the app's other values.
   var otherKeys: [String] = []

@@ -9,10 +9,10 @@
   import Darwin
 #endif
 
-/// The values of attributes that may be stored in files: a byte before each says where it is.
+/// Reads the values of attributes that may be stored in files. The first byte of a value tells where it is stored.
 ///
-/// 1 is followed by the value itself, and 2 by the name of a file in `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store,
-/// whose name without its extension is NAME.
+/// After 1 comes the value itself. After 2 comes the name of a file in `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store.
+/// NAME is the name of the store without its extension.
 struct ExternalRecords {
   private let folder: URL
 
@@ -36,7 +36,7 @@ struct ExternalRecords {
   }
 
   private func file(_ name: Data) -> Result<Data, Problem> {
-    // The name ends with a zero. One that is no UUID could lead anywhere.
+    // The name ends with a zero byte. A name that is not a UUID could lead to any file.
     let text = String(validating: name.prefix { $0 != 0 }, as: UTF8.self)
     guard let text, UUID(uuidString: text) != nil else {
       return .failure(Problem(reason: "it names a file by what is no name of one"))

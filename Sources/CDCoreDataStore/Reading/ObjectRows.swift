@@ -7,9 +7,9 @@ import CDRuntime
   import Foundation
 #endif
 
-/// The objects of just one entity, in the order of their keys.
+/// The objects of one entity, without its subentities, in the order of their keys.
 struct ObjectRows {
-  /// What a column of the new store is made of, by the places of the columns of the statement.
+  /// The source of a column of the new store, by the indexes of the statement's columns.
   private enum Part {
     case nothing
     case value(Int, ValueReader, name: String)
@@ -17,18 +17,18 @@ struct ObjectRows {
     case position(Int, name: String)
   }
 
-  /// A to-one relationship, and what the destination's row says of it.
+  /// A to-one relationship, with the information that the destination's row gives.
   private struct Reference {
     var name: String
     var title: String
     var isMandatory: Bool
-    /// Whether the store keeps a reference that leads nowhere.
+    /// Whether the store keeps a reference that leads to no object.
     var mayDangle: Bool
-    /// The numbers of the entities that the object may be of.
+    /// The numbers of the entities that the object may have.
     var kinds: Set<Int64>
-    /// Whether the third column has the other side of a one-to-one relationship.
+    /// Whether the relationship is one-to-one. The second column after the reference then holds the other side.
     var isOneToOne: Bool
-    /// The objects that have been taken though they do not lead back.
+    /// The objects that were accepted although they do not lead back.
     var taken: Set<Int64> = []
   }
 
@@ -37,10 +37,10 @@ struct ObjectRows {
   private let url: URL
   private var last: Int64?
   private var parts: [Part] = []
-  /// The row for the builder; nil for an object that cannot be written.
+  /// The row for the builder; nil if the object cannot be written.
   private(set) var row: [StoreValue]?
 
-  /// Nil for a table of which the store has nothing.
+  /// Prepares the statement. Nil if the store has no objects for the table.
   init?(_ table: StoreTable, _ reading: StoreReading) throws(CoreDataStoreError) {
     let layout = reading.layout
     entity = table.name
@@ -84,7 +84,7 @@ struct ObjectRows {
         + "WHERE \(layout.number(ofRow: "t", in: entity)) = \(number) ORDER BY t.Z_PK", values: list.count)
   }
 
-  /// A to-one relationship, with what is asked of the destination's row: its entity, and where it leads back.
+  /// A to-one relationship, with SQL for the destination row's entity and for its reference back.
   private static func reference(
     _ relationship: RelationshipDescription, of entity: String, _ own: String, _ layout: StoreLayout
   ) -> (Reference, [String]) {
@@ -112,11 +112,11 @@ struct ObjectRows {
 
   // MARK: Rows
 
-  /// Goes on to the next object; false when there is none.
+  /// Moves to the next object. Returns false if there is none.
   mutating func next(_ report: inout ReadingReport) throws(CoreDataStoreError) -> Bool {
     row = nil
     guard try statement.step() else { return false }
-    // SQLite gives the rows as they lie there.
+    // SQLite returns the rows in the order in which a damaged file has them.
     guard let key = statement.integer(0), last.map({ $0 < key }) ?? true else {
       throw .damaged(url, reason: "the rows of '\(entity)' are not in the order of their keys")
     }
@@ -142,7 +142,7 @@ struct ObjectRows {
       }
       values.append(value)
     }
-    // One that is not has been reported, as what keeps the store from being taken over.
+    // An object that cannot be written has been reported as a loss that cannot be accepted.
     if isWhole { row = values }
     return true
   }
@@ -194,7 +194,7 @@ struct ObjectRows {
       return reference.isMandatory ? lost("it leads to no object, and is mandatory") : .null
     case .integer(let target):
       guard let kind = statement.integer(column + 1) else {
-        // Keys begin at 1; Core Data has 0 for no object.
+        // Keys begin at 1. Core Data writes 0 for no object.
         if target == 0, !reference.isMandatory { return .null }
         return reference.mayDangle ? .integer(target) : lost("its object, p\(target), is not there")
       }

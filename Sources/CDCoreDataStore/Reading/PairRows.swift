@@ -1,7 +1,7 @@
 import CDModel
 import CDRuntime
 
-/// The pairs of a relationship that neither side has a column for.
+/// The pairs of a relationship that the new store keeps in a join table.
 struct PairRows {
   private let name: String
   private let entity: String
@@ -9,13 +9,13 @@ struct PairRows {
   private let statement: SourceStatement
   private let sourceKinds: Set<Int64>
   private let targetKinds: Set<Int64>
-  /// Whether the new store has the places of either side's order.
+  /// The statement's columns with the positions that the new store needs.
   private let positions: [Int]
-  /// Whether it is a table of pairs, whose rows have both keys.
+  /// Whether the source is a join table, whose rows have both keys.
   private let isJoin: Bool
   private(set) var row: [StoreValue]?
 
-  /// Nil for a relationship that the store does not keep.
+  /// Prepares the statement. Nil if the source does not store the relationship.
   init?(_ table: StoreTable, _ reading: StoreReading) throws(CoreDataStoreError) {
     let layout = reading.layout
     name = table.name
@@ -38,7 +38,8 @@ struct PairRows {
     let position = pairs.position.map(SourceDatabase.quoted) ?? "NULL"
     let inversePosition = pairs.inversePosition.map(SourceDatabase.quoted) ?? "NULL"
     var rows = "SELECT \(source) s, \(target) t, \(position) p, \(inversePosition) i FROM \(from)"
-    // Of a relationship that is its own inverse both directions are kept here, whichever the store has.
+    // The new store keeps both directions of a relationship that is its own inverse, whichever direction the source
+    // has.
     if isReflexive {
       rows += " UNION SELECT \(target), \(source), \(position), \(inversePosition) FROM \(from)"
     }
@@ -51,7 +52,7 @@ struct PairRows {
     positions = table.columns.dropFirst(2).map { $0.name == "_position" ? 2 : 3 }
   }
 
-  /// Goes on to the next pair; false when there is none.
+  /// Moves to the next pair. Returns false if there is none.
   mutating func next(_ report: inout ReadingReport) throws(CoreDataStoreError) -> Bool {
     row = nil
     guard try statement.step() else { return false }

@@ -1,15 +1,16 @@
-/// What is noticed while a store is read.
+/// The findings of reading a store.
 struct ReadingReport {
   var losses = CoreDataLosses()
-  /// The counts of objects by entity.
+  /// The number of objects of each entity.
   var counts: [String: Int] = [:]
-  /// Mandatory attributes that had no value, by `'attribute' of 'Entity'`, and how often they got their default.
+  /// The number of objects that got the default of a mandatory attribute because they had no value, by
+  /// `'attribute' of 'Entity'`.
   var defaults: [String: Int] = [:]
-  /// Attributes whose value was NaN, which is none in any store, and how often.
+  /// The number of objects in which an attribute was NaN, which no store accepts, by attribute.
   var notANumber: [String: Int] = [:]
-  /// One-to-one relationships of which one side alone was set, and how often.
+  /// The number of objects for which only one side of a one-to-one relationship was set, by relationship.
   var repaired: [String: Int] = [:]
-  /// What is not taken over and is no value of an object.
+  /// Remarks about parts of the store that are not copied and that are not values of objects.
   var remarks: [String] = []
 
   mutating func lose(
@@ -20,7 +21,7 @@ struct ReadingReport {
         entity: entity, key: key, property: property, reason: reason, isAcceptable: isAcceptable))
   }
 
-  /// All that is worth to be known and is no loss, a sentence each.
+  /// All remarks about findings that are not losses, one sentence each.
   var allRemarks: [String] {
     remarks
       + defaults.sorted { $0.key < $1.key }.map { name, count in

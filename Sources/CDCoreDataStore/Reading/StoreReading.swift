@@ -1,7 +1,7 @@
 import CDModel
 import CDRuntime
 
-/// The reading of a whole store into a builder, table by table, a row at a time.
+/// Reads a whole store into a builder, table by table and row by row.
 struct StoreReading {
   private let source: CoreDataSource
   let layout: StoreLayout
@@ -50,8 +50,8 @@ struct StoreReading {
     remark()
   }
 
-  /// Of one-to-one relationships both sides have a column in Core Data. One side's is taken over; what the other one
-  /// says beyond that is lost.
+  /// Checks one side of a one-to-one relationship. Both sides have a column in Core Data, and only one of them is
+  /// copied. Values of the other side that do not agree with it are losses.
   private mutating func checkBack(
     _ relationship: RelationshipDescription, of entity: String
   ) throws(CoreDataStoreError) {
@@ -70,14 +70,14 @@ struct StoreReading {
         + "WHERE d.Z_PK = \(column)) IS NOT t.Z_PK ORDER BY t.Z_PK")
     while try statement.step() {
       let name = statement.integer(1).flatMap { layout.names[$0] } ?? entity
-      // Values of the other entities of the table have been looked at.
+      // Rows of other entities of the same table are skipped.
       guard graph.isKind(name, of: entity) else { continue }
       report.lose(
         name, statement.integer(0), relationship.name, "its object is not there, or does not lead back to it")
     }
   }
 
-  /// Rows of no entity, and values in columns of other entities.
+  /// Refuses rows of unknown or abstract entities, and remarks on values in columns of other entities.
   private mutating func checkTable(of root: String) throws(CoreDataStoreError) {
     guard let table = layout.tables[root] else { return }
     let names = layout.names
@@ -116,7 +116,7 @@ struct StoreReading {
         }.map { $0.value.uppercased() })
       let used = try source.usage.counts(table, columns: columns, entity: number)
       for (column, count) in used.sorted(by: { $0.key < $1.key }) where foreign.contains(column) {
-        // A migration in place gives a new column's default to all rows, and Core Data never shows it.
+        // A migration in place gives a new column's default to all rows. Core Data never shows such a value.
         report.remarks.append(
           "\(count) objects of '\(name)' have a value in \(table).\(column), the column of another entity, which is not "
             + "taken over")
@@ -151,7 +151,7 @@ struct StoreReading {
 
   // MARK: Rows
 
-  /// Keys are never given twice, as in Core Data.
+  /// Copies the counters of keys, so that no key is given twice, as in Core Data.
   private func addKeys(to table: StoreTable, _ builder: StoreBuilder) throws {
     for root in layout.roots.sorted() {
       guard let stored = layout.graph.entity(root).flatMap({ source.entities[StoredName.of($0)] }),

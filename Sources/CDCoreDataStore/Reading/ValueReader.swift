@@ -7,9 +7,9 @@ import CDRuntime
   import Foundation
 #endif
 
-/// Makes a value of a store of cdgen of one of Core Data's.
+/// Converts a value of a Core Data store to a value of a cdgen store.
 struct ValueReader {
-  /// How values of a type are kept.
+  /// The type of an attribute's values.
   private enum Kind {
     case string, bool, date, data, uuid, url, decimal
     case integer(ClosedRange<Int64>)
@@ -25,12 +25,14 @@ struct ValueReader {
   private let kind: Kind
   private let typeName: String
   private let records: ExternalRecords?
-  /// What a mandatory attribute has where the store has nothing: its default, or its type's empty value.
+  /// The value of a mandatory attribute without a value in the store: its default, or the empty value of its type.
   let substitute: StoreValue?
   /// Whether ``substitute`` is the default.
   let hasDefault: Bool
 
-  /// - Parameter column: That of an attribute, or of a composite's field.
+  /// Creates a reader. Nil if the column is not an attribute's.
+  ///
+  /// - Parameter column: The column of an attribute, or of a composite's field.
   init?(_ column: StoredColumn, _ graph: EntityGraph, _ records: ExternalRecords) {
     guard case .attribute(let attribute) = column.property else { return nil }
     let described = column.field ?? attribute
@@ -105,12 +107,14 @@ struct ValueReader {
 
   // MARK: Values
 
-  /// - Throws: ``Problem`` for a value that the attribute cannot have.
+  /// Converts a value.
+  ///
+  /// - Throws: ``Problem`` if the attribute cannot have the value.
   func value(_ source: SourceValue) throws(Problem) -> StoreValue {
     if source == .null { return .null }
     switch (kind, source) {
     case (.string, .text(let text)): return .text(text)
-    // As a property of type Bool shows any number.
+    // As in Core Data, where a property of type Bool shows any number other than 0 as true.
     case (.bool, .integer(let number)): return .integer(number == 0 ? 0 : 1)
     case (.integer(let range), .integer(let number)):
       guard range.contains(number) else { throw Problem(reason: "a number that is no \(typeName)") }
@@ -126,7 +130,7 @@ struct ValueReader {
     case (.date, .real(let seconds)) where seconds.isFinite: return .real(seconds)
     case (.decimal, .integer(let number)): return .text(String(number))
     case (.decimal, .real(let number)): return .text(try decimal("\(number)"))
-    // Of the other types SQLite has no NaN either.
+    // SQLite stores NaN as NULL for the other number types, so it is NULL here too.
     case (.decimal, .text("NaN")): return .null
     case (.decimal, .text(let text)): return .text(try decimal(text))
     case (.uuid, .bytes(let data)) where data.count == 16: return source.stored
@@ -157,7 +161,8 @@ struct ValueReader {
     }
   }
 
-  /// Digits without an exponent. SQLite keeps what fits as a number, whose shortest text gives it back.
+  /// The digits of a number without an exponent. SQLite stores a decimal that fits as a number, and the shortest text
+  /// of that number restores it.
   private func decimal(_ text: String) throws(Problem) -> String {
     let isNumber =
       text.utf8.contains { (48...57).contains($0) } && text.utf8.count < 200
@@ -170,7 +175,7 @@ struct ValueReader {
 }
 
 extension SourceValue {
-  /// The same as a store's value.
+  /// The same value for a cdgen store.
   var stored: StoreValue {
     switch self {
     case .null, .brokenText: .null

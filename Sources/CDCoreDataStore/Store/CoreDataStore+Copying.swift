@@ -8,7 +8,7 @@ import Synchronization
   import Foundation
 #endif
 
-/// What came of copying a store of Core Data.
+/// The result of copying a Core Data store.
 ///
 /// ```swift
 /// func report(_ copy: CoreDataStoreCopy) {
@@ -18,18 +18,18 @@ import Synchronization
 /// }
 /// ```
 public struct CoreDataStoreCopy: Hashable, Sendable {
-  /// The version of the model that the store is of.
+  /// The version of the model that fits the store.
   public let version: ModelVersion
-  /// The counts of objects of just each entity, by its name in the model.
+  /// The number of objects of each entity, without subentities, by the entity's name in the model.
   public let counts: [String: Int]
-  /// What is worth to be known and is no value of an object: a sentence each.
+  /// Remarks about findings that are not values of objects, one sentence each.
   public let remarks: [String]
-  /// The values that have no place in the copy; none unless they were accepted.
+  /// The values that the copy cannot hold; empty unless losses were accepted.
   public let losses: CoreDataLosses
 }
 
 extension CoreDataStore {
-  /// Makes a store of cdgen of it, of the same version of the model, with the same UUID and the same keys.
+  /// Creates a cdgen store from this store, of the same version of the model, with the same UUID and the same keys.
   ///
   /// ```swift
   /// let new = url.appendingPathExtension("new")
@@ -39,12 +39,12 @@ extension CoreDataStore {
   /// ```
   ///
   /// - Parameters:
-  ///   - location: Where there is no file yet. A copy in memory would be gone at once: see ``CoreDataStoreFormat``.
-  ///   - model: The model that was made of Xcode's. A store is opened by a model of the same identity alone.
-  ///   - version: The number of the version that the store is of; nil to find out.
-  ///   - acceptsLosses: Whether to go on without values that have no place in the copy, which are reported.
-  /// - Throws: ``CoreDataStoreError``, with all losses where they are not accepted, or `StoreError`. Nothing has been
-  ///   made then, and the store is as it was in any case.
+  ///   - location: A location without a file. A copy in memory would be lost at once: see ``CoreDataStoreFormat``.
+  ///   - model: The model that was imported from Xcode's model. Only a model with the same identity can open the copy.
+  ///   - version: The number of the store's version; nil to find it.
+  ///   - acceptsLosses: Whether to continue without values that the copy cannot hold. The result lists them.
+  /// - Throws: ``CoreDataStoreError``, with all losses if they are not accepted, or `StoreError`. No copy has been
+  ///   created then. The store itself is never changed.
   @discardableResult
   public func copy(
     to location: StoreLocation, model: ManagedObjectModel, version: Int? = nil,

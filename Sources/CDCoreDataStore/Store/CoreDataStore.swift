@@ -6,7 +6,7 @@ public import CDModel
   public import Foundation
 #endif
 
-/// A SQLite store that Core Data has made, as it is without its model.
+/// A SQLite store that Core Data has created, read without its model.
 ///
 /// ```swift
 /// let store = try CoreDataStore(at: url)
@@ -16,50 +16,50 @@ public import CDModel
 /// for remark in copy.remarks { print(remark) }
 /// ```
 ///
-/// The file is opened to be read alone. What a program has left in a journal beside it is part of the store, and is
-/// read from a copy of both in the temporary folder.
+/// The file is opened for reading only. A journal that a program has left beside it is part of the store. The store is
+/// then read from a copy of both files in the temporary folder.
 ///
 /// ## Topics
 ///
-/// ### What it is
+/// ### Reading a store
 /// - ``isStore(at:)``
 /// - ``init(at:)``
 /// - ``version(in:)``
 /// - ``managedObjectModel(in:version:)``
 ///
-/// ### What becomes of it
+/// ### Copying and opening a store
 /// - ``copy(to:model:version:acceptsLosses:)``
 /// - ``CoreDataStoreCopy``
 /// - ``CoreDataStoreFormat``
 ///
-/// ### What goes wrong
+/// ### Errors and losses
 /// - ``CoreDataStoreError``
 /// - ``CoreDataLosses``
 public struct CoreDataStore: Hashable, Sendable {
-  /// An entity as the store lists it.
+  /// An entity in the store's own list.
   public struct Entity: Hashable, Sendable {
     /// The name in Core Data's model.
     public let name: String
-    /// The entity that it inherits from; nil for none.
+    /// The name of the parent entity; nil if there is none.
     public let parent: String?
-    /// The count of objects of just this entity.
+    /// The number of objects of the entity, without those of its subentities.
     public let count: Int
   }
 
-  /// The file.
+  /// The location of the store.
   public let url: URL
-  /// The store's UUID, which is part of its objects' identifiers and stays that of a copy.
+  /// The store's UUID. It is part of its objects' identifiers, and a copy keeps it.
   public let storeID: UUID
-  /// The version of Core Data that wrote it last, where it says so.
+  /// The version of Core Data that wrote the store last, if the store names it.
   public let frameworkVersion: Int?
   /// The identifiers of the model's version, as Xcode calls them, without empty ones.
   public let versionIdentifiers: [String]
-  /// What the app keeps in the store's metadata, as far as it is text or can be.
+  /// The app's own values in the store's metadata, if they are text or can be converted to text.
   public let values: [String: String]
   /// The entities of the app's model, in the store's order.
   public let entities: [Entity]
 
-  /// Reads what a store says of itself.
+  /// Reads the metadata and the entities of a store.
   ///
   /// - Throws: ``CoreDataStoreError``.
   public init(at url: URL) throws {
@@ -88,9 +88,9 @@ public struct CoreDataStore: Hashable, Sendable {
     try source.database.files.checkUnchanged()
   }
 
-  /// Whether a file is a SQLite database with the tables by which Core Data knows its own.
+  /// Returns whether a file is a SQLite database with the tables by which Core Data recognizes its stores.
   public static func isStore(at url: URL) -> Bool {
-    // The tables of a store whose journal was never written back are in the journal alone.
+    // If a journal was never written back, the store's tables may be in the journal only.
     [true, false].contains { ignoresJournal in
       guard let database = try? SourceDatabase(url, ignoresJournal: ignoresJournal),
         let schema = try? SourceSchema(database)
@@ -99,22 +99,23 @@ public struct CoreDataStore: Hashable, Sendable {
     }
   }
 
-  /// The version of a model that the store is of: the one that declares just the tables and columns that it has.
+  /// Returns the version of a model that fits the store: the version that declares exactly the store's tables and
+  /// columns.
   ///
-  /// Of several of them it is the one whose identifier the store names, and else the newest, where each value of the
-  /// others stays what it is on the way to that one.
+  /// If several versions fit, it is the one whose identifier the store names. Otherwise it is the newest one, if every
+  /// value of the other versions stays the same up to that version.
   ///
-  /// - Throws: ``CoreDataStoreError``: ``CoreDataStoreError/noFittingVersion(_:model:differences:)`` says what
-  ///   differs in each version.
+  /// - Throws: ``CoreDataStoreError``. ``CoreDataStoreError/noFittingVersion(_:model:differences:)`` lists the
+  ///   differences of each version.
   public func version(in model: ManagedObjectModel) throws -> ModelVersion {
     try CoreDataSource(url).layout(in: model, version: nil).version
   }
 
-  /// A model with the store's version as its current one.
+  /// Returns a model with the store's version as its current version.
   ///
   /// - Parameters:
-  ///   - model: The model, one of whose versions is the store's.
-  ///   - version: The number of the version that it is to be; nil to find out.
+  ///   - model: The model, one of whose versions fits the store.
+  ///   - version: The number of the store's version; nil to find it.
   /// - Throws: ``CoreDataStoreError``.
   public func managedObjectModel(
     in model: ManagedObjectModel, version: Int? = nil

@@ -8,9 +8,9 @@ import Synchronization
   public import Foundation
 #endif
 
-/// Core Data's SQLite stores as a format of stores: they are read, and never written to.
+/// A store format for Core Data's SQLite stores, which can be read but not written.
 ///
-/// The model is that of Xcode, as `cdgen import` makes it, and the store's version of it has to be the current one:
+/// The model is an import of Xcode's model by `cdgen import`, and its current version must be the store's version:
 ///
 /// ```swift
 /// let store = try CoreDataStore(at: url)
@@ -19,12 +19,12 @@ import Synchronization
 ///   PersistentStoreCoordinator(model: ofStore, at: .custom(url, CoreDataStoreFormat(model: ofStore))))
 /// ```
 ///
-/// All objects are in memory then, large values included; a save throws `StoreError.readOnly`.
-/// ``CoreDataStore/copy(to:model:version:acceptsLosses:)`` makes a store of it that is written to.
+/// All objects are then in memory, including large values, and a save throws `StoreError.readOnly`. Use
+/// ``CoreDataStore/copy(to:model:version:acceptsLosses:)`` to create a store that can be written.
 public struct CoreDataStoreFormat: StoreFormat {
   /// `Core Data`.
   public let name = "Core Data"
-  /// True: nothing of a store is ever written to.
+  /// True: this module never writes to a Core Data store.
   public var isReadOnly: Bool { true }
 
   private let model: ManagedObjectModel
@@ -32,7 +32,7 @@ public struct CoreDataStoreFormat: StoreFormat {
   private let acceptsLosses: Bool
   let outcome = Outcome()
 
-  /// What became of the last reading.
+  /// The result of the last reading.
   final class Outcome: Sendable {
     struct Result: Sendable {
       var report = ReadingReport()
@@ -42,36 +42,39 @@ public struct CoreDataStoreFormat: StoreFormat {
     let result = Mutex(Result())
   }
 
+  /// Creates the format for a model.
+  ///
   /// - Parameters:
-  ///   - model: The model, one of whose versions is the store's.
-  ///   - version: The number of the version that the store is of; nil to find out.
-  ///   - acceptsLosses: Whether a store is read of which not all can be: values that are not of their attributes' types,
-  ///     references that lead nowhere. Otherwise reading it throws ``CoreDataStoreError/losses(_:_:)``, with all of them.
+  ///   - model: The model, one of whose versions fits the store.
+  ///   - version: The number of the store's version; nil to find it.
+  ///   - acceptsLosses: Whether to read a store although some values cannot be read: values that do not have their
+  ///     attribute's type, or references that lead to no object. If it is false, reading such a store throws
+  ///     ``CoreDataStoreError/losses(_:_:)`` with all of them.
   public init(model: ManagedObjectModel, version: Int? = nil, acceptsLosses: Bool = false) {
     self.model = model
     self.version = version
     self.acceptsLosses = acceptsLosses
   }
 
-  /// What the last reading of a store has left out.
+  /// The values that the last reading of a store has left out.
   public var losses: CoreDataLosses { outcome.result.withLock { $0.report.losses } }
 
-  /// Whether a file may be a store of Core Data: all SQLite databases begin alike.
+  /// Whether a file may be a Core Data store. All SQLite databases begin with the same bytes.
   public func recognizes(_ start: [UInt8]) -> Bool { start.starts(with: "SQLite format 3\u{0}".utf8) }
 
-  /// Whether a file is a store of Core Data.
+  /// Whether a file is a Core Data store.
   public func recognizes(_ start: [UInt8], of url: URL) -> Bool {
     recognizes(start) && CoreDataStore.isStore(at: url)
   }
 
-  /// Throws: such stores are not written.
+  /// Always throws, because the format cannot be written.
   public func write(_ contents: StoreContents, to output: StoreOutput) throws {
     throw StoreFormatError(.syntax("stores of Core Data are read, and not written"))
   }
 
   /// Reads a store.
   ///
-  /// - Throws: ``CoreDataStoreError``, or what the builder throws.
+  /// - Throws: ``CoreDataStoreError``, or an error of the builder.
   public func read(_ input: StoreInput, into builder: StoreBuilder) throws {
     outcome.result.withLock { $0 = Outcome.Result() }
     do {

@@ -1,6 +1,6 @@
 public import CDRuntime
 
-/// Something that a migration was to leave as it was, and did not.
+/// A change that a migration should not have made.
 ///
 /// ```swift
 /// let old = try VersionedStore(of: ToDoModel.self, version: 1)
@@ -11,11 +11,11 @@ public import CDRuntime
 /// }
 /// ```
 public struct MigrationDifference: Hashable, Sendable {
-  /// What differs.
+  /// The type of the difference.
   public enum Kind: Hashable, Sendable {
     /// The object is gone.
     case missing
-    /// A property has another value, or other objects. The name is that of the old version.
+    /// A property has another value, or other objects. The name is the name in the old version.
     case property(String)
   }
 
@@ -23,9 +23,9 @@ public struct MigrationDifference: Hashable, Sendable {
   public let entity: String
   /// The identifier of the object in the old store.
   public let objectID: ManagedObjectID
-  /// What differs.
+  /// The type of the difference.
   public let kind: Kind
-  /// What there was and what there is, in words; empty for an object that is gone.
+  /// A description of the old and the new value; empty for an object that is gone.
   public let detail: String
 }
 
@@ -39,15 +39,15 @@ extension MigrationDifference: CustomStringConvertible {
 }
 
 extension VersionedStore {
-  /// What differs from the store that this one was migrated from, of all that mappings leave as it was: objects,
-  /// attributes whose value is the old one, and relationships that lead to what became of the old objects. Renaming is
-  /// followed. Empty where all is well.
+  /// Returns the differences to the store that this one was migrated from. It compares everything that mappings leave
+  /// as it was: objects, attributes that keep their value, and relationships to the objects that the old objects
+  /// became. Renamed entities and properties are followed. The result is empty if there is no difference.
   ///
   /// - Parameters:
-  ///   - old: The store of before.
-  ///   - includingCustom: Whether values are compared too of objects that the app's own code makes. It may set what
-  ///     inference gives to something else, and may leave objects out, so that they are not unless asked for.
-  /// - Throws: What reading the stores throws.
+  ///   - old: The store before the migration.
+  ///   - includingCustom: Whether to compare the values of objects that the app's own code creates. By default they are
+  ///     not compared, because that code may change inferred values and may leave objects out.
+  /// - Throws: The errors of reading the stores.
   public func differences(
     from old: VersionedStore, includingCustom: Bool = false
   ) throws -> [MigrationDifference] {
@@ -97,8 +97,8 @@ extension VersionedStore {
     return result
   }
 
-  /// Related objects in words where those of now are not what those of before became; nil where they are. One that was
-  /// left out, or was merged with another, is none of the before.
+  /// Descriptions of the expected and the found related objects, if they differ; nil otherwise. Objects that were left
+  /// out, or merged with other objects, are not expected.
   private func differingObjects(
     _ before: PropertyValue, _ after: PropertyValue, _ old: VersionedStore
   ) throws -> (String, String)? {
@@ -108,7 +108,7 @@ extension VersionedStore {
     }
     let expected = Set(try list(before).compactMap { try counterpart(of: $0, from: old)?.objectID })
     let found = Set(list(after).map(\.objectID))
-    // A to-one that has become a to-many, and the other way round, keeps what it can.
+    // A to-one relationship that became to-many, or the other way round, keeps as many objects as it can.
     guard
       !expected.isSubset(of: found) || (found.count > expected.count && list(before).count == expected.count)
     else { return nil }

@@ -1,12 +1,12 @@
-/// A text that a simple regular expression matches: literals, classes, groups, alternatives and counts.
+/// A text that matches a simple regular expression: literals, classes, groups, alternatives and counts.
 ///
-/// It is a guess: a save checks what came of it. What it does not know gives nothing.
+/// The text is a guess, which a save checks. An expression with any other syntax has no text.
 struct PatternSample {
-  /// The text; nil where the expression is not simple.
+  /// The text; nil if the expression is not simple.
   private(set) var text: String?
 
   private var rest: Substring
-  /// How often what may be repeated is, beyond what it has to be.
+  /// The number of additional repetitions of a repeatable part, beyond the required ones.
   private let repeats: Int
   /// Chooses among the characters of a class, so that samples differ.
   private var seed: Int
@@ -19,7 +19,7 @@ struct PatternSample {
     text = rest.isEmpty ? result : nil
   }
 
-  /// The first of several alternatives.
+  /// A text for the first of several alternatives.
   private mutating func alternatives() -> String? {
     guard let first = sequence() else { return nil }
     while rest.first == "|" {
@@ -39,7 +39,7 @@ struct PatternSample {
       guard let count = count() else { return nil }
       guard count > 0 else { continue }
       result += part
-      // Each repetition may be another text.
+      // Each repetition may produce another text.
       let end = rest
       for _ in 1..<max(count, 1) {
         rest = start
@@ -106,7 +106,7 @@ struct PatternSample {
     return String(members[seed % members.count])
   }
 
-  /// How often the part before is to stand.
+  /// The number of times that the part before occurs.
   private mutating func count() -> Int? {
     defer { if rest.first == "?" || rest.first == "+" { rest.removeFirst() } }
     switch rest.first {

@@ -1,8 +1,8 @@
 public import CDRuntime
 
 extension VersionedStore {
-  /// Inserts an object of each entity that is not abstract, with a value for every attribute, within its rules, and
-  /// objects for its relationships, and saves them.
+  /// Inserts one object of each entity that is not abstract, and saves the objects. Each attribute gets a value that
+  /// satisfies its rules, and relationships get objects.
   ///
   /// ```swift
   /// let store = try VersionedStore(of: LibraryModel.self, version: 1)
@@ -10,10 +10,10 @@ extension VersionedStore {
   /// let book = samples["Book"]
   /// ```
   ///
-  /// - Parameter values: Values for attributes by `Entity.attribute`, the entity being the one that declares it; of
-  ///   patterns that are not simple, for instance, no sample is made up.
-  /// - Returns: The objects by the names of their entities.
-  /// - Throws: ``VersionedStoreError/noSample(entity:attribute:reason:)``, and what the save throws.
+  /// - Parameter values: Values for attributes, by `Entity.attribute` with the entity that declares the attribute. Give
+  ///   a value, for example, for an attribute whose pattern is not simple, because no sample can be created for it.
+  /// - Returns: The objects, by the names of their entities.
+  /// - Throws: ``VersionedStoreError/noSample(entity:attribute:reason:)``, and the errors of the save.
   @discardableResult
   public func insertSamples(_ values: [String: StoredValue] = [:]) throws -> [String: ManagedObject] {
     var samples = SampleObjects(graph, in: context, values)
@@ -24,7 +24,7 @@ extension VersionedStore {
   }
 }
 
-/// Makes an object of each entity.
+/// Creates one object of each entity.
 private struct SampleObjects {
   private(set) var objects: [String: ManagedObject] = [:]
   private let context: ManagedObjectContext
@@ -42,7 +42,7 @@ private struct SampleObjects {
   mutating func object(of name: String) throws -> ManagedObject {
     if let object = objects[name] { return object }
     let object = try context.insert(entityNamed: name)
-    // Before its relationships are followed: some lead back.
+    // Stored before the relationships are set, because some of them lead back.
     objects[name] = object
     for attribute in graph.attributes(of: name) where attribute.derivation == nil && attribute.isStored {
       let owner = graph.declaringEntity(of: attribute.name, in: name)?.name ?? name
@@ -59,7 +59,7 @@ private struct SampleObjects {
     return object
   }
 
-  /// Gives objects for the relationships that can be without, where neither side has any yet.
+  /// Sets the optional relationships that have no object yet on either side.
   mutating func relate() throws {
     for entity in graph.version.entities {
       guard let object = objects[entity.name] else { continue }
@@ -77,7 +77,7 @@ private struct SampleObjects {
     if let inverse = graph.inverse(of: relationship, in: object.entity.name), !inverse.isToMany,
       relationship.isOptional
     {
-      // What is taken from another might be missed there.
+      // Taking the object from its present owner might leave that owner without one.
       guard try isEmpty(inverse.name, of: other) else { return }
     }
     try object.setValue(relationship.isToMany ? .objects([other]) : .object(other), forKey: relationship.name)

@@ -6,15 +6,16 @@ import CDRuntime
   import Foundation
 #endif
 
-/// Values by what a model says of its attributes: of the type, within the rules, and none the default.
+/// Creates sample values for attributes. They have the attribute's type, satisfy its rules, and differ from its default
+/// where possible.
 struct SampleValues {
   private let graph: EntityGraph
   private var number: Int64 = 0
 
   init(_ graph: EntityGraph) { self.graph = graph }
 
-  /// A value that no other attribute has had, where the type has so many; nil for an optional attribute of which no
-  /// sample can be made.
+  /// A value that no other attribute has had, if the type has enough values; nil for an optional attribute for which no
+  /// sample can be created.
   mutating func next(for attribute: AttributeDescription, of entity: String) throws -> AttributeValue? {
     number += 1
     switch attribute.type {
@@ -86,8 +87,8 @@ struct SampleValues {
   }
 }
 
-/// JSON of the types that codable attributes have. Of a type of an app's own nothing is known, and an empty object
-/// stands for it: a migration takes the JSON as it is.
+/// Sample JSON for the types of codable attributes. An app's own type is not known here, so its sample is an empty
+/// object. A migration copies the JSON without reading it.
 private enum SampleJSON {
   static func text(of type: String, _ number: Int64) -> String {
     let type = type.filter { $0 != " " && $0 != "?" }

@@ -1,13 +1,14 @@
 import CDRuntime
 
-/// Which properties of one version's objects are another version's, unchanged, by the mappings of all steps between.
+/// The properties of one version's objects that another version keeps unchanged, according to the mappings of all steps
+/// between.
 struct KeptProperties {
-  /// An entity that objects become, and the properties that go on.
+  /// A destination entity of objects, with the properties that stay unchanged.
   struct Goal: Hashable {
     var entity: String
-    /// New names by old ones.
+    /// The new names of properties, by their old names.
     var properties: [String: String]
-    /// Whether the app's own code had a part in it.
+    /// Whether the app's own code creates the objects in one of the steps.
     var isCustom: Bool
     /// Whether some objects may be left out, or merged with equal ones.
     var isPartial: Bool
@@ -31,7 +32,7 @@ struct KeptProperties {
     }
   }
 
-  /// The entities of the new version that objects of one become, in the order of the mappings.
+  /// The entities of the new version that objects of an entity become, in the order of the mappings.
   func destinations(of entity: String) -> [String] { goals(of: entity).map(\.entity) }
 
   func goals(of entity: String) -> [Goal] { goals[entity] ?? [] }
@@ -60,7 +61,8 @@ struct KeptProperties {
       isPartial: goal.isPartial || mapping.filter != nil || isMerged)
   }
 
-  /// The property of a mapping's destination that is a property of its source, unchanged.
+  /// The property of a mapping's destination that copies a property of its source without a change; nil if there is
+  /// none.
   private static func name(
     of old: String, in mapping: EntityMapping, _ destination: String, _ graph: EntityGraph
   ) -> String? {
@@ -69,7 +71,7 @@ struct KeptProperties {
     for relationship in mapping.relationships {
       if case .objects(let value) = relationship.value, isPlain(value) { return relationship.name }
     }
-    // A composite is one where each of its fields is.
+    // A composite is unchanged if each of its fields is.
     for attribute in graph.attributes(of: destination) {
       guard case .composite(let type) = attribute.type, let fields = graph.composite(type)?.fields else {
         continue

@@ -11,25 +11,25 @@ public import CDRuntime
 public struct StoredValue {
   let value: PropertyValue
 
-  /// A Swift value of an attribute; nil by an optional.
+  /// Creates the value of an attribute from a Swift value. An optional without a value stands for nil.
   public init(_ value: some AttributeValueConvertible) { self.value = .attribute(value.attributeValue) }
 
   private init(property: PropertyValue) { value = property }
 
-  /// The object of a to-one relationship.
+  /// Returns the object of a to-one relationship.
   public static func object(_ object: ManagedObject?) -> StoredValue {
     StoredValue(property: .object(object))
   }
 
-  /// The objects of a to-many relationship, in their order.
+  /// Returns the objects of a to-many relationship, in their order.
   public static func objects(_ objects: [ManagedObject]) -> StoredValue {
     StoredValue(property: .objects(objects))
   }
 
-  /// The JSON of a codable attribute.
+  /// Returns the JSON of a codable attribute.
   public static func json(_ json: String) -> StoredValue { StoredValue(property: .attribute(.string(json))) }
 
-  /// The fields of a composite attribute by their names.
+  /// Returns the fields of a composite attribute, by their names.
   public static func fields(_ fields: [String: AttributeValue]) -> StoredValue {
     StoredValue(property: .attribute(.composite(fields)))
   }

@@ -15,7 +15,7 @@ import Synchronization
   import Musl
 #endif
 
-/// A folder in the system's place for temporary files, gone with the last reference.
+/// A folder in the system's folder for temporary files. It is removed with its last reference.
 final class TestFolder: Sendable {
   let url: URL
 
@@ -26,14 +26,15 @@ final class TestFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// A folder with the same files. SQLite's shared memory is no part of a store, and is made anew from its log.
+  /// Creates a folder with the same files, except SQLite's shared memory. SQLite rebuilds that from the write-ahead
+  /// log.
   func copy() throws -> TestFolder {
     let copy = try TestFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false))
     where !name.hasSuffix("-shm") {
       let source = url.appending(path: name)
       let target = copy.url.appending(path: name)
-      // A test may have the store open, whose locks would go with a descriptor of ours.
+      // A test may have the store open. Closing an ordinary descriptor of the file would release the store's locks.
       if DatabaseFile.isDatabase(source) {
         try DatabaseFile(source).copy(to: target.path(percentEncoded: false))
       } else {
@@ -43,8 +44,7 @@ final class TestFolder: Sendable {
     return copy
   }
 
-  /// Keeps the folder until the process ends: somebody has been given a context of it, and how long that lives is
-  /// not known.
+  /// Keeps the folder until the process ends, because a context that was given away may use it for an unknown time.
   func keepUntilExit() {
     let isFirst = Self.kept.withLock { kept in
       if !kept.contains(where: { $0 === self }) { kept.append(self) }

@@ -7,7 +7,7 @@
 #endif
 
 extension VersionedStore {
-  /// Inserts an object, with values by the names of its version. Relationships take objects.
+  /// Inserts an object, with values by the property names of the store's version. Relationships take objects.
   ///
   /// ```swift
   /// let store = try VersionedStore(of: ToDoModel.self, version: 1)
@@ -23,12 +23,13 @@ extension VersionedStore {
     return object
   }
 
-  /// All objects of an entity and of those that inherit from it, in the order of their identifiers.
+  /// Returns all objects of an entity and its subentities, in the order of their identifiers.
   public func objects(of entityName: String) throws -> [ManagedObject] {
     try context.fetch(FetchRequest<ManagedObject>(entityName: entityName))
   }
 
-  /// All objects of an entity, as the app's own migrations see them.
+  /// Returns all objects of an entity and its subentities, as typed snapshots like those that the app's own migrations
+  /// use.
   ///
   /// ```swift
   /// func ids<Snapshot: EntitySnapshot>(of type: Snapshot.Type, in old: VersionedStore) throws -> [ManagedObjectID] {
@@ -36,22 +37,23 @@ extension VersionedStore {
   /// }
   /// ```
   ///
-  /// - Parameter type: A snapshot of this store's version. Of another version's, names and numbers of properties do
-  ///   not fit.
+  /// - Parameter type: A snapshot type of this store's version. The property names and numbers of another version's
+  ///   snapshots do not fit.
   public func snapshots<Snapshot: EntitySnapshot>(_ type: Snapshot.Type = Snapshot.self) throws -> [Snapshot]
   {
     try objects(of: Snapshot.entityName).map(Snapshot.init(_object:))
   }
 
-  /// How many objects there are of an entity and of those that inherit from it.
+  /// Returns the number of objects of an entity and its subentities.
   public func count(of entityName: String) throws -> Int {
     try context.count(for: FetchRequest<ManagedObject>(entityName: entityName))
   }
 
-  /// What became of an object of the store that this one was migrated from: the object that has kept its identifier.
-  /// Nil where there is none. Where several mappings take the object, it is that of the first which made one.
+  /// Returns the migrated object of an object in the store that this one was migrated from: the object that has kept
+  /// its identifier. Nil if there is none. If several mappings migrate the object, it is the object of the first
+  /// mapping that created one.
   ///
-  /// - Throws: What reading the store throws.
+  /// - Throws: The errors of reading the store.
   public func counterpart(of object: ManagedObject, from old: VersionedStore) throws -> ManagedObject? {
     let id = object.objectID
     let names = KeptProperties(old, self).destinations(of: object.entity.name)
@@ -61,7 +63,7 @@ extension VersionedStore {
     {
       return found
     }
-    // A mapping may lead to another entity that is not the same one renamed; the key is kept all the same.
+    // A mapping may lead to another entity that is not the same entity renamed. The object still keeps its key.
     for name in names {
       let other = uri.deletingLastPathComponent().deletingLastPathComponent().appending(path: name)
         .appending(path: uri.lastPathComponent)

@@ -6,7 +6,7 @@
   public import Foundation
 #endif
 
-/// A store of any version of a model, made for a test: the one that a migration starts from, and the one that it gives.
+/// A store of any version of a model, created for a test: the store before a migration, or the store after it.
 ///
 /// ```swift
 /// let old = try VersionedStore(of: ToDoModel.self, version: 1)
@@ -16,10 +16,11 @@
 /// assert(toDos.map(\.name) == ["Milk"])
 /// ```
 ///
-/// The store is a file in a folder of its own. It goes with the value, or, where contexts of generated classes were
-/// made, with the process: keep the value as long as ``context`` is used. ``migrated(to:)`` leaves it as it is, so that both sides can be held against each other.
+/// The store is a file in a folder of its own. The folder is removed with this object, so keep the object as long as
+/// you use ``context``. If you have called ``newContext()``, the folder stays until the process ends. ``migrated(to:)``
+/// does not change this store, so you can compare both.
 ///
-/// The library is bound to no testing library. What goes wrong is thrown, and what differs is returned.
+/// The library depends on no testing library. It throws errors and returns differences.
 ///
 /// ## Topics
 ///
@@ -41,47 +42,48 @@
 /// - ``migrated(to:)``
 /// - ``migratedStepByStep(to:)``
 ///
-/// ### Looking at what came of it
+/// ### Checking the result
 /// - ``newContext()``
 /// - ``counterpart(of:from:)``
 /// - ``differences(from:includingCustom:)``
 public final class VersionedStore {
   /// The model with all its versions.
   public let model: ManagedObjectModel
-  /// The version that the store is of.
+  /// The version of the store.
   public let version: ModelVersion
-  /// A context of the version's objects: each is a `ManagedObject`, whose properties have the names of that version.
+  /// A context for the objects of the store's version. Each object is a `ManagedObject`, whose properties have the
+  /// names of that version.
   public let context: ManagedObjectContext
-  /// The store's file.
+  /// The location of the store.
   public let url: URL
 
   let graph: EntityGraph
   private let folder: TestFolder
   private let policies: MigrationPolicies
-  /// Opens a store of the current version with generated classes; nil where there are none.
+  /// Opens a store of the current version with generated classes; nil if there are none.
   private let open: OpenContainer?
 
   private typealias OpenContainer = @Sendable (URL) throws -> PersistentContainer
 
-  /// A new store of a version of a model whose migrations take no code of the app's.
+  /// Creates a store of a version of a model that needs no migration code of the app.
   ///
   /// - Parameters:
-  ///   - model: The type of the generated code.
-  ///   - version: The version's number.
-  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
+  ///   - model: The model's type in the generated code.
+  ///   - version: The number of the version.
+  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and the errors of opening the store.
   public convenience init(of model: any GeneratedModel.Type, version: Int) throws {
     try self.init(
       model: model.model, version: version, policies: MigrationPolicies(),
       open: { try PersistentContainer(for: model, at: $0) })
   }
 
-  /// A new store of a version of a model with custom steps.
+  /// Creates a store of a version of a model with custom migration steps.
   ///
   /// - Parameters:
-  ///   - model: The type of the generated code.
-  ///   - version: The version's number.
-  ///   - migrations: Makes the app's own code, anew for each migration.
-  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
+  ///   - model: The model's type in the generated code.
+  ///   - version: The number of the version.
+  ///   - migrations: Creates the app's own code for each migration.
+  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and the errors of opening the store.
   public convenience init<Model: CustomMigratingModel>(
     of model: Model.Type, version: Int, migrations: @escaping @Sendable () -> Model.CustomMigrations
   ) throws {
@@ -90,13 +92,13 @@ public final class VersionedStore {
       model: model.model, version: version, policies: model._migrationPolicies(migrations), open: open)
   }
 
-  /// A new store of a version of a model without generated classes.
+  /// Creates a store of a version of a model without generated classes.
   ///
   /// - Parameters:
   ///   - model: The model with all its versions.
-  ///   - version: The version's number.
+  ///   - version: The number of the version.
   ///   - policies: The app's own code for custom entity mappings.
-  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and what the store's opening throws.
+  /// - Throws: ``VersionedStoreError/unknownVersion(_:)``, and the errors of opening the store.
   public convenience init(
     of model: ManagedObjectModel, version: Int, policies: MigrationPolicies = MigrationPolicies()
   ) throws {
@@ -109,7 +111,7 @@ public final class VersionedStore {
     try self.init(model: model, version: version, policies: policies, open: open, folder: TestFolder())
   }
 
-  /// Opens the store in a folder, and migrates what is there.
+  /// Opens the store in a folder, and migrates the store if the folder already has one of another version.
   private init(
     model: ManagedObjectModel, version number: Int, policies: MigrationPolicies, open: OpenContainer?,
     folder: TestFolder
@@ -122,7 +124,7 @@ public final class VersionedStore {
     self.folder = folder
     graph = EntityGraph(version)
     url = folder.url.appending(path: model.name + ".sqlite")
-    // The version is the current one of a model that is otherwise the same.
+    // A copy of the model in which this version is the current one.
     var then = model
     then.currentVersionNumber = number
     var description = PersistentStoreDescription(.sqlite(url))
@@ -133,10 +135,10 @@ public final class VersionedStore {
 
   // MARK: Migrating
 
-  /// The store as a migration makes it of a copy of this one. Objects that were inserted are saved before.
+  /// Returns a store with the result of migrating a copy of this one. Inserted objects are saved first.
   ///
-  /// - Parameter version: The number of the version to go to; the model's current one by default.
-  /// - Throws: What the migration throws, a `MigrationError` for the most part, or the save.
+  /// - Parameter version: The number of the destination version. The default is the model's current version.
+  /// - Throws: The errors of the migration, usually a `MigrationError`, and those of the save.
   public func migrated(to version: Int? = nil) throws -> VersionedStore {
     try context.save()
     let number = version ?? model.currentVersionNumber
@@ -145,10 +147,10 @@ public final class VersionedStore {
       model: model, version: number, policies: policies, open: open, folder: folder.copy())
   }
 
-  /// The store after each step of its way, one after the other.
+  /// Returns a store for each step of the migration, one after the other.
   ///
-  /// - Parameter version: The number of the version to go to; the model's current one by default.
-  /// - Throws: ``VersionedStoreError/noWay(from:to:)``, and as ``migrated(to:)``.
+  /// - Parameter version: The number of the destination version. The default is the model's current version.
+  /// - Throws: ``VersionedStoreError/noWay(from:to:)``, and the errors of ``migrated(to:)``.
   public func migratedStepByStep(to version: Int? = nil) throws -> [VersionedStore] {
     let number = version ?? model.currentVersionNumber
     guard let path = VersionLine(model).path(from: self.version.number, to: number) else {
@@ -161,11 +163,11 @@ public final class VersionedStore {
 
   // MARK: Generated classes
 
-  /// A context of the objects of generated classes, for a store of the model's current version. It may be used for
-  /// longer than the store.
+  /// Returns a context for objects of generated classes, for a store of the model's current version. You can use the
+  /// context longer than this object.
   ///
-  /// - Throws: ``VersionedStoreError/noClasses(version:current:)`` for a store of another version, or of a model
-  ///   without generated classes.
+  /// - Throws: ``VersionedStoreError/noClasses(version:current:)`` if the store has another version, or if the model
+  ///   has no generated classes.
   public func newContext() throws -> ManagedObjectContext {
     guard version.number == model.currentVersionNumber, let open else {
       throw VersionedStoreError.noClasses(version: version.number, current: model.currentVersionNumber)
@@ -177,8 +179,8 @@ public final class VersionedStore {
 
   // MARK: Versions
 
-  /// The numbers of the versions that stores may be of and that lead to the current one, which is not among them: what
-  /// a test runs over.
+  /// Returns the numbers of all versions from which a store can be migrated to the current version, without the current
+  /// one. Run a test over each of them:
   ///
   /// ```swift
   /// for version in VersionedStore.everyReleasedVersion(of: ToDoModel.self) {
@@ -192,7 +194,7 @@ public final class VersionedStore {
     everyReleasedVersion(of: model.model)
   }
 
-  /// The same for a model without generated classes.
+  /// Returns the same numbers for a model without generated classes.
   public static func everyReleasedVersion(of model: ManagedObjectModel) -> [Int] {
     let line = VersionLine(model)
     return model.versions.map(\.number).filter {

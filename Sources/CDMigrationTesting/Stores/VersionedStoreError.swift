@@ -1,4 +1,4 @@
-/// Why a test's store could not do what was asked.
+/// An error of a test's store.
 ///
 /// ```swift
 /// do {
@@ -8,13 +8,13 @@
 /// }
 /// ```
 public enum VersionedStoreError: Error, Hashable, Sendable {
-  /// The model has no version of this number.
+  /// The model has no version with this number.
   case unknownVersion(Int)
-  /// No store goes from the one version to the other.
+  /// No migration leads from the first version to the second.
   case noWay(from: Int, to: Int)
-  /// There are generated classes for objects of the model's current version alone, if for any.
+  /// The model has generated classes for its current version only, or none.
   case noClasses(version: Int, current: Int)
-  /// No sample can be made for an attribute; give one to ``VersionedStore/insertSamples(_:)``.
+  /// No sample can be created for an attribute. Give ``VersionedStore/insertSamples(_:)`` a value for it.
   case noSample(entity: String, attribute: String, reason: String)
 }
 

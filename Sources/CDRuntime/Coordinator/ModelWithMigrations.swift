@@ -4,8 +4,7 @@
   import Foundation
 #endif
 
-/// One of several models for the stores of one container, with the app's own code for its migrations where it needs
-/// some.
+/// One of several models for the stores of one container, with the app's own migration code if the model needs it.
 ///
 /// ```swift
 /// func open<Model: CustomMigratingModel>(
@@ -20,15 +19,15 @@ public struct ModelWithMigrations: Sendable {
   let declaration: any ModelDeclaration.Type
   let policies: MigrationPolicies
 
-  /// A model that needs none.
+  /// Creates the value for a model that needs no migration code.
   public init(_ model: any GeneratedModel.Type) {
     declaration = model
     policies = MigrationPolicies()
   }
 
-  /// A model that needs some.
+  /// Creates the value for a model with custom migration steps.
   ///
-  /// The app's own code is made anew for each migration.
+  /// The app's own code is created for each migration.
   public init<Model: CustomMigratingModel>(
     _ model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations
   ) {
@@ -36,7 +35,7 @@ public struct ModelWithMigrations: Sendable {
     policies = model._migrationPolicies(migrations)
   }
 
-  /// A model whose stores are none of an older version.
+  /// Creates the value for a model that has no stores of older versions.
   init(declaration: any ModelDeclaration.Type) {
     self.declaration = declaration
     policies = MigrationPolicies()

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// A model with its store, and the contexts to work with.
+/// A model with its stores, and the contexts to work with them.
 ///
 /// ```swift
 /// let container = try PersistentContainer(for: ToDoModel.self, at: url)
@@ -42,15 +42,16 @@
 /// - ``newContext()``
 /// - ``performBackgroundTask(_:)``
 public final class PersistentContainer: Sendable {
-  /// The model and its stores, which the container's contexts share.
+  /// The coordinator, with the model and the stores that the container's contexts share.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-  /// The context of the main actor. It reads one state of the store during a turn of the main actor.
+  /// The context of the main actor. It reads one snapshot of the store during a turn of the main actor.
   @MainActor public var viewContext: ManagedObjectContext { view.context }
 
-  /// Whether ``viewContext`` learns of what others have saved when they do it: other contexts at once, other processes
-  /// within a quarter of a second. Otherwise it does so when it next reads, which a screen that shows what it has read
-  /// does not. False unless set.
+  /// Whether ``viewContext`` merges the saves of other contexts and processes as they happen. It merges saves of other
+  /// contexts at once, and saves of other processes within a quarter of a second. If the value is false, it merges them
+  /// only when it reads the next time. A screen that only shows what it has read does not read again. The default is
+  /// false.
   ///
   /// ```swift
   /// container.automaticallyMergesChangesFromParent = true
@@ -63,10 +64,10 @@ public final class PersistentContainer: Sendable {
 
   private let view: ViewContext
 
-  /// Opens the store of a model: a file that is there as what it is, whatever its name; where there is none, a SQLite
-  /// store is made. ``PersistentStoreDescription`` chooses another kind.
+  /// Opens the store of a model. An existing file is opened in its own format, whatever its name. If there is no file,
+  /// a SQLite store is created; use a ``PersistentStoreDescription`` for another format.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(for model: any GeneratedModel.Type, at url: URL) throws {
     self.init(
       try PersistentStoreCoordinator(
@@ -82,7 +83,7 @@ public final class PersistentContainer: Sendable {
 
   /// Opens several stores, each for a configuration of the model.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(
     for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
   ) throws {
@@ -91,40 +92,39 @@ public final class PersistentContainer: Sendable {
 
   /// Opens stores for several models: see ``PersistentStoreCoordinator/init(for:stores:)-3w0hq``.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
     self.init(try PersistentStoreCoordinator(for: models, stores: stores))
   }
 
-  /// Makes a store in memory, for tests and previews.
+  /// Creates a store in memory, for tests and previews.
   public convenience init(inMemoryFor model: any ModelDeclaration.Type) throws {
     self.init(
       try PersistentStoreCoordinator(
         for: [ModelWithMigrations(declaration: model)], stores: [PersistentStoreDescription(.inMemory)]))
   }
 
-  /// Makes a store in memory of a model without generated classes.
+  /// Creates a store in memory, for a model without generated classes.
   public convenience init(inMemoryModel model: ManagedObjectModel) throws {
     self.init(try PersistentStoreCoordinator(model: model, at: .inMemory))
   }
 
-  /// A container for stores that are open already.
+  /// Creates a container for stores that are already open.
   public init(_ coordinator: PersistentStoreCoordinator) {
     persistentStoreCoordinator = coordinator
     view = ViewContext(coordinator)
   }
 
-  /// Makes a context for the isolation that asks for it.
+  /// Creates a context for the isolation of the caller.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(persistentStoreCoordinator)
   }
 
-  /// Runs a block with a context of its own, on a thread of its own.
+  /// Runs a block on a thread of its own, with a new context.
   ///
-  /// The block reads one state of the store, and what it has saved itself. Its changes are lost unless it
-  /// saves them.
+  /// The block reads one snapshot of the store and its own saves. Changes that it does not save are lost.
   public func performBackgroundTask<R>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> sending R
   ) async throws -> sending R {
@@ -132,7 +132,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// Makes the main actor's context when it is first asked for.
+/// Creates the main actor's context at its first use.
 @MainActor private final class ViewContext {
   private let coordinator: PersistentStoreCoordinator
   private(set) lazy var context: ManagedObjectContext = {
@@ -154,7 +154,7 @@ public final class PersistentContainer: Sendable {
     self.coordinator = coordinator
   }
 
-  /// What merges others' saves while that is wanted.
+  /// The task that merges the saves of others; nil if they are not merged.
   private(set) var merging: Task<Void, Never>?
 
   func merge(_ isWanted: Bool) {
@@ -162,7 +162,7 @@ public final class PersistentContainer: Sendable {
     merging?.cancel()
     merging = nil
     guard isWanted else { return }
-    // Where the store cannot be read, the next fetch says why.
+    // If the store cannot be read, the next fetch throws the error.
     guard let changes = try? coordinator.changes() else { return }
     merging = Task { @MainActor [weak self] in
       do {
@@ -183,17 +183,17 @@ public final class PersistentContainer: Sendable {
 }
 
 extension PersistentContainer {
-  /// Where stores of an app are by default: a folder of the app's name in Application Support on Apple systems, in
-  /// `$XDG_DATA_HOME` (or `~/.local/share`) elsewhere.
+  /// The default folder for the stores of an app. It has the app's name and is in Application Support on Apple systems,
+  /// and in `$XDG_DATA_HOME` (or `~/.local/share`) on other systems.
   ///
-  /// - Parameter name: The app's name; the program's by default.
+  /// - Parameter name: The app's name. The default is the name of the program.
   public static func defaultDirectoryURL(forApp name: String? = nil) -> URL {
     let program = CommandLine.arguments.first.map { URL(filePath: $0).lastPathComponent } ?? ""
     let name = name ?? (program.isEmpty ? "cdgen" : program)
     #if canImport(Darwin)
       return URL.applicationSupportDirectory.appending(path: name)
     #else
-      // The standard asks for an absolute path, and for others to be ignored.
+      // The standard requires an absolute path, and says to ignore any other path.
       let environment = ProcessInfo.processInfo.environment
       let data =
         environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
@@ -202,15 +202,15 @@ extension PersistentContainer {
     #endif
   }
 
-  /// Opens the store of a model where the platform keeps an app's data: `NAME.sqlite`, with the model's name, in
-  /// ``defaultDirectoryURL(forApp:)``. The folder is made if it is not there.
+  /// Opens the store of a model in the platform's folder for app data. The file is `NAME.sqlite`, with the model's
+  /// name, in ``defaultDirectoryURL(forApp:)``. The folder is created if it does not exist.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(for model: any GeneratedModel.Type, app: String? = nil) throws {
     try self.init(for: model, at: Self.storeURL(of: model, app: app))
   }
 
-  /// Where the store of a model is by default, in a folder that is made if it is not there.
+  /// The default location of a model's store. Its folder is created if it does not exist.
   static func storeURL(of model: any ModelDeclaration.Type, app: String?) throws -> URL {
     let folder = Self.defaultDirectoryURL(forApp: app)
     do {
@@ -222,13 +222,13 @@ extension PersistentContainer {
   }
 }
 
-// Models whose stores take the app's own code to migrate.
+// Models whose stores need the app's own code to migrate.
 extension PersistentContainer {
-  /// Opens the store of a model with custom steps, and makes it where there is none.
+  /// Opens the store of a model with custom migration steps, or creates the store.
   ///
-  /// The app's own code is made anew for each migration.
+  /// The app's own code is created for each migration.
   ///
-  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. An existing store is then unchanged.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, at url: URL
   ) throws {
@@ -237,23 +237,24 @@ extension PersistentContainer {
         for: model, migrations: migrations, at: StoreLocation(recognizing: url)))
   }
 
-  /// Opens the store of a model with custom steps where the platform keeps an app's data: see ``init(for:app:)``.
+  /// Opens the store of a model with custom migration steps, in the platform's folder for app data: see
+  /// ``init(for:app:)``.
   ///
-  /// The app's own code is made anew for each migration.
+  /// The app's own code is created for each migration.
   ///
-  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. An existing store is then unchanged.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations, app: String? = nil
   ) throws {
     try self.init(for: model, migrations: migrations, at: Self.storeURL(of: model, app: app))
   }
 
-  /// Opens several stores of a model with custom steps, each for a configuration.
+  /// Opens several stores of a model with custom migration steps, each for a configuration.
   ///
-  /// The app's own code is made anew for each migration. A store's own
-  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  /// The app's own code is created for each migration. A store's own ``PersistentStoreDescription/migrationPolicies``
+  /// take precedence.
   ///
-  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
     stores: [PersistentStoreDescription]
@@ -261,16 +262,16 @@ extension PersistentContainer {
     self.init(try PersistentStoreCoordinator(for: model, migrations: migrations, stores: stores))
   }
 
-  /// Opens stores for several models, of which some have custom steps.
+  /// Opens stores for several models, some of which have custom migration steps.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as
-  ///   they were.
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
+  ///   unchanged.
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     self.init(try PersistentStoreCoordinator(for: models, stores: stores))
   }
 }
 
-// What does not compile, and what to write instead.
+// Initializers that do not compile; their messages say what to write instead.
 extension PersistentContainer {
   @available(
     *, unavailable,

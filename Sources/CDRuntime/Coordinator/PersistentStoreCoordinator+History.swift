@@ -6,22 +6,23 @@ import Synchronization
   public import Foundation
 #endif
 
-// What has been saved, by whomever.
+// The history of saves, by any context or process.
 extension PersistentStoreCoordinator {
-  /// The point of the history that the stores have reached.
+  /// Returns a token for the newest entries in the stores' histories.
   ///
-  /// - Throws: ``StoreError`` where a store cannot be read.
+  /// - Throws: ``StoreError`` if a store cannot be read.
   public func currentHistoryToken() throws -> HistoryToken {
     try HistoryReader.read(engine) { try $0.currentToken() }
   }
 
-  /// The saves and batches since a point of the history, the oldest first; of several stores, those of each together.
+  /// Returns the saves and batches since a point of the history, the oldest first. With several stores, the
+  /// transactions of each store stay together.
   ///
   /// - Parameters:
-  ///   - token: The point; nil for all that the stores still know.
-  ///   - author: Whose saves are wanted; nil for everybody's.
-  ///   - limit: The most transactions of each store; nil for all.
-  /// - Throws: ``HistoryError/expiredToken(storeID:)`` where some of it has been purged, or ``StoreError``.
+  ///   - token: The point after which to begin; nil for everything that the stores still have.
+  ///   - author: The author of the saves to return; nil for all authors.
+  ///   - limit: The maximum number of transactions for each store; nil for all.
+  /// - Throws: ``HistoryError/expiredToken(storeID:)`` if some of the transactions have been purged, or ``StoreError``.
   public func history(
     after token: HistoryToken? = nil, author: String? = nil, limit: Int? = nil
   ) throws -> [HistoryTransaction] {
@@ -30,16 +31,16 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Forgets what the stores' histories tell of the time before a date. The newest entry stays: it is how contexts know
-  /// what they have seen. One that has not seen what is forgotten reads everything anew.
+  /// Deletes the entries of the stores' histories from before a date. The newest entry stays, because contexts compare
+  /// it with what they have seen. A context that has not seen the deleted entries reads everything anew.
   ///
   /// - Throws: ``StoreError``.
   public func purgeHistory(before date: Date) throws {
     try purge(.before(date)) { _ in true }
   }
 
-  /// Forgets what the stores' histories tell of the time up to a point, for instance the one that a copy elsewhere has
-  /// been brought up to. The newest entry stays.
+  /// Deletes the entries of the stores' histories up to a token, for example the token up to which you have updated a
+  /// copy elsewhere. The newest entry stays.
   ///
   /// - Throws: ``StoreError``.
   public func purgeHistory(upTo token: HistoryToken) throws {
@@ -58,12 +59,13 @@ extension PersistentStoreCoordinator {
 
   // MARK: As it happens
 
-  /// The saves and batches of all contexts and of other processes, as they are made: from now on, or from a point of the
-  /// history on.
+  /// Returns the saves and batches of all contexts and of other processes as they happen, from now on or from a point
+  /// of the history on.
   ///
-  /// What this coordinator's contexts write comes at once, what other coordinators and processes write within a quarter
-  /// of a second: as long as somebody listens, the store is asked that often whether it has changed, which takes some
-  /// microseconds. What is not taken waits; a listener that is let go of costs nothing.
+  /// Saves of this coordinator's contexts arrive at once. Saves of other coordinators and processes arrive within a
+  /// quarter of a second. While anyone iterates over a sequence, the store is checked for changes that often, which
+  /// takes some microseconds. Transactions wait until the iteration takes them. A sequence that has been released costs
+  /// nothing.
   ///
   /// ```swift
   /// for try await transaction in try coordinator.changes() where !transaction.isOwn {
@@ -71,12 +73,12 @@ extension PersistentStoreCoordinator {
   /// }
   /// ```
   ///
-  /// - Throws: ``StoreError`` where a store cannot be read. The sequence throws ``HistoryError`` and ``StoreError`` where
-  ///   it cannot go on.
+  /// - Throws: ``StoreError`` if a store cannot be read. The sequence throws ``HistoryError`` or ``StoreError`` if it
+  ///   cannot continue.
   public func changes(
     after token: HistoryToken? = nil
   ) throws -> AsyncThrowingStream<HistoryTransaction, any Error> {
-    // Now, and not when somebody first asks: nothing is missed in between.
+    // The start is read now, not at the first iteration, so that no save in between is missed.
     let start = try token ?? currentHistoryToken()
     let watcher = engine.watcher()
     let (stream, continuation) = AsyncThrowingStream<HistoryTransaction, any Error>.makeStream()

@@ -5,19 +5,19 @@
 #endif
 
 extension PersistentStoreCoordinator {
-  /// Reads what a store says of itself, without opening it as a store: nothing is made, changed or migrated.
+  /// Reads the metadata of a store without opening it as a store. Creates, changes and migrates nothing.
   ///
   /// - Parameters:
   ///   - url: The store's file.
-  ///   - formats: The app's own, where the store may be of one of them.
-  /// - Throws: ``StoreError`` where there is no store that this release can read.
+  ///   - formats: The app's own formats, if the store may have one of them.
+  /// - Throws: ``StoreError`` if there is no store that this release can read.
   public static func metadata(
     forStoreAt url: URL, formats: [any StoreFormat] = []
   ) throws -> PersistentStoreMetadata {
     try PersistentStoreMetadata(ofStoreAt: url, formats: formats)
   }
 
-  /// What one of the coordinator's stores says of itself; nil for another store's UUID.
+  /// Returns the metadata of one of the coordinator's stores; nil if the coordinator has no store with this UUID.
   public func metadata(forStore id: UUID) throws -> PersistentStoreMetadata? {
     try engine.write { session in
       guard let store = session.reader.stores[id] else { return nil }
@@ -25,7 +25,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Keeps values of the app's own in a store, at once: those of before are replaced.
+  /// Writes the app's own values to a store's metadata at once. They replace all of the app's earlier values.
   ///
   /// - Throws: ``StoreError``.
   public func setMetadata(_ values: [String: String], forStore id: UUID) throws {
@@ -38,12 +38,12 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStoreCoordinator {
-  /// Removes a store: its file, what SQLite keeps beside it, and its large values. A symbolic link to the file stays, and
-  /// so does what else somebody has put into the folder of the large values.
+  /// Removes a store: its file, the files that SQLite keeps beside it, and its large values. A symbolic link to the
+  /// file stays, and so do other files in the folder of the large values.
   ///
-  /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` for a file that is no store, and
-  ///   ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then. If there is no file, nothing
-  ///   happens.
+  /// - Throws: ``StoreError/notADatabase(_:)`` or ``StoreError/foreignDatabase(_:)`` if the file is not a store, and
+  ///   ``StoreError/inUse(_:)`` if the store is open. Nothing is removed then. If there is no file, the method does
+  ///   nothing.
   public static func destroyPersistentStore(at url: URL, formats: [any StoreFormat] = []) throws {
     let url = try Disk.resolvingLink(url)
     guard FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) else { return }
@@ -51,7 +51,7 @@ extension PersistentStoreCoordinator {
     let removal = StoreRemoval(url: url)
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
       if format.isReadOnly { throw StoreError.readOnly(url) }
-      // Nobody else may have it, or get it, until it is gone.
+      // The lock keeps others from opening the file until it is removed.
       let file = try StoreFile(url, format, isReadOnly: false)
       try withExtendedLifetime(file) { try removal.removeFiles() }
     } else {

@@ -4,13 +4,13 @@
   import Foundation
 #endif
 
-// Models whose stores take the app's own code to migrate.
+// Models whose stores need the app's own code to migrate.
 extension PersistentStoreCoordinator {
-  /// Opens a store for a model with custom steps.
+  /// Opens a store for a model with custom migration steps.
   ///
-  /// The app's own code is made anew for each migration.
+  /// The app's own code is created for each migration.
   ///
-  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; an existing store is then as it was.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. An existing store is then unchanged.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
     at location: StoreLocation
@@ -18,12 +18,12 @@ extension PersistentStoreCoordinator {
     try self.init(for: model, migrations: migrations, stores: [PersistentStoreDescription(location)])
   }
 
-  /// Opens several stores for a model with custom steps, each for a configuration.
+  /// Opens several stores for a model with custom migration steps, each for a configuration.
   ///
-  /// The app's own code is made anew for each migration. A store's own
-  /// ``PersistentStoreDescription/migrationPolicies`` come first.
+  /// The app's own code is created for each migration. A store's own ``PersistentStoreDescription/migrationPolicies``
+  /// take precedence.
   ///
-  /// - Throws: ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as they were.
+  /// - Throws: ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
   public convenience init<Model: CustomMigratingModel>(
     for model: Model.Type, migrations: @escaping @Sendable () -> Model.CustomMigrations,
     stores: [PersistentStoreDescription]
@@ -31,10 +31,10 @@ extension PersistentStoreCoordinator {
     try self.init(for: [ModelWithMigrations(model, migrations: migrations)], stores: stores)
   }
 
-  /// Opens stores for several models, of which some have custom steps.
+  /// Opens stores for several models, some of which have custom migration steps.
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError``, or ``MigrationError``; existing stores are then as
-  ///   they were.
+  /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
+  ///   unchanged.
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
     var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]
@@ -48,7 +48,7 @@ extension PersistentStoreCoordinator {
       } catch {
         throw ModelError.unreadable(model: "\(model.declaration)", reason: "\(error)")
       }
-      // Two of one name are an error of the merge.
+      // The merge below reports two classes of one name as an error.
       classes.merge(definition.classes) { first, _ in first }
     }
     let merged = try ManagedObjectModel(merging: parsed)
@@ -66,7 +66,7 @@ extension PersistentStoreCoordinator {
   }
 }
 
-// What does not compile, and what to write instead.
+// Initializers that do not compile; their messages say what to write instead.
 extension PersistentStoreCoordinator {
   @available(
     *, unavailable,

@@ -5,23 +5,23 @@
 #endif
 
 extension PersistentStoreCoordinator {
-  /// Opens a store for a model of generated code.
+  /// Opens a store for a generated model.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(for model: any GeneratedModel.Type, at location: StoreLocation) throws {
     try self.init(for: model, stores: [PersistentStoreDescription(location)])
   }
 
-  /// Opens several stores, each for a configuration of a generated code's model.
+  /// Opens several stores, each for a configuration of a generated model.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(
     for model: any GeneratedModel.Type, stores: [PersistentStoreDescription]
   ) throws {
     try self.init(for: [model], stores: stores)
   }
 
-  /// Opens stores for several models of generated code: see `ManagedObjectModel.init(merging:)`.
+  /// Opens stores for several generated models: see `ManagedObjectModel.init(merging:)`.
   ///
   /// ```swift
   /// let coordinator = try PersistentStoreCoordinator(
@@ -32,23 +32,23 @@ extension PersistentStoreCoordinator {
   ///   ])
   /// ```
   ///
-  /// - Throws: `ModelMergeError`, ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  /// - Throws: `ModelMergeError`, ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(
     for models: [any GeneratedModel.Type], stores: [PersistentStoreDescription]
   ) throws {
     try self.init(for: models.map { ModelWithMigrations($0) }, stores: stores)
   }
 
-  /// Opens a store for a model without generated classes: all objects are ``ManagedObject``s.
+  /// Opens a store for a model without generated classes. All objects are ``ManagedObject``s.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; an existing store is then as it was.
+  /// - Throws: ``ModelError`` or ``StoreError``. An existing store is then unchanged.
   public convenience init(model: ManagedObjectModel, at location: StoreLocation) throws {
     try self.init(model: model, stores: [PersistentStoreDescription(location)])
   }
 
   /// Opens several stores, each for a configuration of a model without generated classes.
   ///
-  /// - Throws: ``ModelError``, or ``StoreError``; existing stores are then as they were.
+  /// - Throws: ``ModelError`` or ``StoreError``. Existing stores are then unchanged.
   public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
     let plan = try ModelPlan(model, configurations: stores.map(\.configuration))
     self.init(plan: plan, engine: try StoreOpener(plan, stores).open())
@@ -56,8 +56,8 @@ extension PersistentStoreCoordinator {
 
   // MARK: Identifiers
 
-  /// The identifier of a URI that an identifier of one of the stores gave, before a migration too; nil for any
-  /// other. An entity that was renamed since is followed by its `renamedFrom`.
+  /// Returns the identifier for a URI; nil if no identifier of these stores has this URI. The URI may be from before a
+  /// migration. If the entity was renamed since, its `renamedFrom` leads to the new name.
   public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
     ManagedObjectID(uri: uri).flatMap(currentID)
   }

@@ -12,8 +12,8 @@ import CDModel
 #endif
 
 extension PersistentStoreCoordinator {
-  /// Copies a store into a new one, of whatever kind. The copy has the same UUID and the same keys, so that
-  /// identifiers and their URIs lead to its objects too; of the history it has the newest 1,000 saves.
+  /// Copies a store into a new store of any format. The copy has the same UUID and the same keys, so identifiers and
+  /// their URIs also lead to the copy's objects. The copy's history has the newest 1,000 saves.
   ///
   /// ```swift
   /// try PersistentStoreCoordinator.copyPersistentStore(
@@ -22,9 +22,9 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameters:
   ///   - url: The store's file.
-  ///   - location: Where the copy goes, and of what kind it is.
-  ///   - formats: The app's own, where the store may be of one of them.
-  /// - Throws: ``StoreError``, for one where there is a file already; nothing has been made then.
+  ///   - location: The location and the format of the copy.
+  ///   - formats: The app's own formats, if the store may have one of them.
+  /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []
   ) throws {
@@ -54,7 +54,7 @@ extension PersistentStoreCoordinator {
       } else {
         try makeDatabase(target, large) { builder in
           if let format = try StoreLocation(recognizing: url, formats: formats).format {
-            // Row by row into the new file, however large the store is.
+            // The rows go directly into the new file, so the store can be of any size.
             try StoreFile(url, format, isReadOnly: true).read(into: builder)
           } else {
             try StoredRows(url, formats: formats, largeValues: large).add(to: builder)
@@ -67,7 +67,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Makes a SQLite file, which has its name when it is whole.
+  /// Creates a SQLite file. The file gets its final name when it is complete.
   private static func makeDatabase(
     _ target: URL, _ large: CopiedValues, fill: (StoreBuilder) throws -> Void
   ) throws {
@@ -88,12 +88,12 @@ extension PersistentStoreCoordinator {
   }
 }
 
-/// The rows of a store that nobody has opened by a model: they are taken as the store itself describes them.
+/// The rows of a store that is not opened with a model. The store's own metadata describe them.
 private struct StoredRows {
   let url: URL
   let contents: StoreContents
   private let largeValues: CopiedValues
-  /// The connection that has the rows, and the columns of them that name files.
+  /// The connection to the rows. ``fileColumns`` are the columns that name files.
   private let connection: SQLiteConnection
   private let fileColumns: [FileColumn]
 
@@ -122,7 +122,7 @@ private struct StoredRows {
     contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
   }
 
-  /// Gives the copy all files that rows refer to.
+  /// Copies all files of large values that rows refer to.
   func takeFiles() throws {
     for column in fileColumns {
       for row in try connection.rows(column.fileNames()) {

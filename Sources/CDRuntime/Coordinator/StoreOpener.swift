@@ -1,4 +1,4 @@
-/// Opens the stores of a coordinator, and migrates those of older versions in between.
+/// Opens the stores of a coordinator, and migrates stores of older versions before it opens them.
 struct StoreOpener {
   private let plan: ModelPlan
   private let descriptions: [PersistentStoreDescription]
@@ -8,7 +8,9 @@ struct StoreOpener {
     self.descriptions = descriptions
   }
 
-  /// - Throws: ``StoreError`` or ``MigrationError``; existing stores are then as they were.
+  /// Opens the stores.
+  ///
+  /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
   func open() throws -> any StoreEngine {
     for case .engine(let location) in descriptions.map(\.location) {
       guard descriptions.allSatisfy({ $0.location == .engine(location) }) else {
@@ -35,7 +37,7 @@ struct StoreOpener {
       return try FileStoreMigration(opening, rows: rows, description, others: others).open()
     case .database(let opening):
       return try opening.open(after: migrate(opening, description, others))
-    // A store that is made now is of the current version.
+    // A new store has the current version.
     case .memory(let opening): return try opening.open()
     }
   }

@@ -4,9 +4,9 @@
   public import Foundation
 #endif
 
-/// Why a store could not be migrated. Its objects are as they were.
+/// An error that explains why a store could not be migrated. The store's objects are unchanged.
 ///
-/// The error names no data: ``objectKey`` tells which row it was, where that is known.
+/// The error contains no data of the store. ``objectKey`` names the row if it is known.
 ///
 /// ```swift
 /// do {
@@ -20,11 +20,12 @@
 public struct MigrationError: Error, Hashable, Sendable {
   /// A step from one version of the model to another.
   public struct Step: Hashable, Sendable, CustomStringConvertible {
-    /// The number of the version that the step starts from.
+    /// The number of the source version.
     public let source: Int
-    /// The number of the version that it leads to.
+    /// The number of the destination version.
     public let destination: Int
-    /// The merged model whose versions these are, in a store of several; nil where they are those of the store's model.
+    /// The name of the merged model that the versions belong to, in a store of several; nil if they belong to the
+    /// store's model.
     public let model: String?
 
     init(source: Int, destination: Int, model: String? = nil) {
@@ -33,69 +34,71 @@ public struct MigrationError: Error, Hashable, Sendable {
       self.model = model
     }
 
-    /// `version 3 to version 4`, and for one of several merged models `of 'Notes'`.
+    /// `version 3 to version 4`, followed by `of 'Notes'` for one of several merged models.
     public var description: String {
       "version \(source) to version \(destination)" + (model.map { " of '\($0)'" } ?? "")
     }
   }
 
-  /// What went wrong.
+  /// The reason of the error.
   public enum Reason: Hashable, Sendable {
-    /// The store is of a version that the model does not have yet, or that comes after its current one.
+    /// The model does not have the store's version, or the store's version is later than the model's current one.
     case newerStore(current: Int)
-    /// The model has no way from the store's version to its current one.
+    /// The model has no path from the store's version to its current one.
     case noPath
-    /// In a store of several merged models, these have an entity of one name on the way, whichever moves first.
+    /// The store has several merged models. On the path of these models, two have an entity of the same name, whichever
+    /// is migrated first.
     case collidingModels([String])
-    /// The step has no mapping file, and nothing may be inferred.
+    /// The step has no mapping file, and inference is turned off.
     case noMappingModel
     /// These changes have no rule, or their loss was not confirmed.
     case notProven([String])
-    /// The store was written with a draft or a branch of the model, from which these would be lost. A draft of a version
-    /// that is locked by now may be one that users have stores of, so that nothing erases it.
+    /// The store was written with a draft or a branch of the model. Migrating it would lose these data. If the draft's
+    /// version is locked now, users may have stores of it, so no policy erases the store.
     case losesData([String], isLocked: Bool)
-    /// The app's own code is to make the objects, and none was given for this entity mapping.
+    /// The app has given no code for this custom entity mapping.
     case missingPolicy(mapping: String)
     /// The app's own code threw an error.
     case policyFailed(String)
-    /// A mandatory property would be without a value.
+    /// A mandatory property would have no value.
     case missingValue(property: String)
-    /// A mandatory relationship would lead nowhere: a mapping's filter leaves the object behind that it led to, which is
-    /// named by its entity and its `_pk` in the table that the step starts from.
+    /// A mandatory relationship would have no object, because a mapping's filter excludes the object that it led to.
+    /// The error names that object by its entity and its `_pk` in the source table of the step.
     case leftBehind(property: String, owner: String, ownerKey: Int64)
-    /// A mapping's filter leaves an object behind that owns others by this relationship, and its `owned` is `refuse`.
+    /// A mapping's filter excludes an object that owns others by this relationship, and the mapping's `owned` is
+    /// `refuse`.
     case ownsObjects(relationship: String)
-    /// A rule gives no value that the property can have.
+    /// A rule gives a value that the property cannot have.
     case invalidValue(property: String, reason: String)
     /// Two objects have equal values under a new unique constraint.
     case duplicate(properties: [String])
     /// A reference leads to no object.
     case danglingReference(table: String)
-    /// The result is not what it should be, and was not used.
+    /// The verification of the result failed. The result was not used.
     case verificationFailed(String)
-    /// Somebody has the store open, in this process or in another.
+    /// The store is open elsewhere, in this process or in another.
     case inUse
-    /// The disk has not enough room; the bytes that are needed, where that is known.
+    /// The disk has too little space. The number is the bytes needed, if known.
     case diskFull(needed: Int64?)
-    /// The task was cancelled, or the ``MigrationObserver`` said so.
+    /// The task was cancelled, or the ``MigrationObserver`` has cancelled the migration.
     case cancelled
     /// Reading or writing failed.
     case store(StoreError)
-    /// The operating system refused something.
+    /// The operating system reported an error.
     case system(String)
   }
 
-  /// The store's file.
+  /// The location of the store.
   public let url: URL
-  /// The step; nil for what concerns none.
+  /// The step that failed; nil if the error concerns no step.
   public let step: Step?
-  /// The entity; nil for what concerns none, or where it is not known. That of the destination, where the error
-  /// is about what objects become.
+  /// The entity; nil if it is not known or if the error concerns none. It is an entity of the destination if the error
+  /// concerns objects that the step creates.
   public let entity: String?
-  /// The row's `_pk` in the table that the step starts from, or in the new one where rows are compared with each
-  /// other; nil where it is not known.
+  /// The row's `_pk` in the source table of the step, or in the new table if rows are compared with each other; nil if
+  /// it is not known.
   public let objectKey: Int64?
-  /// What went wrong.
+  /// The reason of the error.
   public let reason: Reason
 
   init(

@@ -1,6 +1,7 @@
 import CDModel
 
-/// Why a model cannot be used. `cdgen check` finds all of this with the line where it stands.
+/// An error that explains why a model cannot be used. `cdgen check` finds all of these errors, with the line in the
+/// schema.
 ///
 /// ```swift
 /// do {
@@ -14,23 +15,23 @@ import CDModel
 public enum ModelError: Error, Hashable, Sendable {
   /// The model's current version is not among its versions.
   case noCurrentVersion(model: String, number: Int)
-  /// A relationship leads to an entity that the version has not.
+  /// A relationship leads to an entity that the version does not have.
   case unknownEntity(entity: String, property: String, destination: String)
-  /// An attribute has a type that the version has not.
+  /// An attribute has a type that the version does not declare.
   case unknownType(entity: String, property: String, type: String)
-  /// An inverse that does not lead back.
+  /// The inverse of a relationship does not lead back.
   case wrongInverse(entity: String, property: String, inverse: String)
-  /// A store asks for a configuration that the version has not.
+  /// A store names a configuration that the version does not have.
   case unknownConfiguration(String)
-  /// Two stores of one coordinator would hold the objects of one entity.
+  /// Two stores of one coordinator would hold the objects of the same entity.
   case entityInTwoStores(String)
-  /// Generated code has classes, but none for this entity.
+  /// The generated code has classes, but none for this entity.
   case classMissing(entity: String)
   /// The class of an entity is not the one generated for it.
   case wrongClass(entity: String, found: String)
-  /// An entity has more ancestors than SQL and Swift bear: 1,000 at the most.
+  /// An entity has more than 1,000 ancestors, which SQL and Swift do not support.
   case tooManyAncestors(entity: String)
-  /// The model of generated code cannot be read.
+  /// The model in the generated code cannot be read.
   case unreadable(model: String, reason: String)
 }
 

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// Why a store cannot be opened, read or written. The store is as it was.
+/// An error that explains why a store cannot be opened, read or written. The store is unchanged.
 ///
 /// ```swift
 /// do {
@@ -16,70 +16,73 @@
 /// }
 /// ```
 public enum StoreError: Error, Hashable, Sendable {
-  /// The file is no SQLite database.
+  /// The file is not a SQLite database.
   case notADatabase(URL)
-  /// The file is a SQLite database that no release of cdgen has made.
+  /// The file is a SQLite database that cdgen has not created.
   case foreignDatabase(URL)
-  /// The file of an XML, binary or custom store is damaged, or none of that kind.
+  /// The file of an XML, binary or custom store is damaged, or has another format.
   case unreadable(URL, StoreFormatError)
-  /// A store's own format threw an error.
+  /// The code of a custom store format threw an error.
   case formatFailed(URL, format: String, reason: String)
-  /// A later release of cdgen has made the store.
+  /// A later release of cdgen has created the store.
   case newerFormat(URL, found: Int, supported: Int)
-  /// The metadata say what no release writes.
+  /// The metadata contain a value that no release of cdgen writes.
   case damagedMetadata(URL, key: String)
-  /// The store belongs to another model: the one that it names itself, and not the one that it is opened with.
+  /// The store belongs to another model: its metadata name another model than the one that opens it.
   case otherModel(URL, found: ModelIdentity, expected: ModelIdentity)
-  /// The store was written with another version of the model, and has to be migrated. Of several merged models in one
-  /// file it is the first of them that has to.
+  /// The store was written with another version of the model and must be migrated. If a file holds several merged
+  /// models, the error names the first one that must be migrated.
   case needsMigration(URL, model: String, from: Int, to: Int)
-  /// The store holds the objects of other entities than it is opened for: it was made with another configuration,
-  /// `configuration` where one fits, or beside other stores.
+  /// The store holds objects of other entities than those that it is opened for. It was created with another
+  /// configuration, or beside other stores. `configuration` is the configuration that fits, if there is one.
   case otherConfiguration(URL, holds: [String], configuration: String?, asked: [String])
   /// The folder of the store does not exist or cannot be written to.
   case cannotCreate(URL, reason: String)
-  /// A file with the value of an `external:` attribute cannot be written, or is not there.
+  /// The file with the value of an `external:` attribute cannot be written, or does not exist.
   case externalData(URL, reason: String)
-  /// The store was opened to be read alone.
+  /// The store was opened for reading only.
   case readOnly(URL)
-  /// The file has been removed, or another one has taken its place, since it was opened.
+  /// The file has been removed or replaced since it was opened.
   case replaced(URL)
-  /// Somebody has the store open, in this process or in another.
+  /// The store is open elsewhere, in this process or in another.
   case inUse(URL)
-  /// Files of a store cannot be removed.
+  /// The files of a store cannot be removed.
   case cannotRemove(URL, reason: String)
   /// Two stores of one coordinator are the same file.
   case openedTwice(URL)
   /// The file has several names (hard links). Programs that open it by different names would damage it.
   case severalNames(URL, count: Int)
-  /// The file holds what no release of cdgen puts into a store: triggers, views, virtual tables, or tables that are not
-  /// those of the store's model. Whoever changed the file could have them run when the store is read or written.
+  /// The file contains objects that no release of cdgen puts into a store: triggers, views, virtual tables, or tables
+  /// that differ from those of the store's model. They could run another author's SQL when the store is read or
+  /// written.
   case foreignSchema(URL, objects: [String])
-  /// The rollback journal beside the file names another file, which SQLite would remove. No release of cdgen makes such
-  /// a journal: another program did, or somebody prepared it.
+  /// The rollback journal beside the file names another file, which SQLite would remove. No release of cdgen creates
+  /// such a journal. Another program created it, perhaps as an attack.
   case foreignJournal(URL)
-  /// The counter of an entity's keys stands at a key that an object has, or where no keys follow.
+  /// The next key of an entity's counter belongs to an object already, or no keys follow it.
   case damagedKeys(URL, entity: String)
-  /// The engine that has the store open has no such feature.
+  /// The engine of the store does not have this feature.
   case notSupported(String)
   /// None of the coordinator's stores holds the entity.
   case noStore(entity: String)
-  /// Others were writing for longer than ``PersistentStoreDescription/busyTimeout``. Like the five that follow, it
-  /// names all stores of a coordinator that has several: SQLite does not tell which one it was.
+  /// Another connection was writing for longer than ``PersistentStoreDescription/busyTimeout``. If a coordinator has
+  /// several stores, this error and the six that follow name all of them, because SQLite does not report which one
+  /// failed.
   case busy([URL])
-  /// A coordinator is writing, and code of the app that it called, a batch's sequence or a format of stores, wants the
-  /// coordinator to write: to save, to run a batch, to reserve keys for new objects, to remove a store. Reading is
-  /// possible meanwhile, but for stores in memory and stores that are written whole.
+  /// A coordinator is writing. The write has called code of the app (the sequence of a batch, or a store format), and
+  /// that code asks the same coordinator to write: to save, to run a batch, to reserve keys for new objects, or to
+  /// remove a store. Reading is possible in the meantime, except for stores in memory and stores that are written as a
+  /// whole file.
   case nestedWrite([URL])
-  /// The disk has no room for what is to be written.
+  /// The disk has too little space for the data to be written.
   case diskFull([URL])
-  /// The file is not what SQLite left there.
+  /// The file is damaged: its contents are not what SQLite wrote.
   case damaged([URL], reason: String)
-  /// The file, or the folder where SQLite keeps its journal, cannot be written to.
+  /// The file cannot be written to, or the folder in which SQLite keeps its journal.
   case notWritable([URL], reason: String)
   /// The operating system could not read or write.
   case inputOutput([URL], reason: String)
-  /// SQLite reports any other error. The code is its extended result code.
+  /// SQLite reported any other error. The code is its extended result code.
   case sqlite([URL], code: Int32, message: String, during: String)
 }
 
@@ -175,7 +178,7 @@ extension StoreError: CustomStringConvertible {
   }
 }
 
-/// By what a store knows its model: two models may have one name.
+/// The identity of a model, as a store's metadata contain it. Two models may have the same name.
 ///
 /// ```swift
 /// do {
@@ -187,10 +190,10 @@ extension StoreError: CustomStringConvertible {
 public struct ModelIdentity: Hashable, Sendable, CustomStringConvertible {
   /// The model's name, which may change.
   public let name: String
-  /// The model's `id`, which never does.
+  /// The model's `id`, which never changes.
   public let id: UUID
 
-  /// The identity of a model.
+  /// Creates the identity of a model.
   public init(name: String, id: UUID) {
     self.name = name
     self.id = id

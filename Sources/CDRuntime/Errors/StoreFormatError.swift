@@ -1,4 +1,4 @@
-/// What is wrong with a file that a ``StoreFormat`` reads. Errors name no values.
+/// A defect of a file that a ``StoreFormat`` reads. Errors contain no values of the file.
 ///
 /// ```swift
 /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
@@ -7,50 +7,51 @@
 /// }
 /// ```
 public struct StoreFormatError: Error, Hashable, Sendable {
-  /// What is wrong.
+  /// The reason of the error.
   public enum Reason: Hashable, Sendable {
-    /// The file is of another kind.
+    /// The file has another format.
     case otherFormat
-    /// A later release, or a later version of the format, has written it.
+    /// A later release of cdgen, or a later version of the format, has written the file.
     case newerFormat(found: Int, supported: Int)
-    /// The file ends before it should.
+    /// The file ends too early.
     case truncated
-    /// A checksum is not that of the bytes: the file was changed or is damaged.
+    /// A checksum does not match the bytes: the file was changed or is damaged.
     case checksum
-    /// Text that is not UTF-8, or a file that says it is of another encoding.
+    /// The file contains text that is not UTF-8, or declares another encoding.
     case encoding
-    /// A document type, or an entity other than XML's own five: neither is read.
+    /// The file contains a document type, or an entity other than XML's own five. Neither is supported.
     case documentType
-    /// The file does not have the form that it should have.
+    /// The file does not have the expected structure.
     case syntax(String)
-    /// The metadata lack a key, or have a value there that cannot be.
+    /// The metadata have no value, or no valid value, for a key.
     case metadata(key: String)
     /// The model that the store carries has no such entity, or the store does not hold it.
     case unknownEntity(String)
     /// The entity, or the table of that name, has no such property.
     case unknownProperty(entity: String, property: String)
-    /// A value is not what its property can have, or a mandatory one is missing.
+    /// The property cannot have the value, or a mandatory value is missing.
     case invalidValue(entity: String, property: String, key: Int64?)
-    /// A row of a table is not of the form that it should have.
+    /// A row of a table does not have the expected structure.
     case invalidRow(entity: String, key: Int64?)
-    /// Two objects have one key, or two rows say the same.
+    /// Two objects have the same key, or two rows are the same.
     case duplicateKey(entity: String, key: Int64?)
-    /// Two objects have equal values under a `unique:` rule or are the one partner of a third, by its index.
+    /// Objects break the rule of a unique index: they have equal values under a `unique:` rule, or a third object is
+    /// the to-one partner of both.
     case notUnique(index: String)
     /// A reference leads to no object.
     case danglingReference(entity: String, key: Int64?, destination: String)
   }
 
-  /// What is wrong.
+  /// The reason of the error.
   public var reason: Reason
-  /// The line where it was noticed, from 1, in a format of lines.
+  /// The line where the error was noticed, counted from 1, in a format with lines.
   public var line: Int?
-  /// The byte of the line, from 1, in a format of lines.
+  /// The byte within the line, counted from 1, in a format with lines.
   public var column: Int?
-  /// The byte where it was noticed, from 0.
+  /// The offset of the byte where the error was noticed, counted from 0.
   public var offset: Int?
 
-  /// An error, with the place where it was noticed as far as that is known.
+  /// Creates an error, with the position where it was noticed, as far as it is known.
   @inline(never)
   public init(_ reason: Reason, line: Int? = nil, column: Int? = nil, offset: Int? = nil) {
     self.reason = reason

@@ -9,11 +9,11 @@
   import Darwin
 #endif
 
-/// What the operating system does with files and folders, each with an error that names the store.
+/// Operations of the operating system on files and folders. Their errors name the store.
 enum Disk {
-  /// Has the disk keep what a file, or the entries that a folder, has now.
+  /// Writes the contents of a file, or the entries of a folder, to the disk (`fsync`).
   ///
-  /// Never called with an open database: see ``DatabaseFile``.
+  /// Do not call it with a database that is open: see ``DatabaseFile``.
   static func sync(_ path: String, of url: URL) throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "opening \(path)") }
@@ -21,13 +21,13 @@ enum Disk {
     guard fsync(descriptor) == 0 else { throw StoreError.system(errno, url, during: "syncing \(path)") }
   }
 
-  /// Has the disk keep the entries of a file's folder.
+  /// Writes the entries of a file's folder to the disk.
   static func syncFolder(of url: URL) throws(StoreError) {
     try sync(url.deletingLastPathComponent().path(percentEncoded: false), of: url)
   }
 
-  /// Gives a file another name in its file system, in place of a file that has the name. The disk keeps that once the
-  /// folder is synced.
+  /// Renames a file within its file system, and replaces an existing file of the new name. The change is permanent
+  /// after the folder is synced.
   static func rename(_ from: String, _ to: String, of url: URL) throws(StoreError) {
     #if canImport(Glibc)
       let result = Glibc.rename(from, to)
@@ -37,8 +37,8 @@ enum Disk {
     if result != 0 { throw StoreError.system(errno, url, during: "renaming \(from)") }
   }
 
-  /// Why a file cannot be made, or be opened where it is there: the folder or the permission that is missing; nil where
-  /// neither is.
+  /// The reason why a file cannot be created, or cannot be opened if it exists: a missing folder or a missing
+  /// permission. Nil if neither is missing.
   static func hindrance(of url: URL, toWrite: Bool) -> String? {
     let file = url.path(percentEncoded: false)
     var folder = url.deletingLastPathComponent().path(percentEncoded: false)
@@ -59,18 +59,19 @@ enum Disk {
     return nil
   }
 
-  /// Whether the rights with which files are opened, which are not always those of who has started the program, suffice.
+  /// Whether the process has an access right. It checks the effective user, who opens the files and may differ from the
+  /// user who has started the program.
   private static func allows(_ path: String, _ access: Int32) -> Bool {
     faccessat(AT_FDCWD, path, access, AT_EACCESS) == 0
   }
 
-  /// The kind of what a path leads to, without following a link at its end; nil where there is nothing.
+  /// The type of the file at a path, without following a link at the end of the path; nil if there is no file.
   static func kind(of path: String) -> mode_t? {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
   }
 
-  /// Makes a folder, unless it is there.
+  /// Creates a folder, unless it exists.
   static func makeFolder(_ path: String, of url: URL) throws(StoreError) {
     if mkdir(path, 0o777) == 0 {
       let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
@@ -83,10 +84,10 @@ enum Disk {
     }
   }
 
-  /// The URL of the file itself, where a URL leads to it by symbolic links. What belongs to a store is beside the file
-  /// itself: by the link's own name its large values would not be found.
+  /// The URL of the file itself, if symbolic links lead to it. Other files of a store are beside the file itself. Large
+  /// values, for example, would not be found by the name of the link.
   ///
-  /// - Throws: ``StoreError/cannotCreate(_:reason:)`` where links lead in a circle.
+  /// - Throws: ``StoreError/cannotCreate(_:reason:)`` if the links form a circle.
   static func resolvingLink(_ url: URL) throws(StoreError) -> URL {
     var path = url.path(percentEncoded: false)
     var count = 0
@@ -100,7 +101,7 @@ enum Disk {
     }
     if count == 0 { return url }
     let file = URL(filePath: path, directoryHint: .notDirectory)
-    // Without detours, so that the store has one name in errors.
+    // The folder's real path, so that errors always name the store by the same path.
     guard let folder = realpath(file.deletingLastPathComponent().path(percentEncoded: false), nil) else {
       return file
     }
@@ -109,13 +110,13 @@ enum Disk {
       path: file.lastPathComponent, directoryHint: .notDirectory)
   }
 
-  /// The bytes of a file; nil where there is none.
+  /// The size of a file in bytes; nil if there is no file.
   static func size(_ path: String) -> Int64? {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  /// The bytes that are free on the disk of a file or a folder.
+  /// The number of free bytes on the disk of a file or a folder.
   static func freeSpace(_ path: String) -> Int64? {
     var volume = statvfs()
     guard statvfs(path, &volume) == 0 else { return nil }
@@ -123,7 +124,7 @@ enum Disk {
     return free.overflow ? .max : Int64(clamping: free.partialValue)
   }
 
-  /// What a symbolic link says; nil for what is none.
+  /// The target of a symbolic link; nil if the path is not a link.
   static func linkTarget(_ path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = buffer.withUnsafeMutableBytes { bytes -> Int in
@@ -134,13 +135,15 @@ enum Disk {
   }
 }
 
-/// A file that is made now, written from beginning to end, and on the disk when ``finish()`` has returned.
+/// A new file that is written from beginning to end. It is on the disk after ``finish()`` has returned.
 final class NewFile {
   private var descriptor: Int32
   private let url: URL
   private let output: StoreOutput
 
-  /// - Throws: ``StoreError`` where there is something of that name, a symbolic link included.
+  /// Creates the file.
+  ///
+  /// - Throws: ``StoreError`` if the name exists already, even as a symbolic link.
   init(_ path: String) throws(StoreError) {
     url = URL(filePath: path)
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)

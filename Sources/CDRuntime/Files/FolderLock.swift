@@ -9,26 +9,29 @@
   import Darwin
 #endif
 
-/// A lock on the folder of SQLite stores, which keeps files from being switched while somebody opens one.
+/// A lock on the folder of SQLite stores. It prevents files from being replaced while another connection or process
+/// opens one.
 ///
-/// A migration puts a new file in the place of the old one. SQLite finds a write-ahead log by its name: a connection that
-/// was opened before the switch and reads after it would take the new file's log for that of the old one. It could
-/// even write the log into the old file and remove it, with all that others have saved.
+/// A migration replaces the old file by a new one. SQLite finds a write-ahead log by its name. A connection that was
+/// opened before the replacement and reads after it would take the new file's log for the old file's log. It could even
+/// write that log into the old file and remove it, with everything that others have saved.
 ///
-/// So whoever opens a store holds the lock together with others, from the opening until its connection has a lock of
-/// SQLite's that makes a switch impossible, or is closed. Nobody waits for a lock of SQLite's meanwhile: ``whileBusy``
-/// lets go of everything and begins again. Whoever switches files, or removes them, holds the lock alone for these few
-/// operations. A file system that has no such locks goes without.
+/// Therefore everyone who opens a store holds the lock shared, from the opening until the connection has a lock of
+/// SQLite's that makes a replacement impossible, or is closed. Nobody waits for a lock of SQLite's during that time:
+/// ``whileBusy`` releases everything and starts again. Everyone who replaces or removes files holds the lock
+/// exclusively for these few operations. If the file system has no such locks, no lock is held.
 final class FolderLock {
   enum Kind { case together, alone }
 
   private let descriptor: Int32
 
-  /// - Parameter timeout: How many seconds to wait for others; a quarter of one at the least. Not a number is no time.
+  /// Takes the lock.
+  ///
+  /// - Parameter timeout: The number of seconds to wait for others, at least 0.25. NaN counts as 0.25.
   /// - Throws: ``StoreError/busy(_:)``.
   init(_ kind: Kind, of store: URL, timeout: Double) throws(StoreError) {
     let folder = store.deletingLastPathComponent().path(percentEncoded: false)
-    // Not a database file: no lock of SQLite's goes with this descriptor.
+    // The descriptor is of a folder. Closing it releases none of SQLite's locks, as closing a database file would.
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     let clock = ContinuousClock()
@@ -46,11 +49,11 @@ final class FolderLock {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Opens something, as often as others hinder it, until a time is over.
+  /// Opens something, and tries again while others prevent it, until the timeout.
   ///
   /// - Parameters:
-  ///   - timeout: How many seconds others may write for.
-  ///   - open: Is called with the lock held, and does not wait for others itself.
+  ///   - timeout: The number of seconds during which others may write.
+  ///   - open: A function that is called with the lock held. It must not wait for others itself.
   static func whileBusy<R>(_ store: URL, timeout: Double, _ open: () throws -> R) throws -> R {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(timeout > 0 ? min(timeout, 1_000_000) : 0)
@@ -62,7 +65,7 @@ final class FolderLock {
         return try withExtendedLifetime(lock) { try open() }
       } catch StoreError.busy where clock.now < end {
       } catch StoreError.replaced where replacements < 10 {
-        // Where the file system has no such locks: the next attempt has the new file.
+        // This happens on file systems without such locks. The next attempt opens the new file.
         replacements += 1
       }
       usleep(pause)

@@ -1,6 +1,6 @@
-/// Where tests make a migration fail, or look at its files, between any two things that it does.
+/// A hook for tests, which can make a migration fail or look at its files before each operation.
 enum MigrationFaults {
-  /// Called with what is about to be done.
+  /// Called with the name of the next operation.
   @TaskLocal static var hook: (@Sendable (String) throws -> Void)?
 
   @inline(never)

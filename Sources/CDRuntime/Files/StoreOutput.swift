@@ -9,8 +9,8 @@
   import Darwin
 #endif
 
-/// A new file that a ``StoreFormat`` writes, from beginning to end. It takes the place of the old one when all of it
-/// is on the disk.
+/// A new file that a ``StoreFormat`` writes from beginning to end. It replaces the old file after it has been written
+/// to the disk completely.
 ///
 /// ```swift
 /// func write(_ contents: StoreContents, to output: StoreOutput) throws {
@@ -24,7 +24,7 @@ public final class StoreOutput {
   private var buffer: [UInt8] = []
   private static let capacity = 1 << 18
 
-  /// - Parameter descriptor: The caller's, open at the end of an empty file.
+  /// - Parameter descriptor: A descriptor of the caller, open at the end of an empty file.
   init(_ descriptor: Int32, of url: URL) {
     self.descriptor = descriptor
     self.url = url
@@ -47,7 +47,7 @@ public final class StoreOutput {
     if buffer.count >= Self.capacity { try flush() }
   }
 
-  /// Writes what is still in memory.
+  /// Writes the bytes that are still in memory.
   func flush() throws {
     var failure: Int32 = 0
     buffer.withUnsafeBytes { bytes in
@@ -72,7 +72,7 @@ public final class StoreOutput {
 }
 
 extension StoreError {
-  /// An error of the operating system, by its number.
+  /// The error for an error number of the operating system.
   static func system(_ code: Int32, _ url: URL, during operation: String? = nil) -> StoreError {
     let text = (operation.map { "\($0): " } ?? "") + String(cString: strerror(code))
     return switch code {

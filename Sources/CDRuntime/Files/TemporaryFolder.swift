@@ -9,23 +9,25 @@
   import Darwin
 #endif
 
-/// A folder for copies of a store, which goes with its owner, and which nobody else can look into.
+/// A folder for copies of a store, which is removed with its owner. Other users cannot read it.
 ///
-/// A program that was killed leaves its folder, with the user's data in it. So the owner keeps the folder locked, and
-/// whoever makes the next one removes those of the same kind that nobody has locked.
+/// A killed program leaves its folder, with the user's data in it. Therefore each owner keeps its folder locked, and
+/// everyone who creates such a folder removes those of the same prefix that are not locked.
 package final class TemporaryFolder {
-  /// Where the copies come to lie.
+  /// The folder for the copies.
   package let url: URL
-  /// The folder that is locked. It is another one, since opening a store locks the store's own folder.
+  /// The locked folder, which contains ``url``. They differ because opening a store locks the folder of the store.
   package let root: URL
   private let descriptor: Int32
 
-  /// How many seconds a folder without a lock is left alone: its owner may be about to lock it.
+  /// The number of seconds during which an unlocked folder is not removed, because its owner may be about to lock it.
   private static let settlingTime = 60
 
+  /// Creates and locks a folder.
+  ///
   /// - Parameters:
-  ///   - prefix: What the names of such folders begin with. The rest is random.
-  ///   - parent: The folder to make it in, which is made where it is not there.
+  ///   - prefix: The beginning of the folder's name. The rest is random.
+  ///   - parent: The folder in which to create it. It is created if it does not exist.
   /// - Throws: ``StoreError/cannotCreate(_:reason:)``.
   package init(prefix: String, in parent: URL = FileManager.default.temporaryDirectory) throws(StoreError) {
     root = parent.appending(path: prefix + UUID.random().uuidString, directoryHint: .isDirectory)
@@ -39,7 +41,7 @@ package final class TemporaryFolder {
       throw .cannotCreate(root, reason: String(cString: strerror(errno)))
     }
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // A file system without such locks keeps its folders until somebody else tidies up.
+    // On a file system without such locks, nothing removes an abandoned folder early.
     if descriptor >= 0 { flock(descriptor, LOCK_EX | LOCK_NB) }
   }
 

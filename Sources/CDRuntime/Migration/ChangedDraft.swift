@@ -6,11 +6,12 @@ import CDModel
   import Foundation
 #endif
 
-/// What becomes of a store that was written with a draft of the model which has changed since, so that it cannot follow
-/// without a loss.
+/// The policy for a store that was written with an earlier state of a draft version, if the store cannot be migrated to
+/// the current state without a loss.
 ///
-/// A version is a draft until `cdgen lock` locks it. While it is worked on, stores that were written with an earlier state
-/// of it follow where nothing is lost. Where something is, a store of the developer's own is in the way and nothing else:
+/// A version is a draft until `cdgen lock` locks it. While you work on the draft, stores that were written with an
+/// earlier state of it are migrated if no data is lost. If data would be lost, the store is usually the developer's own
+/// test store, and it can be erased:
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(.sqlite(url))
@@ -19,15 +20,15 @@ import CDModel
 /// if coordinator.migrations.contains(where: \.hasErasedStore) { print("begun anew") }
 /// ```
 ///
-/// A store is erased only where the model says, by its `lockedVersionNumbers`, that the
-/// version is not locked: users may have stores of one that is. No policy erases those.
+/// A store is erased only if the model says, by its `lockedVersionNumbers`, that the version is not locked. Users may
+/// have stores of a locked version, and no policy erases those.
 public enum ChangedDraftPolicy: Hashable, Sendable, CaseIterable {
-  /// The store stays as it is, and opening it throws a ``MigrationError``.
+  /// Keeps the store as it is. Opening it throws a ``MigrationError``.
   case refuse
-  /// In a build with `DEBUG`, which a debug build with SwiftPM or Xcode is, the store and all that belongs to it are
-  /// removed, and a new one is made. In any other build the store is refused.
+  /// In a build with `DEBUG` (a debug build of SwiftPM or Xcode), removes the store with all its files and creates a
+  /// new one. In any other build, refuses the store.
   case eraseInDebugBuilds
-  /// The same in every build. For apps alone of which nobody has a store that matters.
+  /// Erases the store in every build. Use it only for apps whose stores matter to nobody.
   case eraseInEveryBuild
 
   /// Whether this build erases.
@@ -45,13 +46,15 @@ public enum ChangedDraftPolicy: Hashable, Sendable, CaseIterable {
   }
 }
 
-/// A store that was written with a draft of the model which has changed since, and that may make way for a new one.
+/// A store that was refused because its draft version has changed, and that the policy allows to erase.
 struct ChangedDraft {
   private let error: MigrationError
   private let model: ManagedObjectModel
   private let start = ContinuousClock.now
 
-  /// - Returns: Nil where the migration failed for another reason, or where nothing may be erased.
+  /// Creates the value from a migration's error.
+  ///
+  /// - Returns: Nil if the migration failed for another reason, or if the policy does not allow to erase the store.
   init?(_ error: any Error, of description: PersistentStoreDescription, _ source: StoreSource) {
     guard description.changedDraftPolicy.erases, let error = error as? MigrationError,
       let step = error.step, step.source == step.destination
@@ -64,24 +67,24 @@ struct ChangedDraft {
     model = source.model
   }
 
-  /// Whether a store is one that was refused: of a version of which no user has stores.
+  /// Whether a store's metadata are those of the refused store, and the store's version is not locked.
   func isIn(_ found: StoreMetadata) -> Bool {
     found.versionNumber == error.step?.source && !found.isLocked(found.versionNumber, in: model)
   }
 
-  /// What the opening is to say of a store that has made way.
+  /// The result that the opening reports for an erased store.
   var result: MigrationResult {
     MigrationResult(
       storeURL: error.url, steps: error.step.map { [$0] } ?? [], isInPlace: false, backup: nil,
       hasErasedStore: true, duration: ContinuousClock.now - start)
   }
 
-  /// Removes the store of a SQLite file, where it is still the one that was refused and nobody has it open.
+  /// Removes a SQLite store, if it is still the refused one and no other connection has it open.
   ///
-  /// - Throws: The error of the migration where it is not.
+  /// - Throws: The error of the migration if the store was not removed.
   func erase(_ url: URL) throws {
     let file = try Disk.resolvingLink(url)
-    // A look first, which leaves a store as it is that has to stay.
+    // Reads the metadata first, so that a store that has to stay is not touched.
     guard isIn(try Self.metadata(of: file, url)) else { throw error }
     guard try StoreRemoval(url: file).removeDatabase(where: isIn) else { throw error }
   }
@@ -91,6 +94,6 @@ struct ChangedDraft {
     return try reader.read { try StoreMetadata(reader, url: url) }
   }
 
-  /// Why the store could not follow.
+  /// The error that explains why the store was not migrated.
   var reason: any Error { error }
 }

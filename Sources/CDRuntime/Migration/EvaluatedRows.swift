@@ -6,12 +6,12 @@ import CDModel
   import Foundation
 #endif
 
-/// Puts what SQL cannot decide or compute into temporary tables: which objects are taken, their values, and the
-/// objects of their relationships. Objects are read in batches and let go of.
+/// Computes in Swift the filters, values and relationships that SQL cannot compute, and writes the results into
+/// temporary tables. Objects are read in batches, and each batch is released before the next one.
 struct EvaluatedRows {
   let plan: StepPlan
   let session: MigrationSession
-  /// The old store, to be read.
+  /// A coordinator that reads the old store.
   let coordinator: PersistentStoreCoordinator
 
   private static let batchSize = 500
@@ -44,7 +44,7 @@ struct EvaluatedRows {
       } catch let error as MigrationError
         where session.log?.take(error, of: sourceMapping.source.name) == true
       {
-        // A rehearsal goes on, to find all such objects.
+        // A rehearsal continues, to find all of these objects.
       }
     }
     for each in sourceMapping.evaluations where each.isPair {
@@ -54,10 +54,10 @@ struct EvaluatedRows {
     }
   }
 
-  /// Finds by SQL alone which objects are taken.
+  /// Finds the objects that the filter accepts by SQL alone.
   ///
-  /// - Returns: False where SQL is not enough: it has no exact form of the filter, or values are to be evaluated, or
-  ///   a row has no result, of which the evaluator can tell.
+  /// - Returns: False if SQL is not enough: the filter has no exact form in SQL, other values must be evaluated, or the
+  ///   filter has no result for some row, which only the evaluator can report.
   private func chooseBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
     guard let chosen = sourceMapping.chosen, sourceMapping.evaluations.isEmpty else { return false }
     var filter = SQLText(text: "1")
@@ -97,7 +97,7 @@ struct EvaluatedRows {
     while true {
       try session.checkCancelled()
       try MigrationFaults.reach("batch of \(sourceMapping.mapping.name)")
-      // A context of its own for each batch: nothing of the ones before is kept.
+      // Each batch has its own context, so that objects of earlier batches are released.
       let context = ManagedObjectContext(coordinator)
       let reader = try context.reader()
       guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize)
@@ -106,7 +106,7 @@ struct EvaluatedRows {
       }
       last = batch.last
       for object in try context.objects(from: batch.rows, of: entity) { try body(object) }
-      // What could not be read is not to be lost in silence.
+      // An object that could not be read must not be lost silently.
       if let error = context.recentErrors.first {
         throw plan.error(.verificationFailed("\(error)"), sourceMapping.destination.name)
       }
@@ -189,7 +189,7 @@ struct EvaluatedRows {
 }
 
 extension EvaluationValue {
-  /// The value where it is one that an attribute can have.
+  /// The value, if an attribute can hold it.
   var single: AttributeValue? {
     switch self {
     case .value(let value): value
@@ -198,7 +198,7 @@ extension EvaluationValue {
     }
   }
 
-  /// The elements of a collection, or the value as the only one; none for nil.
+  /// The elements of a collection, or the value itself as the only element; empty for nil.
   fileprivate var elements: [EvaluationValue] {
     switch self {
     case .collection(let elements):

@@ -9,7 +9,7 @@
   import Darwin
 #endif
 
-/// The migration of a store that is read whole.
+/// The migration of a store whose format is read and written as a whole file.
 struct FileStoreMigration {
   let opening: FileStoreOpening
   private let description: PersistentStoreDescription
@@ -20,7 +20,7 @@ struct FileStoreMigration {
   private var url: URL { opening.url }
   private var file: StoreFile { opening.file }
 
-  /// - Parameter old: The rows of the file, which ``FileStoreOpening/rows`` has.
+  /// - Parameter old: The rows of the file, from ``FileStoreOpening/rows``.
   init(
     _ opening: FileStoreOpening, rows old: SQLiteConnection, _ description: PersistentStoreDescription,
     others: [PersistentStoreDescription]
@@ -40,7 +40,7 @@ struct FileStoreMigration {
     }
   }
 
-  /// Puts a new store in the place of one that was written with a draft of the model.
+  /// Replaces a store of a changed draft by a new, empty one.
   private func madeAnew(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
@@ -50,7 +50,7 @@ struct FileStoreMigration {
     return opened
   }
 
-  /// Migrates the rows as those of a SQLite file, and puts a file with the result in the place of the old one, which
+  /// Migrates the rows in a temporary SQLite file, and replaces the store's file by one with the result. The old file
   /// stays as the backup.
   private func migrated() throws -> OpenedStore {
     let own = MigrationFiles(URL(filePath: file.path))
@@ -61,13 +61,14 @@ struct FileStoreMigration {
       try copy.execute("PRAGMA synchronous = OFF")
       try old.copy(to: copy)
     }
-    // What a step writes there is to find the folder behind the link; one that stays empty goes again.
+    // The temporary file finds the folder of large values through a link, so that steps can write to it. The folder is
+    // removed again if it stays empty.
     let large = ExternalFiles(store: url)
     try? FileManager.default.createDirectory(at: large.folder, withIntermediateDirectories: true)
     defer { rmdir(large.folder.path(percentEncoded: false)) }
     let before = large.names
     var isDone = false
-    // The result's own values go with a result that does not take the store's place.
+    // If the result does not become the store, the large values that it has written are removed.
     defer {
       if !isDone { for name in large.names.subtracting(before) { large.remove(name) } }
     }
@@ -90,13 +91,13 @@ struct FileStoreMigration {
       _ = try copy.scalar("PRAGMA journal_mode = DELETE")
       try copy.copy(to: connection)
     }
-    // The rows were on the disk in between. A damage there must be found before they become the store.
+    // The rows were on the disk in between. Damage must be found before they become the store.
     let check = try connection.scalar("PRAGMA quick_check(1)")
     guard check == "ok" else { throw MigrationError(url, .verificationFailed(check ?? "")) }
     let former = try StoreMetadata(old, url: url)
     let backup = own.backupName(former.versionNumber)
     try connection.execute("DELETE FROM \"_cdgen_metadata\" WHERE \"key\" = 'pendingBackup'")
-    // Those of earlier migrations too, where nobody has opened the store in between.
+    // Backups of earlier migrations too, if the store was not opened in between.
     let pending = former.pendingBackups + (description.keepsBackup ? [] : [backup])
     if !pending.isEmpty {
       let names = SQLite.literal(StoreMetadata.text(ofBackups: pending))
@@ -124,7 +125,7 @@ struct FileStoreMigration {
 }
 
 extension MigrationError {
-  /// The error of a file that stood for another.
+  /// The same error for the store, instead of the temporary file that stood for it.
   func naming(_ url: URL, insteadOf other: URL) -> MigrationError {
     var reason = reason
     if case .store(let error) = reason { reason = .store(error.naming(url, insteadOf: other)) }

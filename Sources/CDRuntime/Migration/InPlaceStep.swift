@@ -6,33 +6,33 @@ import CDModel
   import Foundation
 #endif
 
-/// A step that SQLite makes within a file, whose rows stay where they are: columns and tables that come, go or take
-/// another name.
+/// A step that SQLite makes within a file. Rows stay in their tables; columns and tables are added, dropped or renamed.
 ///
-/// On a copy of the file, which needs no journal and is thrown away where something fails, rows get other values too,
-/// and columns other rules. That takes a third of the time of a new table, above all because indexes stay.
+/// On a copy of the file, the step can also compute values and change whether a column is mandatory. The copy needs no
+/// journal, because it is thrown away if something fails. This takes a third of the time of writing new tables, mainly
+/// because indexes stay.
 struct InPlaceStep {
-  /// What becomes of a table.
+  /// The change of one table.
   struct Change {
     var old: TableLayout
     var new: TableLayout
-    /// Old name and new name of each column that stays.
+    /// The old name and the new name of each column that stays.
     var kept: [(old: String, new: String)] = []
     var added: [(column: ColumnLayout, value: AttributeValue)] = []
     var dropped: [String] = []
-    /// Columns, new ones among them, whose values are made of those of their rows.
+    /// The columns, including new ones, whose values are computed from other values of the row.
     var computed: [Computed] = []
 
-    /// Whether what is there is renamed or rewritten. Columns that are only added leave the rows alone, and to
-    /// count these would take longer than the step itself.
+    /// Whether existing columns are renamed, dropped or rewritten. Adding columns does not touch the rows, and counting
+    /// the rows would take longer than such a step.
     var isTouched: Bool { isAltered || !computed.isEmpty }
 
-    /// Whether the table or columns that are there take another name, or go.
+    /// Whether the table is renamed, or existing columns are renamed or dropped.
     var isAltered: Bool {
       old.name != new.name || !dropped.isEmpty || kept.contains { $0.old != $0.new }
     }
 
-    /// Whether a column that stays may be without a value now, or may not any more.
+    /// Whether a column that stays becomes optional or mandatory.
     var hasOtherRules: Bool {
       kept.contains { names in
         old.columns.first { $0.name == names.old }?.isNotNull
@@ -43,27 +43,27 @@ struct InPlaceStep {
     var needsCopy: Bool { !computed.isEmpty || hasOtherRules }
   }
 
-  /// A column whose values are made of those of their rows.
+  /// A column whose values are computed from other values of the row.
   struct Computed {
     let column: ColumnLayout
-    /// For a row `t0` with the old names.
+    /// The value for a row `t0` with the old column names.
     let value: SQLText
-    /// The column of this name that the table has; nil where it is new.
+    /// The existing column of this name; nil if the column is new.
     let old: ColumnLayout?
   }
 
   private(set) var changes: [Change] = []
   private(set) var created: [TableLayout] = []
   private(set) var dropped: [String] = []
-  /// Old and new names of inheritance roots whose keys go on.
+  /// The old and new names of inheritance roots that continue their keys.
   private(set) var roots: [(old: String, new: String)] = []
   let plan: StepPlan
   let oldSchema: SQLiteSchema
   let newSchema: SQLiteSchema
 
-  /// Nil where rows have to be written anew.
+  /// Plans the step. Nil if rows must be written to new tables.
   ///
-  /// - Parameter onCopy: Whether the file is a copy, whose rows can be given other values.
+  /// - Parameter onCopy: Whether the file is a copy, in which the step may change values.
   init?(_ plan: StepPlan, onCopy: Bool = false) {
     self.plan = plan
     oldSchema = SQLiteSchema(plan.source, store: 0)
@@ -77,7 +77,7 @@ struct InPlaceStep {
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
   }
 
-  /// The new names of the tables that stay, by their old ones.
+  /// The new names of the tables that stay, by their old names.
   private var renames: [String: String] {
     Dictionary(changes.map { ($0.old.name, $0.new.name) }, uniquingKeysWith: { first, _ in first })
   }
@@ -106,9 +106,9 @@ struct InPlaceStep {
       else { return false }
       let kept = Set(change.kept.map(\.old))
       change.dropped = old.columns.map(\.name).filter { !kept.contains($0) }
-      // To drop a column writes all rows once more.
+      // Dropping a column rewrites all rows once more.
       if !change.computed.isEmpty, !change.dropped.isEmpty { return false }
-      // A check reads its columns by name, and would follow a rename.
+      // A CHECK constraint reads its columns by name, and SQLite would change the names in it with a rename.
       if !old.constraints.isEmpty, change.kept.contains(where: { $0.old != $0.new }) { return false }
       changes.append(change)
       roots.append((oldRoot.name, root.name))
@@ -193,7 +193,7 @@ struct InPlaceStep {
     case (0, 0, false), (0, 1, false):
       let value = values.first ?? .null
       if column.isNotNull, value == .null { return false }
-      // A column with a foreign key can be added without a value only.
+      // SQLite adds a column with a foreign key only if its default is NULL.
       if column.reference != nil, value != .null { return false }
       change.added.append((column, value))
       return true
@@ -202,7 +202,7 @@ struct InPlaceStep {
     }
   }
 
-  /// Has all rows write a column: the one of its name, or a new one.
+  /// Plans that all rows compute a column: an existing column of this name, or a new one.
   private func compute(
     _ column: ColumnLayout, _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
     in change: inout Change
@@ -253,7 +253,7 @@ struct InPlaceStep {
     case .constant(.value(let constant)): return column.cell.fitted(constant).map { .constant($0) }
     case .function(.now, _) where column.cell == .date: return .constant(.date(plan.now))
     default:
-      // What looks at other tables would find these changed already, or not yet.
+      // A value that reads other tables could find them already changed, or not changed yet.
       guard let sql = plan.sql(value, for: column, of: sourceMapping), !sql.text.contains("SELECT") else {
         return nil
       }
@@ -293,7 +293,7 @@ struct InPlaceStep {
     return true
   }
 
-  /// Whether the foreign keys of what stays are those that the new version wants.
+  /// Whether the foreign keys of the columns that stay are those of the new version.
   private func referencesStay() -> Bool {
     let renames = self.renames
     return changes.allSatisfy { change in
@@ -308,12 +308,13 @@ struct InPlaceStep {
 
 // The statements of a step within a file.
 extension InPlaceStep {
-  /// Some row lacks a value that it must have; which one, a step that writes rows anew can tell.
+  /// A row lacks a mandatory value. A step that writes new tables can find out which row.
   struct ValueMissing: Error {}
 
-  /// Makes the step, within a transaction of the caller's and without foreign keys being enforced.
+  /// Makes the step. The caller has opened a transaction and has turned off the enforcement of foreign keys.
   ///
-  /// - Parameter keepsFiles: Whether the files of large values that nothing refers to any more stay, for a backup.
+  /// - Parameter keepsFiles: Whether files of large values are kept for a backup although nothing refers to them any
+  ///   more.
   func run(_ session: MigrationSession, keepsFiles: Bool = false) throws {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
@@ -347,7 +348,7 @@ extension InPlaceStep {
     }
   }
 
-  /// The columns that go and may name files.
+  /// The columns that may name files and that are dropped, with their tables or alone.
   private var lostFileColumns: [FileColumn] {
     plan.source.fileColumns(ofStore: 0).filter { column in
       dropped.contains(column.table)
@@ -355,8 +356,9 @@ extension InPlaceStep {
     }
   }
 
-  /// Those that the new version does not have just so, all whose tables lose or rename columns, and those of columns
-  /// that get other values: to sort them once is less than to move each row's entry.
+  /// Drops the indexes that the new version does not have or defines differently, the indexes of tables that are
+  /// dropped or altered, and the indexes of computed columns. Sorting an index once is faster than moving the entry of
+  /// each row.
   private func dropIndexes(_ session: MigrationSession) throws {
     let wanted = Dictionary(
       newSchema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -381,14 +383,14 @@ extension InPlaceStep {
     try session.rows("SELECT name FROM pragma_index_info(\(SQLite.literal(name)))").compactMap { $0[0] }
   }
 
-  /// Adds the columns that are new, and has each row write its values.
+  /// Adds the new columns, and computes the values of all rows.
   private func compute(_ change: Change, _ session: MigrationSession) throws {
     guard !change.computed.isEmpty else { return }
     let table = SQLite.quoted(change.old.name)
     session.entity = change.new.name
     defer { session.entity = nil }
     for each in change.computed where each.old == nil {
-      // Every row gets a value of its own; SQLite adds no mandatory column without one.
+      // SQLite adds a mandatory column only with a default. Every row gets a value of its own afterwards.
       let passing = ["INTEGER": "0", "REAL": "0.0", "TEXT": "''", "BLOB": "x''"][each.column.type]
       try session.execute(
         "ALTER TABLE \(table) ADD COLUMN \(each.column.sql)"
@@ -398,7 +400,7 @@ extension InPlaceStep {
       "\(raw: SQLite.quoted(each.column.name)) = \(each.value)"
     }
     try session.run("UPDATE \(raw: table) AS t0 SET \(SQLText.joined(assignments, ", "))")
-    // That a column must have values is declared afterwards.
+    // The column is declared as mandatory afterwards, so its values are checked here.
     for each in change.computed where each.column.isNotNull && each.old?.isNotNull == false {
       let name = SQLite.quoted(each.column.name)
       guard try session.rows("SELECT 1 FROM \(table) WHERE \(name) IS NULL LIMIT 1").isEmpty else {
@@ -407,17 +409,18 @@ extension InPlaceStep {
     }
   }
 
-  /// Writes a table's definition as the new version has it, but for the order of the columns.
+  /// Writes a table's definition as the new version has it, except for the order of the columns.
   ///
-  /// SQLite has no statement for rules that come or go. That the rows keep to them is known, and checked when the file is
-  /// finished: this is the way that SQLite's own documentation describes, and the file is nobody's store yet.
+  /// SQLite has no statement that adds or removes constraints. SQLite's documentation describes this procedure. It is
+  /// safe here: the rows are known to satisfy the constraints, the finished file is checked, and the file is not a
+  /// store yet.
   private func declare(_ change: Change, _ session: MigrationSession) throws {
     let name = SQLite.literal(change.new.name)
     let computed = Set(change.computed.filter { $0.old == nil }.map(\.column.name))
     let columns = try session.rows("SELECT name, dflt_value FROM pragma_table_xinfo(\(name)) ORDER BY cid")
     let definitions = columns.compactMap { row -> String? in
       guard let column = change.new.columns.first(where: { $0.name == row[0] }) else { return nil }
-      // Rows that were there before the column have no other value.
+      // Rows that existed before the column was added have no value except its default.
       let standIn = computed.contains(column.name) ? nil : row[1]
       return column.sql + (standIn.map { " DEFAULT \($0)" } ?? "")
     }
@@ -440,7 +443,7 @@ extension InPlaceStep {
     for name in change.dropped {
       try session.execute("ALTER TABLE \(table) DROP COLUMN \(SQLite.quoted(name))")
     }
-    // Names may go round in a circle, or differ only in case: each takes a third one on the way.
+    // Names may be exchanged, or differ only in case, so each column first gets a temporary name.
     let renamed = change.kept.filter { $0.old != $0.new }
     for (number, names) in renamed.enumerated() {
       try session.execute(
@@ -457,13 +460,13 @@ extension InPlaceStep {
     }
   }
 
-  /// A value as the text that a column's default takes, made by SQLite itself.
+  /// A value as the text of a column's default, written by SQLite itself.
   private func literal(_ value: AttributeValue, _ session: MigrationSession) throws -> String {
     do {
       let statement = try session.connection.makeStatement("SELECT quote(?)")
       session.bind([value], to: statement)
       guard try statement.step(), let text = statement.string(0) else { return "NULL" }
-      // Text with a zero byte would end there.
+      // Text with a zero byte would end at that byte.
       return text
     } catch { throw session.wrapped(error) }
   }

@@ -1,23 +1,24 @@
-/// Removes the indexes of a store that do not have all rows of their tables, before a migration reads it.
+/// Removes the indexes of a store that lack rows of their tables, before a migration reads the store.
 ///
-/// SQLite chooses rows by an index wherever that is faster, and does not notice it if the index lacks some of them: a
-/// migration would leave those rows behind. A damaged disk, another program or somebody's intention makes such an index.
-/// Whoever opens or migrates the store makes the model's indexes anew where they are missing.
+/// SQLite chooses rows by an index if that is faster, and does not notice that the index lacks some of them. A
+/// migration would lose those rows. A damaged disk or another program, by mistake or on purpose, can leave such an
+/// index. The model's missing indexes are created again when the store is opened or migrated.
 ///
-/// To compare what each entry says takes longer than to migrate. To count the entries takes some hundredths of that.
+/// Comparing the contents of each entry takes longer than the migration itself. Counting the entries takes only a few
+/// hundredths of that time.
 struct IndexCheck {
-  /// Has the store's lock, and its transaction.
+  /// A session that has the store's lock and an open transaction.
   let session: MigrationSession
-  /// The tables whose rows are read.
+  /// The tables that the migration reads.
   let tables: Set<String>
-  /// The texts of the indexes that the model has, by their names.
+  /// The SQL texts of the model's indexes, by their names.
   let expected: [String: String]
 
-  /// - Returns: Whether an index was removed. The transaction is to be committed then, and the store read again.
+  /// - Returns: Whether an index was removed. If so, the caller must commit the transaction and read the store again.
   func run() throws -> Bool {
     var isChanged = false
     for table in tables.sorted() {
-      // Others may have made indexes too, and SQLite uses them for our statements.
+      // Other programs may have created indexes too, and SQLite uses them for our statements.
       let indexes = try session.rows(
         "SELECT l.name, l.partial, m.sql FROM pragma_index_list(\(SQLite.literal(table))) AS l "
           + "JOIN main.sqlite_master AS m ON m.type = 'index' AND m.name = l.name WHERE l.origin = 'c' ORDER BY l.name"
@@ -33,7 +34,7 @@ struct IndexCheck {
             try count(table, "INDEXED BY \(SQLite.quoted(name)) WHERE \(condition)")
               == count(table, "NOT INDEXED WHERE \(condition)")
           } else if index[1] == "0" {
-            // Without a condition SQLite would count the entries of whatever index is the smallest.
+            // Without a `WHERE` clause SQLite would count the entries of its smallest index instead.
             try count(table, "INDEXED BY \(SQLite.quoted(name)) WHERE 1") == rows
           } else {
             false
@@ -46,7 +47,7 @@ struct IndexCheck {
     return isChanged
   }
 
-  /// The condition of an index that has some rows only; nil for one that is not the model's: its condition is not to be
+  /// The condition of a partial index; nil if the index is not one of the model's, because its condition cannot be
   /// trusted.
   private func condition(ofIndex name: String, _ sql: String?) -> Substring? {
     guard let sql, expected[name] == sql, let range = sql.firstRange(of: ") WHERE ") else { return nil }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far a migration is.
+/// The progress of a migration.
 ///
 /// ```swift
 /// let observer = MigrationObserver { progress in
@@ -8,17 +8,17 @@ import Synchronization
 /// }
 /// ```
 public struct MigrationProgress: Hashable, Sendable {
-  /// The part of the work that is done, from 0 to 1. It never goes back.
+  /// The part of the work that is done, from 0 to 1. It never decreases.
   public let fraction: Double
-  /// The number of the version that the step which is being made starts from.
+  /// The number of the source version of the current migration step.
   public let source: Int
-  /// The number of the version that it leads to.
+  /// The number of the destination version of the current migration step.
   public let destination: Int
-  /// The entity of the destination whose objects are being made; nil for what concerns none.
+  /// The destination entity whose objects are being created; nil while the work concerns no single entity.
   public let entity: String?
 }
 
-/// What is called with the progress of a migration, on the thread that opens the store.
+/// A function that receives the progress of a migration, on the thread that opens the store.
 ///
 /// ```swift
 /// let handler: ProgressHandler = { progress in print(progress.fraction) }
@@ -26,14 +26,14 @@ public struct MigrationProgress: Hashable, Sendable {
 /// ```
 public typealias ProgressHandler = @Sendable (MigrationProgress) -> Void
 
-/// Who follows a migration and may end it.
+/// An object that follows the progress of a migration and can cancel it.
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(.sqlite(url))
 /// description.migrationObserver = MigrationObserver { progress in print(progress.fraction) }
 /// ```
 ///
-/// Observers are equal where one is a copy of the other. A migration also ends where the task that it runs in is
+/// Two observers are equal if one is a copy of the other. A migration is also cancelled if the task that it runs in is
 /// cancelled.
 public struct MigrationObserver: Hashable, Sendable {
   private final class Body: Sendable {
@@ -48,10 +48,12 @@ public struct MigrationObserver: Hashable, Sendable {
 
   private let body: Body
 
+  /// Creates an observer from two functions.
+  ///
   /// - Parameters:
-  ///   - progress: Called a few times for each entity.
-  ///   - isCancelled: Asked often, within long statements too: it should be quick. True ends the migration, whose
-  ///     store then is as it was.
+  ///   - progress: A function that is called a few times for each entity.
+  ///   - isCancelled: A function that is called often, also during long statements, so it should be quick. If it
+  ///     returns true, the migration ends and the store stays as it was.
   public init(
     progress: @escaping ProgressHandler = { _ in }, isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {

@@ -7,21 +7,21 @@ import CDModel
   import Foundation
 #endif
 
-/// The steps that lead a store to the current version of a model.
+/// The steps that bring a store to the current version of a model.
 struct MigrationRoute {
-  /// A step with the versions that it is between.
+  /// A step with its source and destination versions.
   struct RouteStep {
     let step: MigrationStep
     let source: ModelVersion
     let destination: ModelVersion
-    /// The merged model that moves, in a store of several; nil where the store's model does.
+    /// The merged model that the step migrates, in a store of several; nil if it migrates the store's whole model.
     var part: ManagedObjectModel?
 
     var name: MigrationError.Step {
       MigrationError.Step(source: step.source, destination: step.destination, model: part?.name)
     }
 
-    /// By what the app's own code for an entity mapping is known.
+    /// The key of the app's own code for an entity mapping.
     func policy(of mapping: String) -> MigrationPolicies.Key {
       var key = MigrationPolicies.Key(mapping, from: step.source, to: step.destination)
       key.model = part?.id
@@ -29,30 +29,32 @@ struct MigrationRoute {
     }
   }
 
-  /// The steps, as far as they are sure.
+  /// The steps that can be made, in order.
   private(set) var routeSteps: [RouteStep] = []
-  /// The step that is not sure, behind those that are, and why; nil where the store may go all the way.
+  /// The first step that is refused, after those that can be made, with the error; nil if the store can be migrated to
+  /// the end.
   private(set) var refusal: (routeStep: RouteStep, error: MigrationError)?
 
-  /// Whether no row has to be touched: only what the store says of itself is not up to date.
+  /// Whether no step changes a row, so that only the store's metadata must be written anew.
   var changesNoData: Bool {
     routeSteps.allSatisfy { $0.step.changesNoData && $0.source.number != $0.destination.number }
   }
 
   private let found: StoreMetadata
   let url: URL
-  /// The model whose versions are gone through; in a store of several merged ones, the line of the one that moves.
+  /// The model whose versions the steps follow. In a store of several merged models, it is the line of the model that
+  /// is migrated.
   private(set) var model: ManagedObjectModel
-  /// That one.
+  /// The merged model that is migrated.
   private var part: ManagedObjectModel?
 
-  /// Finds the way.
+  /// Finds the steps.
   ///
   /// - Parameters:
-  ///   - carried: The version that the store was written with, as it says itself.
-  ///   - hash: The data hash that a version gives for the store.
-  ///   - holds: The entities of a version whose objects the store holds.
-  /// - Throws: ``MigrationError`` where there is no way.
+  ///   - carried: The version that the store was written with, from its metadata.
+  ///   - hash: Returns the data hash that a version gives for the store.
+  ///   - holds: Returns the entities of a version whose objects the store holds.
+  /// - Throws: ``MigrationError`` if no steps lead to the current version.
   init(
     _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
@@ -66,7 +68,7 @@ struct MigrationRoute {
     }
     let line = VersionLine(model)
     let current = model.currentVersionNumber
-    // A version's number says most: two versions may store the same.
+    // Two versions may have the same data hash, so the version with the store's number comes first.
     let known =
       ([model.version(found.versionNumber)].compactMap(\.self) + model.versions.reversed())
       .first { hash($0) == found.dataHash }
@@ -74,7 +76,7 @@ struct MigrationRoute {
       try addWay(from: known, infers: infers)
       return
     }
-    // A draft of a version becomes that version first, so that no mapping is left out.
+    // A draft is first brought to its own version, so that no mapping is skipped.
     let own = model.version(found.versionNumber).flatMap { version in
       line.path(from: version.number, to: current) == nil ? nil : version
     }
@@ -87,7 +89,7 @@ struct MigrationRoute {
     try add(line.steps(from: target.number, to: current) ?? [], infers: infers)
   }
 
-  /// Adds the steps of the line that a part of a merged model goes.
+  /// Adds the steps of one model of a merged model, along that model's line.
   private mutating func addWay(
     of part: ManagedObjectModel, along line: ManagedObjectModel, from number: Int, infers: Bool
   ) throws(MigrationError) {
@@ -146,7 +148,8 @@ struct MigrationRoute {
     routeSteps.append(routeStep)
   }
 
-  /// The way back to a version that the store's is based on, where nothing is lost on it.
+  /// Adds the step back to an older version that the store's version is based on. The step is refused if it would lose
+  /// data.
   private mutating func addReturn(
     from known: ModelVersion, to current: Int, _ line: VersionLine
   ) throws(MigrationError) {
@@ -162,10 +165,10 @@ struct MigrationRoute {
   }
 }
 
-// A store of several merged models: each of them moves along its own line, one after the other, beside the others as
-// they are.
+// A store of several merged models. The models are migrated one after the other, each along its own line, while the
+// others stay as they are.
 extension MigrationRoute {
-  /// Finds the way of a store of several parts of a merged model.
+  /// Finds the steps of a store that holds several models of a merged model.
   private mutating func addParts(
     of merged: ManagedObjectModel, carrying carried: ModelVersion, infers: Bool,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
@@ -175,7 +178,7 @@ extension MigrationRoute {
     var numbers: [UUID: Int] = [:]
     for part in merged.parts {
       let number = try number(of: part, in: carried)
-      // One whose objects are in another store moves there.
+      // If the objects of a model are in another store, they are migrated there.
       let isHeld =
         !(part.currentVersion.map { held.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
         || !(part.version(number).map { before.isDisjoint(with: $0.entities.map(\.name)) } ?? true)
@@ -184,7 +187,7 @@ extension MigrationRoute {
     try addDraft(of: merged, at: numbers, carrying: carried, hash: hash)
     var waiting = merged.parts.filter { numbers[$0.id] != $0.currentVersionNumber }
     while refusal == nil, !waiting.isEmpty {
-      // One may have to give up an entity before another can have it.
+      // One model may have to remove an entity before another one can have it.
       var movable: (place: Int, line: ManagedObjectModel)?
       for (place, part) in waiting.enumerated() where movable == nil {
         movable = line(of: part, in: merged, beside: numbers).map { (place, $0) }
@@ -199,8 +202,8 @@ extension MigrationRoute {
     }
   }
 
-  /// The version that a part has in a store: the one that the store notes, where that fits; or else one that does; or
-  /// else the one that the store has a draft of.
+  /// The version of a merged model in a store: the version that the store's metadata name, if it fits; otherwise
+  /// another version that fits; otherwise the version that the store has a draft of.
   private func number(of part: ManagedObjectModel, in carried: ModelVersion) throws(MigrationError) -> Int {
     let stored = carried.hashes.entities
     func fits(_ version: ModelVersion) -> Bool {
@@ -208,7 +211,8 @@ extension MigrationRoute {
     }
     let noted = found.partVersions[part.id]
     if let noted, let version = part.version(noted), fits(version) { return noted }
-    // A version with fewer entities fits where more are; of two that store the same the newest has to do.
+    // A version with fewer entities also fits a store with more, so the version with most entities is chosen. The
+    // newest one is chosen among versions that store the same.
     let fitting = part.versions.reversed().filter(fits).max { $0.entities.count < $1.entities.count }
     if let fitting { return fitting.number }
     guard let noted else { return part.currentVersionNumber }
@@ -219,7 +223,7 @@ extension MigrationRoute {
     return part.currentVersionNumber
   }
 
-  /// A draft of some version becomes that one first.
+  /// Adds the step from a draft of a version to that version.
   private mutating func addDraft(
     of merged: ManagedObjectModel, at numbers: [UUID: Int], carrying carried: ModelVersion,
     hash: (ModelVersion) -> String?
@@ -232,7 +236,8 @@ extension MigrationRoute {
     addDraft(carried, to: start)
   }
 
-  /// The line of a part, where it is whole as far as the part goes; one without a way is for others to refuse.
+  /// The line of a merged model, if it has all versions that the model passes; otherwise nil. If no path exists, the
+  /// caller refuses the step later.
   private func line(
     of part: ManagedObjectModel, in merged: ManagedObjectModel, beside numbers: [UUID: Int]
   ) -> ManagedObjectModel? {

@@ -7,26 +7,26 @@ import CSQLite
   import Foundation
 #endif
 
-/// A connection on which a part of a migration runs: it can be cancelled, tells how far it is, and its errors name
-/// step and entity.
+/// A connection that runs a part of a migration. It can be cancelled, reports progress, and its errors name the step
+/// and the entity.
 ///
-/// A class, whose address SQLite calls back with; it never leaves the call that migrates.
+/// It is a class because SQLite's callback receives its address. It never leaves the call that migrates.
 final class MigrationSession {
   let connection: SQLiteConnection
   let url: URL
   private let observer: MigrationObserver?
-  /// What errors name.
+  /// The step that errors name.
   var routeStep: MigrationRoute.RouteStep?
   var entity: String?
-  /// The place of the step and the number of all.
+  /// The index of the step, and the number of all steps.
   var place = (step: 0, of: 1)
-  /// What a rehearsal is told; nil where the migration is meant.
+  /// The log of a rehearsal; nil for a real migration.
   var log: RehearsalLog?
   private var last: Double = 0
   private let writer = RowWriter()
   private let scanGuard: ScanGuard
 
-  /// How many of SQLite's instructions run between two questions whether to end: a millisecond or less.
+  /// The number of SQLite's instructions between two checks for cancellation. They take a millisecond or less.
   private static let instructions: Int32 = 20_000
 
   init(path: String, url: URL, observer: MigrationObserver?, busyTimeout: Double) throws {
@@ -53,7 +53,7 @@ final class MigrationSession {
     MigrationError(url, reason, step: routeStep?.name, entity: entity, objectKey: key)
   }
 
-  /// An error as a migration's, with what is known of its place.
+  /// The error as a migration's error, with the step and the entity.
   func wrapped(_ error: any Error) -> any Error {
     switch error {
     case is MigrationError: error
@@ -70,7 +70,7 @@ final class MigrationSession {
     if isCancelled { throw error(.cancelled) }
   }
 
-  /// Tells how much of the step is done, from 0 to 1.
+  /// Reports how much of the step is done, from 0 to 1.
   func report(_ part: Double) {
     guard let observer, let routeStep else { return }
     let fraction = (Double(place.step) + min(max(part, 0), 1)) / Double(max(place.of, 1))
@@ -83,7 +83,7 @@ final class MigrationSession {
 
   // MARK: Statements
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   @inline(never)
   func execute(_ sql: String) throws {
     try checkCancelled()
@@ -94,7 +94,7 @@ final class MigrationSession {
 
   /// Runs one statement.
   ///
-  /// - Returns: How many rows it wrote.
+  /// - Returns: The number of rows that it wrote.
   @discardableResult func run(_ sql: SQLText) throws -> Int64 {
     try checkCancelled()
     try MigrationFaults.reach(sql.text)
@@ -142,9 +142,10 @@ final class MigrationSession {
   }
 }
 
-// The files of large values that a step leaves without a row.
+// The files of large values that no row refers to after a step.
 extension MigrationSession {
-  /// Lists the files that columns of the step's source refer to, to be removed as those of deleted objects are.
+  /// Lists the files that columns of the step's source refer to. They are removed later, like the files of deleted
+  /// objects.
   ///
   /// - Parameter schema: The database that becomes the store.
   func listFiles(of columns: [FileColumn], in schema: String, at time: Date) throws {
@@ -156,7 +157,8 @@ extension MigrationSession {
     }
   }
 
-  /// Takes from the list what the new version's columns refer to: a step may have copied a name.
+  /// Removes from the list the files that columns of the new version refer to, because a step may have copied a file
+  /// name.
   func keepFiles(of columns: [FileColumn], in schema: String) throws {
     for column in columns {
       try execute("DELETE FROM \(schema)._cdgen_files WHERE name IN (\(column.fileNames(in: schema)))")

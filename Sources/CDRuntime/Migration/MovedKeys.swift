@@ -1,19 +1,19 @@
 import CDModel
 
-/// Keys that a migration had to change, because objects of two tables came into one: what is kept of them, so that
-/// the identifiers of before go on to lead to their objects.
+/// A change of keys that a migration made because rows of two tables came into one table. The store keeps a list of
+/// these changes, so that identifiers from before the migration still lead to their objects.
 struct MovedKeys: Hashable, Sendable {
-  /// The entity, as the version that the objects came to calls it.
+  /// The entity, by its name in the version that the objects were migrated to.
   var entity: String
-  /// Keys below this one are of before: every new one is greater.
+  /// The exclusive upper limit of the old keys. All new keys are greater.
   var below: Int64
-  /// What is added to them.
+  /// The number that the migration added to each of these keys.
   var offset: Int64
 
   /// The key in `_cdgen_metadata`.
   static let metadataKey = "movedKeys"
 
-  /// Reads what ``text(_:)`` gave; empty for any other text.
+  /// Reads a list from the text that ``text(_:)`` returned; empty for any other text.
   static func list(_ text: String) -> [MovedKeys] {
     guard case .array(let elements)? = try? JSONValue(parsing: text) else { return [] }
     return elements.compactMap { element in
@@ -42,7 +42,8 @@ struct MovedKeys: Hashable, Sendable {
 }
 
 extension ManagedObjectModel {
-  /// What an entity of any version is called now, by `renamedFrom`; nil for one that is gone.
+  /// The name that an entity of any version has in the current version, found by `renamedFrom`; nil if the entity was
+  /// removed.
   func currentName(ofEntity name: String) -> String? {
     guard let current = currentVersion else { return nil }
     func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }
@@ -58,14 +59,15 @@ extension ManagedObjectModel {
 }
 
 extension PersistentStoreCoordinator {
-  /// The identifier that an object has now, by one of any time before a migration.
+  /// The identifier that an object has now, for an identifier from before any migration; nil if the entity or the store
+  /// is gone.
   func currentID(of id: ManagedObjectID) -> ManagedObjectID? {
     guard let name = managedObjectModel.currentName(ofEntity: id.entityName),
       engine.stores[id.storeID] != nil
     else { return nil }
     var text: String?
     do {
-      // No other engine migrates, so that its keys stay.
+      // Only SQLite's engine migrates a store. The keys of other engines never change.
       let database = engine as? SQLiteDatabase
       text = try database?.writer.use { connection -> String? in
         guard let stores = database?.attached else { return nil }
@@ -77,7 +79,7 @@ extension PersistentStoreCoordinator {
         return try statement.step() ? statement.string(0) : nil
       }
     } catch {
-      // Without the list the key may be another object's now.
+      // Without the list, the key may belong to another object now.
       return nil
     }
     var key = id.key

@@ -1,18 +1,19 @@
 import CDMapping
 import CDModel
 
-/// The rows that stay behind with their owners, as the step's ``Ownership`` says.
+/// The rows that are not migrated because their owners are not, according to the step's ``Ownership``.
 ///
-/// A temporary table for each table of the source has the keys of all rows that stay behind, with the round in which each
-/// was found. Round 0 has those that the filters leave. The others are then taken out of the tables of what is chosen.
+/// For each table of the source, a temporary table holds the keys of all rows that stay behind, with the round in which
+/// each key was found. Round 0 holds the rows that the filters exclude. The rows of later rounds are then removed from
+/// the tables of chosen rows.
 struct OwnedRows {
   private typealias Link = (owner: EntityPlan, relationship: RelationshipPlan)
 
   private let plan: StepPlan
-  /// The entities whose filters leave objects behind.
+  /// The entities whose filters exclude objects.
   private let filtered: [EntityPlan]
   private let links: [Link]
-  /// The relationships along which no object may stay behind.
+  /// The relationships whose mapping forbids that an owned object stays behind.
   private let refused: [Link]
   private let reached: Set<Int>
 
@@ -33,17 +34,17 @@ struct OwnedRows {
   @inline(never)
   private func gone(_ entity: EntityPlan) -> String { "temp.\"gone_\(entity.root)\"" }
 
-  /// The condition that a row `x` is of an entity of some.
+  /// The condition that a row with the given alias is of one of some entities.
   private func isOf(_ kinds: some Sequence<Int>, _ entity: EntityPlan, _ alias: String) -> String {
     guard plan.source.entities[entity.root].hasEntityColumn else { return "1" }
     let names = kinds.map { SQLite.literal(plan.source.entities[$0].name) }.joined(separator: ", ")
     return "\(alias)._entity IN (\(names))"
   }
 
-  /// Takes the rows that stay behind with their owners out of what is chosen.
+  /// Removes the rows that stay behind with their owners from the tables of chosen rows.
   ///
-  /// - Throws: ``MigrationError`` with the reason ``MigrationError/Reason-swift.enum/ownsObjects(relationship:)`` where a
-  ///   mapping refuses that.
+  /// - Throws: ``MigrationError`` with the reason ``MigrationError/Reason-swift.enum/ownsObjects(relationship:)`` if a
+  ///   mapping does not allow that.
   func leave(_ session: MigrationSession) throws {
     guard !links.isEmpty || !refused.isEmpty else { return }
     var roots: Set<Int> = []
@@ -88,7 +89,7 @@ struct OwnedRows {
     }
   }
 
-  /// Refuses to part objects from an owner that is left behind.
+  /// Throws if an object is migrated without its owner, which stays behind.
   private func refuse(
     _ owner: EntityPlan, _ relationship: RelationshipPlan, _ session: MigrationSession
   ) throws {
@@ -106,7 +107,7 @@ struct OwnedRows {
     }
   }
 
-  /// How many objects of each entity stay behind with their owners; nil where that cannot be told.
+  /// The number of objects of each entity that stay behind with their owners; nil if it cannot be found out.
   func counts(
     _ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator
   ) -> [String: Int]? {
@@ -123,7 +124,7 @@ struct OwnedRows {
       }
       return result
     } catch {
-      // What stands in the way is told where the step is made.
+      // The step itself reports the error when it runs.
       return nil
     }
   }

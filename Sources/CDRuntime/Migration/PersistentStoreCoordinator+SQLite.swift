@@ -1,4 +1,4 @@
-// Coordinators for the stores of a migration, which are SQLite's.
+// Coordinators for the stores of a migration, which are always SQLite stores.
 extension PersistentStoreCoordinator {
   /// Opens stores that need no migration.
   convenience init(plan: ModelPlan, stores: [StoreSettings]) throws {

@@ -1,4 +1,4 @@
-/// A store that a coordinator is to open: where it is, and which of the model's entities it holds.
+/// A store that a coordinator opens: its location, and the entities of the model that it holds.
 ///
 /// ```swift
 /// let container = try PersistentContainer(
@@ -9,39 +9,42 @@
 ///   ])
 /// ```
 ///
-/// An entity, with all that inherit from its root, is in one store. A store without a configuration holds what
-/// no other store's configuration names. Relationships may lead from one store to another: such a one has no
-/// foreign key, so that its object may turn out to be missing, as with a delete rule of `noAction`.
+/// All entities of one inheritance hierarchy are in the same store. A store without a configuration holds the entities
+/// that no other store's configuration names. A relationship may lead from one store to another. It has no foreign key
+/// then, so its object may turn out to be missing, as with a delete rule of `noAction`.
 public struct PersistentStoreDescription: Hashable, Sendable {
-  /// Where the store is.
+  /// The location of the store.
   public var location: StoreLocation
-  /// The configuration of the model's version whose entities the store holds.
+  /// The name of the configuration, in the model's version, whose entities the store holds.
   public var configuration: String?
-  /// Whether the store is opened to be read alone. It has to be there then; a save that would change it throws
+  /// Whether the store is opened for reading only. The store must exist then, and a save that would change it throws
   /// ``StoreError/readOnly(_:)``.
   public var isReadOnly: Bool
-  /// How many seconds to wait while another coordinator or process writes to the store, before
-  /// ``StoreError/busy(_:)`` is thrown: 10 unless set. 0 does not wait. Of several stores the longest counts.
+  /// The number of seconds to wait while another coordinator or process writes to the store, before
+  /// ``StoreError/busy(_:)`` is thrown. The default is 10; 0 does not wait. If several stores have different values,
+  /// the longest one counts.
   public var busyTimeout: Double
-  /// Whether a store of an older version of the model is migrated when it is opened: true unless set. Otherwise
-  /// ``StoreError/needsMigration(_:model:from:to:)`` is thrown. A store that is opened to be read alone is never
+  /// Whether a store of an older version of the model is migrated when it is opened. The default is true. If it is
+  /// false, ``StoreError/needsMigration(_:model:from:to:)`` is thrown. A store that is opened for reading only is never
   /// migrated.
   public var migratesStoreAutomatically = true
-  /// Whether steps between versions that no mapping speaks of are inferred: true unless set. Otherwise a step
-  /// without a mapping that would touch data is refused with a ``MigrationError``.
+  /// Whether migration steps without a mapping are inferred from the two versions. The default is true. If it is false,
+  /// a step that has no mapping and would change data is refused with a ``MigrationError``.
   public var infersMappingModelAutomatically = true
-  /// What becomes of a store of a draft that has changed so that something would be lost: it is refused unless set.
+  /// The policy for a store of a changed draft that cannot be migrated without a loss. The default is to refuse the
+  /// store.
   public var changedDraftPolicy = ChangedDraftPolicy.refuse
-  /// Whether the old file, `NAME-before-VERSION`, stays for good where a migration has made a new one. Otherwise
-  /// it is removed when the new one is opened the next time.
+  /// Whether the old file, `NAME-before-VERSION`, is kept after a migration that has created a new file. If it is
+  /// false, the old file is removed when the new one is opened the next time.
   public var keepsBackup = false
-  /// Who follows a migration and may end it.
+  /// The observer that follows a migration and can cancel it.
   public var migrationObserver: MigrationObserver?
-  /// The app's own code for steps with custom entity mappings. What generated code declares is given by
-  /// ``PersistentContainer/init(for:migrations:at:)`` and comes after these.
+  /// The app's own code for steps with custom entity mappings. These policies take precedence over the ones that
+  /// ``PersistentContainer/init(for:migrations:at:)`` adds from generated code.
   public var migrationPolicies = MigrationPolicies()
 
-  /// A store at a location; without a configuration it holds what no other store's configuration names.
+  /// Creates the description of a store at a location. A store without a configuration holds the entities that no other
+  /// store's configuration names.
   public init(
     _ location: StoreLocation, configuration: String? = nil,
     isReadOnly: Bool = false, busyTimeout: Double = 10
@@ -52,7 +55,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     self.isReadOnly = isReadOnly
   }
 
-  /// The description without what it says of migrations.
+  /// The part of the description that does not concern migrations.
   var settings: StoreSettings {
     StoreSettings(
       location: location, configuration: configuration, isReadOnly: isReadOnly, busyTimeout: busyTimeout)

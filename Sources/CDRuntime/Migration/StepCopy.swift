@@ -6,8 +6,8 @@ import CDModel
   import Foundation
 #endif
 
-/// Makes a new store of an old one, set by set: the old one is the connection's main database, the new one is
-/// attached as `fresh`.
+/// Creates a new store from an old one, one source mapping at a time. The old store is the connection's main database;
+/// the new one is attached as `fresh`.
 struct StepCopy {
   let plan: StepPlan
   let session: MigrationSession
@@ -15,7 +15,7 @@ struct StepCopy {
   let policies: [MigrationPolicies.Key: any EntityMigrationPolicy]
   /// The file of the new store.
   let target: String
-  /// The large values that are written.
+  /// The files of large values that the step writes.
   let files: NewExternalFiles
 
   static let schema = "fresh"
@@ -24,9 +24,9 @@ struct StepCopy {
   @inline(never)
   private func fresh(_ table: String) -> String { "\(schema).\(SQLite.quoted(table))" }
 
-  /// Makes everything but what only the finished store can derive.
+  /// Creates everything except the derived values, which are computed from the finished store.
   ///
-  /// - Parameter read: Opens the old store to be read as objects.
+  /// - Parameter read: Opens the old store, to be read as objects.
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try checkRows()
     let layout = SQLiteSchema(plan.destination, store: 0)
@@ -36,7 +36,7 @@ struct StepCopy {
     for table in layout.layouts { try session.execute(table.sql(schema: schema)) }
     let nextKeys = try copySystemTables()
     try evaluate(read)
-    // What the app's own code makes takes longest.
+    // The app's own code takes most of the time of a step that has some.
     let share = plan.hasCustom ? 0.1 : 0.9
     let mapped = plan.sourceMappings.filter { !$0.isCustom }
     let total = try mapped.reduce(Int64(1)) { try $0 + count($1) }
@@ -46,23 +46,23 @@ struct StepCopy {
       session.report(share * Double(done) / Double(total))
       done += try insert(sourceMapping)
     }
-    // What fails from now on is no calculation of a rule's.
+    // After this, a failing statement is no longer the failure of a rule's calculation.
     plan.mayFail = false
     let madeCount = try plan.hasCustom ? runPolicies(nextKeys, read) : relate()
     session.report(0.9)
     for rule in plan.mapping.duplicates { try deduplicate(by: rule) }
     try makeIndexes(layout)
     session.report(0.95)
-    // A rehearsal leaves out what could not be made, and says so.
+    // A rehearsal leaves out the rows that could not be created, and has reported them.
     if session.log?.hasProblems != true { try verify(madeCount) }
-    // What says that the store is one comes last.
+    // The metadata make the file a valid store, so they are written last.
     try MigrationFaults.reach("metadata")
     do { try metadata.write(to: session.connection, schema: schema) } catch { throw session.wrapped(error) }
   }
 
   // MARK: Before
 
-  /// Rows that no entity of the model claims would be lost without a word.
+  /// Refuses rows whose entity is not in the model: the step would lose them silently.
   private func checkRows() throws {
     for root in plan.source.entities
     where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
@@ -82,7 +82,7 @@ struct StepCopy {
       "SELECT count(*) FROM \(SQLite.quoted(sourceMapping.source.table)) AS t0\(condition)")
   }
 
-  /// - Returns: The key after the last that is taken, by the place of the destination's root.
+  /// - Returns: The next free key, by the index of the destination's root.
   private func copySystemTables() throws -> [Int: Int64] {
     let next = try plan.assignOffsets { root in
       try session.number(
@@ -106,7 +106,7 @@ struct StepCopy {
     return next
   }
 
-  /// Notes which keys are others from now on, beside what earlier steps noted.
+  /// Records which keys change in this step, and keeps the records of earlier steps.
   private func keepMovedKeys() throws {
     let key = MovedKeys.metadataKey
     var list = MovedKeys.list(
@@ -114,8 +114,8 @@ struct StepCopy {
         "SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))"
       ).first?.first.flatMap(\.self) ?? "")
     var seen: Set<Int> = []
-    // Identifiers lead on where the entity does. Those of any other entity name nothing any more, and what is kept for them
-    // would lead identifiers of the destination's own objects astray.
+    // An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping
+    // would make identifiers of the destination's own objects lead to other objects.
     for sourceMapping in plan.sourceMappings where plan.goesOn(sourceMapping.mapping) {
       guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
       for place in list.indices where list[place].entity == sourceMapping.source.name {
@@ -178,7 +178,7 @@ struct StepCopy {
     }
   }
 
-  /// `FROM …` for the rows of a source mapping.
+  /// The `FROM …` clause for the rows of a source mapping.
   private func rows(_ sourceMapping: StepPlan.SourceMapping) -> String {
     var sql = "FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS t0"
     if let chosen = sourceMapping.chosen { sql += " JOIN \(chosen) AS e ON e.pk = t0._pk" }
@@ -188,7 +188,8 @@ struct StepCopy {
     return sql
   }
 
-  /// The same error with the row and the property, where a mandatory value is missing.
+  /// Explains a constraint violation: if a mandatory value is missing, the returned error names the row and the
+  /// property. Other errors are returned unchanged.
   private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
     guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
       code & 0xFF == 19
@@ -208,7 +209,8 @@ struct StepCopy {
     return plan.error(.verificationFailed(message), sourceMapping.destination.name)
   }
 
-  /// The object that a row's relationship led to, where it is left behind; nil for what is no such relationship.
+  /// The reason of an error that names the object which a row's relationship leads to and which stays behind; nil if
+  /// there is no such object.
   private func leftBehind(
     _ property: String, of sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) throws -> MigrationError.Reason? {
@@ -236,7 +238,7 @@ struct StepCopy {
 
   // MARK: Pairs
 
-  /// Fills the tables of pairs.
+  /// Fills the join tables.
   @discardableResult private func relate() throws -> Int64 {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       session.entity = plan.destination.entities[join.source].name
@@ -277,23 +279,24 @@ struct StepCopy {
   }
 }
 
-// What the app's own code has a part in: rules give the relationships when all objects are there.
+// The parts of a step with custom mappings: the app's own code creates objects first, then the rules create the
+// relationships.
 extension StepCopy {
-  /// Lets the app's own code make its objects, and gives all relationships that rules give.
+  /// Runs the app's own code, which creates its objects, and sets all relationships that rules define.
   ///
-  /// - Parameter nextKeys: The key after the last that is taken, by the place of the destination's root.
-  /// - Returns: How many objects there are more than rules have made.
+  /// - Parameter nextKeys: The next free key, by the index of the destination's root.
+  /// - Returns: The number of objects beyond those that rules have created.
   private func runPolicies(
     _ nextKeys: [Int: Int64], _ read: () throws -> PersistentStoreCoordinator
   ) throws -> Int64 {
     var nextKeys = nextKeys
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
-      // An entity of this name may have given keys before.
+      // A source entity of the same name may have given greater keys.
       let before = try session.number(
         "SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))")
       nextKeys[root.index] = max(nextKeys[root.index] ?? 1, before, 1)
     }
-    // Two connections take turns with the new file: neither keeps it while the other one works.
+    // Two connections use the new file in turn, so neither keeps a transaction open while the other one works.
     try session.execute("COMMIT")
     let database = try SQLiteDatabase(
       making: SQLiteStore(making: session.url, storeID: metadata.storeID), model: plan.destination)
@@ -314,8 +317,8 @@ extension StepCopy {
     return store.madeCount
   }
 
-  /// What stands in a reference of a mapped object until the app's own code has made what it leads to; nil where it
-  /// need not wait.
+  /// The value that a reference of a mapped object has until the app's own code has created the object that it refers
+  /// to; nil if the reference need not wait.
   private func placeholder(_ column: ColumnPlan, _ sourceMapping: StepPlan.SourceMapping) -> SQLText? {
     guard plan.hasCustom, column.isReference,
       let relationship = sourceMapping.destination.slots[column.slot].relationship,
@@ -324,7 +327,7 @@ extension StepCopy {
     return "\(raw: "\(DestinationStore.placeholder)")"
   }
 
-  /// The rows of owner `o` and target `t`, with positions `a` and `b`, that pairs become.
+  /// `SELECT` statements that turn pairs into rows of owner `o` and target `t`, with positions `a` and `b`.
   private func joined(
     _ sourceMapping: StepPlan.SourceMapping, _ pairs: StepPlan.Pairs, _ relationship: RelationshipPlan
   ) -> [String] {
@@ -364,7 +367,7 @@ extension StepCopy {
     }
   }
 
-  /// The condition that nobody has set the relationship of a pair as a whole, on either side.
+  /// The condition that the app's own code has not replaced the relationship of a pair, on either side.
   private func unreplaced(_ relationship: RelationshipPlan) -> String {
     guard plan.hasReplaced else { return "" }
     func condition(_ relationship: RelationshipPlan, _ key: String) -> String {
@@ -380,7 +383,7 @@ extension StepCopy {
     return result
   }
 
-  /// Gives references what rules say of them, where they wait for it.
+  /// Sets the references that rules define and that had to wait for the app's own code.
   func resolveReferences(_ work: CustomWork) throws {
     plan.furtherMappings = try work.associations.mappings()
     plan.hasReplaced = try work.associations.hasReplaced()
@@ -433,7 +436,7 @@ extension StepCopy {
     "\(entity.table)\u{0}\(column.name)"
   }
 
-  /// Sets a column of a source mapping's objects, `d`, by what their source rows, `t0`, have.
+  /// Sets a column of a source mapping's objects, `d`, from their source rows, `t0`.
   private func update(
     _ sourceMapping: StepPlan.SourceMapping, _ column: String, _ value: SQLText, where condition: String
   ) throws {
@@ -456,7 +459,8 @@ extension StepCopy {
     )
   }
 
-  /// Refuses mandatory references that nobody has given, clears others, and notes which keys are taken.
+  /// Throws if a mandatory reference is still a placeholder, clears the other placeholders, and stores the next free
+  /// keys.
   func settle(_ work: CustomWork) throws {
     for name in work.store.passingIndexes {
       try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
@@ -498,7 +502,7 @@ extension StepCopy {
     }
   }
 
-  /// The row that a row of the destination was made of, as far as keys tell.
+  /// The key of the source row that a destination row was created from, as far as it can be found.
   private func sourceKey(_ key: ObjectKey, _ entity: EntityPlan) throws -> ObjectKey? {
     for sourceMapping in plan.sourceMappings where sourceMapping.destination.root == entity.root {
       let old = key - sourceMapping.offset
@@ -509,10 +513,10 @@ extension StepCopy {
   }
 }
 
-// What comes when all rows are there: duplicates, indexes, and whether all is right.
+// The last part of a step, after all rows are written: duplicates, indexes and verification.
 extension StepCopy {
-  /// Deletes objects that a new constraint does not allow beside each other; what refers to them refers to the one
-  /// that stays.
+  /// Deletes objects that have the same values of a new constraint's properties, except one. References to the deleted
+  /// objects are changed to the one that stays.
   private func deduplicate(by rule: DuplicateRule) throws {
     guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return }
     session.entity = entity.name
@@ -587,9 +591,9 @@ extension StepCopy {
     }
   }
 
-  /// Whether what was made is what it should be, as far as statements can tell.
+  /// Verifies the references and the number of objects of the new store.
   ///
-  /// - Parameter madeCount: How many objects there are more than rules have made.
+  /// - Parameter madeCount: The number of objects beyond those that rules have created.
   private func verify(_ madeCount: Int64) throws {
     try session.verifyReferences(Self.schema, routeStep: plan)
     var wanted = madeCount
@@ -610,12 +614,12 @@ extension StepCopy {
 }
 
 extension MigrationError {
-  /// Whether a statement is at fault, and not the store.
+  /// Whether a statement caused the error, not the store.
   var isOfStatement: Bool {
     if case .store(let error) = reason { error.isOfStatement } else { false }
   }
 
-  /// Whether a statement or a rule does not suit some row.
+  /// Whether a statement or a constraint failed for some row.
   var isOfRows: Bool { isOfStatement || isConstraintViolation }
 
   var isConstraintViolation: Bool {
@@ -624,7 +628,7 @@ extension MigrationError {
 }
 
 extension StepPlan {
-  /// The error for a unique index that could not be made, with the greatest key of equal rows.
+  /// The error for a unique index that could not be created. It names the greatest key of a group of equal rows.
   func duplicate(_ index: String, _ session: MigrationSession, schema: String) throws -> MigrationError {
     guard let (entity, constraint) = destination.uniqueConstraint(ofIndex: index) else {
       return error(.duplicate(properties: [index]))
@@ -641,7 +645,7 @@ extension StepPlan {
 }
 
 extension MigrationSession {
-  /// Refuses references that lead nowhere.
+  /// Throws if a reference leads to no row.
   func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
     let rows = try rows(
@@ -653,8 +657,8 @@ extension MigrationSession {
 }
 
 extension StepCopy {
-  /// Lists the files of large values that no row of the new store refers to, to be removed as those of deleted
-  /// objects are.
+  /// Lists the files of large values that no row of the new store refers to. They are removed later, like the files of
+  /// deleted objects.
   func listLostFiles() throws {
     try session.listFiles(of: plan.source.fileColumns(ofStore: 0), in: Self.schema, at: plan.now)
     try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: Self.schema)

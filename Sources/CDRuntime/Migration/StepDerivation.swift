@@ -1,12 +1,12 @@
 import CDModel
 
-/// Computes the derived attributes of a step's result, which is read as objects.
+/// Computes the derived attributes of a step's result. It reads the result as objects.
 struct StepDerivation {
   let plan: StepPlan
 
   private static let batchSize = 500
 
-  /// Whether what was copied, if anything was, may be wrong.
+  /// Whether the step's result can contain derived values that are missing or wrong.
   var isNeeded: Bool {
     plan.destination.hasDerivedSlots && !plan.step.changesNoData
       && (!plan.sourceMappings.isEmpty || plan.hasCustom)
@@ -15,7 +15,8 @@ struct StepDerivation {
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
     let coordinator = try read()
     let evaluator = PredicateEvaluator(now: plan.now)
-    // The reader needs the file while this collects, so that values are written a batch at a time.
+    // The reader uses the file while values are collected, so the values of each batch are written after the batch was
+    // read.
     for entity in coordinator.plan.entities
     where entity.storeIndex == 0 && !entity.derivedSlots.isEmpty && !entity.description.isAbstract {
       session.entity = entity.name

@@ -7,70 +7,71 @@ import CDModel
   import Foundation
 #endif
 
-/// A step between two versions in terms of their tables: which rows become which, and where values come from.
+/// A step between two versions in terms of their tables: which rows become which rows, and where their values come
+/// from.
 ///
-/// A class because the parts of one step share it; it never leaves the call that migrates.
+/// It is a class because the parts of one step share it. It never leaves the call that migrates.
 final class StepPlan {
   let url: URL
   let routeStep: MigrationRoute.RouteStep
   let source: ModelPlan
   let destination: ModelPlan
-  /// One time for the whole step.
+  /// The current time, the same for the whole step.
   let now: Date
   private(set) var sourceMappings: [SourceMapping] = []
-  /// Which objects of the source stay behind because their owners do.
+  /// The source entities whose objects may stay behind because their owners do.
   private(set) lazy var ownership = Ownership(in: source.graph, sourceMappings.lazy.map(\.mapping)) {
     [source] in
     source.entity($0)?.storeIndex == 0
   }
-  /// The key after the last that a source root has given, by its place; known when offsets are.
+  /// The next free key of each source root, by its index. It is known after ``assignOffsets(next:)``.
   private(set) var nextSourceKeys: [Int: Int64] = [:]
-  /// The numbers of the mappings with objects that do not have their source's key.
+  /// The indexes of the custom mappings that have objects with keys other than the source object's.
   var furtherMappings: Set<Int> = []
-  /// The columns of references, after their table, in which a placeholder may be left.
+  /// The reference columns, each with its table, that may contain placeholders.
   var waiting: Set<String> = []
-  /// Whether the app's own code has set to-many relationships as a whole.
+  /// Whether the app's own code has replaced to-many relationships as a whole.
   var hasReplaced = false
-  /// Whether SQL calculates what has no result for some rows, at which its statement fails.
+  /// Whether a calculation in SQL may have no result for some row, so that its statement fails.
   var mayFail = false
-  /// Whether all such calculations are left to the evaluator, whose errors name the row.
+  /// Whether the evaluator makes all calculations that may fail. Its errors name the row.
   private(set) var evaluatesAll = false
 
   var step: MigrationStep { routeStep.step }
-  /// Whether the app's own code has a part in the step.
+  /// Whether the step has custom entity mappings.
   var hasCustom: Bool { mapping.entityMappings.contains { $0.kind == .custom } }
   var mapping: MappingModel { routeStep.step.mapping }
 
-  /// An entity mapping whose objects come from those of another entity.
+  /// An entity mapping that has a source entity.
   struct SourceMapping {
     let number: Int
     let mapping: EntityMapping
     let source: EntityPlan
     let destination: EntityPlan
-    /// Which of the sources of its table it is: keys of different ones may be equal.
+    /// The index of the source table among the sources of the destination table. Rows of different groups may have
+    /// equal keys.
     let group: Int
-    /// What is added to a key of the source; 0 unless two sources go to one table.
+    /// The number that is added to the keys of the source. It is 0 unless several sources go to one table.
     var offset: Int64 = 0
-    /// Whether the app's own code makes the objects.
+    /// Whether the app's own code creates the objects.
     var isCustom: Bool { mapping.kind == .custom }
     /// Whether objects of the source may stay behind with their owners.
     var mayFollowOwner = false
-    /// Whether all objects of the source are taken.
+    /// Whether rules migrate all objects of the source.
     var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayFollowOwner }
-    /// What has to be evaluated an object at a time.
+    /// The expressions that the evaluator computes for each object.
     var evaluations: [Evaluation] = []
-    /// The temporary table with the keys of the objects that are taken and their evaluated values; nil where
-    /// neither is needed.
+    /// The temporary table with the keys of the chosen objects and their evaluated values; nil if neither is needed.
     var chosen: String? {
       isCustom || isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
     }
   }
 
-  /// A value that SQL cannot give.
+  /// A value that SQL cannot compute.
   struct Evaluation {
     let name: String
     let expression: ValueExpression
-    /// The kind of value; nil for the objects of a relationship.
+    /// The type of the value; nil for the objects of a relationship.
     let cell: StorageType?
     var isPair: Bool { cell == nil }
   }
@@ -91,7 +92,7 @@ final class StepPlan {
     for place in sourceMappings.indices { findEvaluations(of: place) }
   }
 
-  /// Leaves to the evaluator all calculations at which a statement may fail.
+  /// Makes the evaluator compute all calculations that may fail in SQL.
   func evaluateAll() {
     evaluatesAll = true
     for place in sourceMappings.indices { findEvaluations(of: place) }
@@ -105,7 +106,7 @@ final class StepPlan {
   private func makeSourceMappings() {
     var groups: [Int: [GroupKey]] = [:]
     var seen: [SeenKey: Int] = [:]
-    // A table's own rows keep their keys; others that come to it may have to give way.
+    // The rows of the table's own source keep their keys. The keys of other sources may have to change.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
@@ -137,8 +138,8 @@ final class StepPlan {
     sources = groups.mapValues { $0.map(\.root) }
   }
 
-  /// Whether the objects of a mapping's source are those that its destination had before: by its name, or by the one
-  /// that it was renamed from.
+  /// Whether the mapping's source is the entity that the destination was in the old version: the entity of the same
+  /// name, or the one that it was renamed from.
   func goesOn(_ mapping: EntityMapping) -> Bool {
     guard let entity = mapping.destination.flatMap(destination.entity)?.description else { return false }
     return mapping.source == entity.renamedFrom ?? entity.name
@@ -154,16 +155,17 @@ final class StepPlan {
     let table: Int
   }
 
-  /// The source roots whose rows come to a table, by the place of the destination's root. The first keeps its keys.
+  /// The source roots whose rows come to a table, by the index of the destination's root. The first source keeps its
+  /// keys.
   private(set) var sources: [Int: [Int]] = [:]
 
-  /// Whether no two sources come to one table, so that all keys stay.
+  /// Whether every table has at most one source, so that all keys stay the same.
   var keepsKeys: Bool { sources.values.allSatisfy { $0.count <= 1 } }
 
-  /// Sets what is added to the keys of each source, so that none is given twice.
+  /// Sets the offset of each source's keys, so that no key occurs twice.
   ///
-  /// - Parameter next: The key after the last that a source root has given.
-  /// - Returns: The key after the last, by the place of the destination's root.
+  /// - Parameter next: Returns the next free key of a source root.
+  /// - Returns: The next free key, by the index of the destination's root.
   func assignOffsets(next: (EntityPlan) throws -> Int64) rethrows -> [Int: Int64] {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
@@ -171,7 +173,7 @@ final class StepPlan {
       for (group, place) in list.enumerated() {
         let last = try next(source.entities[place])
         nextSourceKeys[place] = last
-        // Beyond the keys of both, so that a key of before is never one of now.
+        // The offset exceeds the keys of both sources, so that no old key is the same as a new key.
         if group > 0 { offset = max(offset, last) }
         for sourceMapping in sourceMappings.indices
         where sourceMappings[sourceMapping].destination.root == root
@@ -188,7 +190,7 @@ final class StepPlan {
 
   // MARK: Rows
 
-  /// The condition that a row is of a source mapping's source and taken; nil where all rows of the table are.
+  /// The condition that a row belongs to a source mapping's source and is migrated; nil if all rows of the table are.
   func condition(_ sourceMapping: SourceMapping, _ alias: String) -> String? {
     var parts: [String] = []
     if sourceMapping.source.hasEntityColumn {
@@ -213,7 +215,7 @@ final class StepPlan {
     sourceMapping.mapping.relationships.first { $0.name == name }?.value
   }
 
-  /// The source's relationship that an expression is, and nothing more.
+  /// The source's relationship, if an expression is the path of that relationship and nothing else.
   func plainRelationship(_ value: ValueExpression, of entity: EntityPlan) -> RelationshipPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
@@ -224,7 +226,7 @@ final class StepPlan {
   private func findEvaluations(of place: Int) {
     let sourceMapping = sourceMappings[place]
     var found: [Evaluation] = []
-    // The values of custom mappings are computed where their objects are made.
+    // The values of custom mappings are computed when their objects are created.
     for column in sourceMapping.destination.columns where !column.isReference && !sourceMapping.isCustom {
       let path = self.path(of: column, in: sourceMapping.destination)
       if isDerived(column, in: sourceMapping.destination) { continue }
@@ -245,7 +247,7 @@ final class StepPlan {
     sourceMappings[place].evaluations = found
   }
 
-  /// `attribute`, or `attribute.field`.
+  /// The path of a column: `attribute`, or `attribute.field`.
   func path(of column: ColumnPlan, in entity: EntityPlan) -> String {
     let slot = entity.slots[column.slot]
     guard case .composite(_, let fields) = slot.kind,
@@ -260,9 +262,9 @@ final class StepPlan {
   }
 }
 
-// Where the values of attributes come from.
+// The sources of attribute values.
 extension StepPlan {
-  /// The column of a source that holds an attribute or a field; nil for any other expression.
+  /// The column of the source that holds an attribute or a field; nil for any other expression.
   func sourceColumn(_ value: ValueExpression, of entity: EntityPlan) -> ColumnPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind,
       case .key(let key)? = steps.first, let slot = entity.slot(key), slot.isStored
@@ -279,12 +281,12 @@ extension StepPlan {
     }
   }
 
-  /// Whether large values of a column are files.
+  /// Whether large values of a column are stored as files.
   private func isExternal(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
     entity.slots[column.slot].attribute?.storesExternally == true
   }
 
-  /// The column of the source that a value is taken from without a change.
+  /// The source column whose value is copied without a change; nil if the value is not a copy.
   func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
     -> ColumnPlan?
   {
@@ -294,7 +296,7 @@ extension StepPlan {
     return old
   }
 
-  /// A value as SQL; nil where it has to be evaluated an object at a time.
+  /// A value as SQL; nil if the evaluator must compute it for each object.
   func sql(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping) -> SQLText? {
     if let old = copiedColumn(value, for: column, of: sourceMapping) {
       return "t0.\(raw: SQLite.quoted(old.name))"
@@ -305,7 +307,7 @@ extension StepPlan {
     case .function(.now, _) where column.cell == .date:
       return "\(bind: .date(now))"
     case .cast(let inner, .attribute(let type), _):
-      // The conversions that SQL makes without looking never need what stands for values that do not fit.
+      // These conversions succeed for every value in SQL, so the fallback of the cast is never needed.
       if StorageType(type, in: destination.graph) == column.cell,
         let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
         let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
@@ -332,7 +334,7 @@ extension StepPlan {
     var compiler = SQLCompiler(
       entity: sourceMapping.source, model: source, variables: [:], now: now,
       key: SQLPredicate.keys(in: source))
-    // What the compiler throws the evaluator throws too, with the row.
+    // If the compiler throws, the evaluator throws too, and its error names the row.
     let operand: SQLOperand? = (try? compiler.operand(value)) ?? nil
     guard case .value(let result)? = operand,
       result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
@@ -354,7 +356,7 @@ extension StepPlan {
     return evaluatesAll ? nil : sql
   }
 
-  /// Integers of a range as those of a narrower type.
+  /// Converts integers of a range to a narrower type.
   private func limited(
     _ sql: SQLText, _ range: ClosedRange<Int64>, to narrow: ClosedRange<Int64>, _ compiler: inout SQLCompiler
   ) -> SQLText {
@@ -363,7 +365,7 @@ extension StepPlan {
     return PredicateFunctions.limited(sql, to: narrow)
   }
 
-  /// A conversion that SQL makes as the evaluator does.
+  /// The conversion as SQL, if SQL gives the same result as the evaluator; otherwise nil.
   private static func converted(_ value: SQLText, _ old: StorageType, to new: StorageType) -> SQLText? {
     switch (old, new) {
     case (let old, let new) where old == new: value
@@ -398,7 +400,7 @@ extension StepPlan {
     return sql(value, for: column, of: sourceMapping) ?? "NULL"
   }
 
-  /// The column with the same derivation in the source. It is right until other objects' changes are derived.
+  /// The source column with the same derivation. Its value is correct until changes of other objects are derived.
   func copiedDerived(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> ColumnPlan? {
     let new = sourceMapping.destination.slots[column.slot].attribute
     guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
@@ -410,24 +412,26 @@ extension StepPlan {
   }
 }
 
-// Where the objects of relationships come from.
+// The sources of related objects.
 extension StepPlan {
-  /// Pairs of source keys: rows of `owner`, `target`, `position` and `inverse_position`.
+  /// A query for the pairs of a relationship in keys of the source: rows of `owner`, `target`, `position` and
+  /// `inverse_position`.
   struct Pairs {
     let sql: String
-    /// The entity of the source that the targets are of.
+    /// The source entity of the targets.
     let target: EntityPlan
     /// Whether a position can be other than NULL.
     var isOrdered = true
   }
 
-  /// The rows that hold a relationship of a source mapping's objects; nil if the relationship has no rows of its own.
+  /// The pairs of a source mapping's relationship; nil if no rule gives the relationship pairs of its own.
   func pairs(of sourceMapping: SourceMapping, _ name: String) -> Pairs? {
     guard case .objects(let value)? = objects(of: sourceMapping, name) else { return nil }
     if let relationship = plainRelationship(value, of: sourceMapping.source) {
       return pairs(relationship, of: sourceMapping.source)
     }
-    // Targets of an evaluated expression are of one table, that of the mapped relationship's sources.
+    // The targets of an evaluated expression are rows of one table: the one whose objects become the relationship's
+    // destination.
     guard let relationship = sourceMapping.destination.slot(name)?.relationship,
       let target = evaluatedTarget(of: relationship)
     else { return nil }
@@ -437,7 +441,7 @@ extension StepPlan {
       target: target)
   }
 
-  /// The root of the source whose objects become those that a relationship leads to.
+  /// The root of the source entity whose objects become the destination objects of a relationship.
   private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
     let kinds = destination.entities[relationship.destination].subtree
     return sourceMappings.first { kinds.contains($0.destination.index) }.map {
@@ -445,7 +449,7 @@ extension StepPlan {
     }
   }
 
-  /// The pairs of a relationship of the source.
+  /// The pairs of a source relationship.
   func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
     let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
@@ -478,7 +482,7 @@ extension StepPlan {
     return Pairs(sql: sql, target: other, isOrdered: isOrdered)
   }
 
-  /// Whether all objects of a source entity become ones of a destination entity with the keys that they have.
+  /// Whether all objects of a source entity become objects of a destination entity and keep their keys.
   func keepsAll(_ old: EntityPlan, as new: EntityPlan) -> Bool {
     guard old.storeIndex == 0, new.storeIndex == 0 else { return true }
     return old.subtree.allSatisfy { kind in
@@ -490,9 +494,9 @@ extension StepPlan {
     }
   }
 
-  /// The key of what became of a source object; NULL where nothing did.
+  /// SQL for the key of the object that a source object becomes; NULL if it becomes none.
   ///
-  /// - Parameter key: SQL of a key of the source.
+  /// - Parameter key: SQL for a key of the source.
   func resolved(_ key: String, _ old: EntityPlan, as new: EntityPlan) -> String {
     if keepsAll(old, as: new) { return key }
     let parts = sourceMappings.filter {
@@ -528,7 +532,7 @@ extension StepPlan {
       {
         var key = "t0." + SQLite.quoted(sourceMapping.source.columns[column].name)
         if relationship.isGuaranteed, !plain.isGuaranteed, plain.isWithinStore {
-          // What nobody guaranteed before may lead nowhere.
+          // Without a guarantee in the source, the reference may lead to no row.
           let table = SQLite.quoted(source.entities[plain.destination].table)
           key = "(SELECT x._pk FROM \(table) AS x WHERE x._pk = \(key))"
         }
@@ -571,7 +575,8 @@ extension StepPlan {
 
   // MARK: What the app's own code makes
 
-  /// By which associations name a source mapping's mapping; nil where it has none.
+  /// The index of a custom mapping, by which the table of associations names it; nil if the mapping has no
+  /// associations.
   func further(_ sourceMapping: SourceMapping) -> Int? {
     guard sourceMapping.isCustom, !furtherMappings.isEmpty else { return nil }
     return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
@@ -579,7 +584,7 @@ extension StepPlan {
     }
   }
 
-  /// Whether a reference leads to objects that are not there before the app's own code has made them.
+  /// Whether a reference leads to objects that the app's own code has yet to create.
   func followsCustom(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
     let new = destination.entities[relationship.destination]
     let makers = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
@@ -593,7 +598,7 @@ extension StepPlan {
     }
   }
 
-  /// Whether objects refer to those of a relationship by its inverse, as rules say.
+  /// Whether a mapping rule sets the relationship's inverse.
   func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return false }
     let kinds = destination.entities[relationship.destination].subtree
@@ -602,13 +607,13 @@ extension StepPlan {
     }
   }
 
-  /// What is added to the keys of all objects of a source entity that become ones of a destination entity, where all
-  /// do so by rules alone; nil otherwise.
+  /// The number that is added to the keys of a source entity's objects when they become objects of a destination
+  /// entity. Nil if the numbers differ, or if not all objects are migrated by rules alone.
   func commonOffset(of old: EntityPlan, as new: EntityPlan) -> Int64? {
     guard old.storeIndex == 0, new.storeIndex == 0 else { return 0 }
     var offsets: Set<Int64> = []
     for kind in old.subtree where !source.entities[kind].description.isAbstract {
-      // The first is the one that a to-one leads to.
+      // A to-one relationship leads to the object of the first mapping.
       guard
         let first = sourceMappings.first(where: {
           $0.source.index == kind && new.subtree.contains($0.destination.index)
@@ -621,7 +626,7 @@ extension StepPlan {
 
   // MARK: Positions
 
-  /// The to-many relationships whose order stands in a table of the destination, with the columns.
+  /// The to-many relationships whose order is stored in a table of the destination, with the columns.
   func positions(in root: EntityPlan) -> [(column: String, relationship: RelationshipPlan)] {
     var result: [(column: String, relationship: RelationshipPlan)] = []
     for plan in destination.entities {
@@ -636,7 +641,8 @@ extension StepPlan {
     return result
   }
 
-  /// The column of a source mapping's source that keeps the order of what becomes a relationship.
+  /// The source column that holds the order of a destination relationship, for a source mapping; nil if no single
+  /// column does.
   func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
@@ -650,7 +656,7 @@ extension StepPlan {
     return found.count == 1 ? found.first ?? nil : nil
   }
 
-  /// The position of a row `t0` of a source mapping's source in a relationship that leads to it.
+  /// The position of a row `t0` of a source mapping's source, in a relationship that leads to it.
   func position(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String {
     let new = destination.entities[relationship.destination]
     guard

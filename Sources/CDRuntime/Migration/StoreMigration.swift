@@ -11,23 +11,25 @@ import CDModel
   import Darwin
 #endif
 
-/// The migration of one store to its model's current version, whole or not at all.
+/// The migration of one store to its model's current version. It is made completely or not at all.
 struct StoreMigration {
   let url: URL
   let description: PersistentStoreDescription
   let model: ManagedObjectModel
-  /// The other stores of the coordinator, whose configurations say what this one does not hold.
+  /// The other stores of the coordinator. Their configurations determine which entities this store does not hold.
   let others: [PersistentStoreDescription]
-  /// What a rehearsal is to be told; nil where the migration is meant.
+  /// The log of a rehearsal; nil for a real migration.
   var log: RehearsalLog?
 
   private var path: String { url.path(percentEncoded: false) }
 
+  /// Migrates the store.
+  ///
   /// - Throws: ``MigrationError``, ``StoreError`` or ``ModelError``.
   func run() throws -> MigrationResult {
     let clock = ContinuousClock()
     let start = clock.now
-    // Where another process is faster, the store is another one when its lock is ours.
+    // Another process may change the store before this one has its lock. The attempt is repeated then.
     for _ in 0..<5 {
       guard let done = try attempt() else { continue }
       return MigrationResult(
@@ -45,7 +47,7 @@ struct StoreMigration {
     let version: Int
   }
 
-  /// Nil where the store has become another one meanwhile.
+  /// Makes one attempt. Nil if the store was changed in the meantime.
   private func attempt() throws -> (steps: [MigrationError.Step], backup: URL?)? {
     let policies = makePolicies()
     guard let begun = try beginAlone(policies) else { return nil }
@@ -65,8 +67,8 @@ struct StoreMigration {
     }
   }
 
-  /// Takes the lock, and waits a little for others who have the store open for a moment: two who migrate it at once would
-  /// else give way to each other.
+  /// Plans the migration and takes the lock. Waits up to a second for others that have the store open: without it, two
+  /// processes that migrate the store at once would both give up.
   private func beginAlone(_ policies: Policies) throws -> Begun? {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(max(0, min(description.busyTimeout, 1)))
@@ -76,21 +78,21 @@ struct StoreMigration {
       } catch StoreError.busy {
         throw MigrationError(url, .inUse)
       } catch let error as MigrationError where error.reason == .inUse && clock.now < end {
-        // Not all for the same time.
+        // The pauses are random, so that two processes do not try at the same times.
         usleep(.random(in: 1_000...30_000))
       }
     }
   }
 
   private struct Begun {
-    /// Has the store's lock.
+    /// The session that has the store's lock.
     let lock: MigrationSession
     let found: StoreMetadata
     let plans: [StepPlan]
     let inPlace: [InPlaceStep]
   }
 
-  /// Plans the migration of the store as it is now. Nothing is written, and the file is closed again.
+  /// Plans the migration of the store as it is now. Writes nothing, and closes the file again.
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
     let reader = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     return try reader.read {
@@ -105,8 +107,8 @@ struct StoreMigration {
 
   /// Plans the migration of the store as it is now, and takes its lock.
   ///
-  /// - Returns: Nil where the store has become another one in between.
-  /// - Throws: ``StoreError/busy(_:)`` where somebody writes.
+  /// - Returns: Nil if the store was changed in the meantime, or if indexes were removed.
+  /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
   private func begin(_ policies: Policies) throws -> Begun? {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
@@ -118,7 +120,7 @@ struct StoreMigration {
     lock.connection.wait(forOthers: 0)
     try lock.checkCancelled()
     if lock.connection.hasMoved { return nil }
-    // This needs the store for itself: it fails while anybody else has it open.
+    // This statement fails while another connection has the store open.
     do {
       guard try lock.connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
         throw MigrationError(url, .inUse)
@@ -147,8 +149,8 @@ struct StoreMigration {
 
   /// Removes the indexes that lack rows of the tables that the migration reads.
   ///
-  /// - Parameter session: Has a transaction.
-  /// - Returns: Whether there were any.
+  /// - Parameter session: A session with an open transaction.
+  /// - Returns: Whether an index was removed.
   func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
     guard let source = plans.first?.source else { return false }
     let schema = SQLiteSchema(source, store: 0)
@@ -160,8 +162,8 @@ struct StoreMigration {
     return try IndexCheck(session: session, tables: Set(names), expected: expected).run()
   }
 
-  /// Refuses a store whose tables are not those of the version that it was written with, or whose keys leave no room for
-  /// others.
+  /// Refuses a store whose tables differ from those of the version that it was written with, or whose keys leave no
+  /// room for new ones.
   func checkSchema(_ plans: [StepPlan], _ connection: SQLiteConnection) throws {
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
@@ -179,7 +181,7 @@ struct StoreMigration {
     }
   }
 
-  /// A connection to a file, on behalf of the store.
+  /// Opens a connection to a file, with the observer and the log of this migration.
   func session(
     _ path: String, routeStep: MigrationRoute.RouteStep? = nil, place: (step: Int, of: Int) = (0, 1)
   ) throws -> MigrationSession {
@@ -201,7 +203,7 @@ struct StoreMigration {
     }
   }
 
-  /// What the store says of itself, and the version that it was written with.
+  /// The store's metadata, and the version that it was written with.
   func read() throws -> (StoreMetadata, ModelVersion) {
     let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: description.busyTimeout)
     return try connection.read { try read(connection) }
@@ -217,12 +219,14 @@ struct StoreMigration {
 
   // MARK: Plans
 
-  /// A version with this store as the first: where the others are has no part in its tables.
+  /// The store descriptions for a version, this store first. The locations of the other stores do not influence its
+  /// tables.
   func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
     let configurations = Set(version.configurations.map(\.name))
     var own = description
     own.migrationObserver = nil
-    // Merging makes a configuration of each part, which the part itself has not: such a store holds all of it.
+    // A merged model has a configuration for each of its models; the models themselves do not have it. A store of such
+    // a configuration holds all entities of its model.
     let isWhole = own.configuration.map { !configurations.contains($0) } ?? false
     if isWhole { own.configuration = nil }
     return [own]
@@ -243,7 +247,7 @@ struct StoreMigration {
       routeStep, source: plan(routeStep.source), destination: plan(routeStep.destination), url: url, now: now)
   }
 
-  /// The app's own code, made for one migration.
+  /// Creates the policies of one migration.
   func makePolicies() -> Policies { description.migrationPolicies.make(for: model) }
 
   func makePlans(_ routeSteps: [MigrationRoute.RouteStep], _ policies: Policies) throws -> [StepPlan] {
@@ -260,7 +264,8 @@ struct StoreMigration {
     return plans
   }
 
-  /// A new file takes about as much as the old one, and a step of several needs the one before.
+  /// Throws if the disk has too little space. A new file needs about as much space as the old one, and with several
+  /// steps two such files exist at once.
   private func checkSpace(routeSteps: Int) throws {
     guard let sizes = MigrationFiles(url).sizes else { return }
     let needed = sizes.file * (routeSteps > 1 ? 2 : 1)
@@ -274,7 +279,7 @@ struct StoreMigration {
   func metadata(of plan: ModelPlan, _ found: StoreMetadata) throws -> StoreMetadata {
     var result = StoreMetadata(plan, storeID: found.storeID, store: 0)
     if !model.parts.isEmpty, let version = model.currentVersion {
-      // The line of a part ends in the merged version, which has its own name and number.
+      // The last version of a merged model's line is equal to the merged version, which has its own name and number.
       let whole = try ModelPlan(model, configurations: stores(version).map(\.configuration))
       if whole.dataHash(ofStore: 0).description == result.dataHash {
         result = StoreMetadata(whole, storeID: found.storeID, store: 0)
@@ -304,7 +309,7 @@ struct StoreMigration {
 
   // MARK: Beside
 
-  /// - Returns: The old file.
+  /// - Returns: The location of the old file.
   private func migrateBeside(
     _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession, _ policies: Policies
   ) throws -> URL {
@@ -313,7 +318,7 @@ struct StoreMigration {
     defer { files.removeLeftovers() }
     let values = NewExternalFiles(of: url, found)
     var isDone = false
-    // Unless the old file is kept, what it alone refers to is listed in the new one.
+    // If the old file is not kept, the new one lists the large values that only the old one refers to.
     defer { if isDone { values.keep() } else { values.discard() } }
     var source = url
     var target = path
@@ -328,7 +333,7 @@ struct StoreMigration {
       source = file
     }
     let backup = files.backupName(found.versionNumber)
-    // Those of earlier migrations too, where nobody has opened the store in between.
+    // Backups of earlier migrations too, if the store was not opened in between.
     let pending = found.pendingBackups + (description.keepsBackup ? [] : [backup])
     if let last = plans.last { try finish(last, at: target, backups: pending) }
     try lock.checkCancelled()
@@ -347,7 +352,7 @@ struct StoreMigration {
       } catch let error
         where error is InPlaceStep.ValueMissing || (error as? MigrationError)?.isOfRows == true
       {
-        // Written anew, the rows can be told apart.
+        // Writing new tables can tell which row fails.
         try FileManager.default.removeItem(atPath: target)
         log?.startAgain()
       }
@@ -355,8 +360,8 @@ struct StoreMigration {
     do {
       try copy(plan, from: source, at: target, place: place, found, policies, files)
     } catch let error as MigrationError where plan.mayFail && !plan.evaluatesAll && error.isOfStatement {
-      // A row has no result. Without a journal the file is lost with the statement, and the evaluator can tell more.
-      // The app's own code has not begun: its turn comes when all rows are there.
+      // A row has no result. Without a journal the file is unusable after a failed statement. The evaluator can name
+      // the row. The app's own code has not run yet, because it runs after all rows are written.
       try FileManager.default.removeItem(atPath: target)
       log?.startAgain()
       plan.evaluateAll()
@@ -371,7 +376,7 @@ struct StoreMigration {
   ) throws {
     try MigrationFaults.reach("make \(target)")
     let session = try session(target, routeStep: plan.routeStep, place: place)
-    // No journal: what is not finished is thrown away.
+    // No journal, because an unfinished file is thrown away.
     _ = try session.rows("PRAGMA journal_mode = OFF")
     try session.execute("PRAGMA synchronous = OFF")
     try session.execute("PRAGMA foreign_keys = OFF")
@@ -400,7 +405,7 @@ struct StoreMigration {
     try MigrationFaults.reach("make \(target)")
     let session = try session(
       source.absoluteURL.absoluteString + "?mode=ro", routeStep: plan.routeStep, place: place)
-    // No journal: what is not finished is thrown away.
+    // No journal, because an unfinished file is thrown away.
     try session.execute("PRAGMA foreign_keys = OFF")
     try session.execute("ATTACH \(SQLite.literal(target)) AS \(StepCopy.schema)")
     _ = try session.rows("PRAGMA \(StepCopy.schema).journal_mode = OFF")
@@ -436,9 +441,9 @@ struct StoreMigration {
     }
   }
 
-  /// Verifies the new file as whole, and says in it what is left to be done.
+  /// Verifies the whole new file, and lists in it the backups that remain to be removed.
   ///
-  /// - Parameter backups: The names of the files that the next opening is to remove.
+  /// - Parameter backups: The names of the files that the next opening removes.
   func finish(_ plan: StepPlan, at target: String, backups: [String] = []) throws {
     let session = try session(target, routeStep: plan.routeStep)
     _ = try session.rows("PRAGMA journal_mode = OFF")

@@ -1,7 +1,8 @@
 /// The names of columns in the tables of inheritance roots.
 ///
-/// A column is named as its property, or `property.field`. Where entities of one table that are no relatives
-/// in a line declare the same name, compared as SQLite does without case, each of theirs is `Entity.name`.
+/// A column has the name of its property, or `property.field`. If several entities of one table, none of them an
+/// ancestor of another, declare the same name (compared without case, as SQLite does), each of their columns is named
+/// `Entity.name`.
 struct ColumnNames {
   private var shared: Set<String> = []
 

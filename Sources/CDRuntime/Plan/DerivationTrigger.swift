@@ -1,19 +1,19 @@
-/// What makes a derived attribute of one object change when another object does: the attribute's expression reads it at
-/// the end of relationships.
+/// A rule that says when a derived attribute of one object changes because another object does. The attribute's
+/// expression reads the other object through relationships.
 struct DerivationTrigger: Sendable {
-  /// What is read of an object.
+  /// The part of the other object that the expression reads.
   enum Reading: Sendable {
     case property(String)
-    /// A condition decides what, and nothing says which properties it reads.
+    /// Any property, because a condition reads the object and its properties are not known.
     case anyProperty
-    /// No more than that the object is related.
+    /// Only whether the object is related.
     case existence
   }
 
-  /// The place of the entity whose objects are read.
+  /// The index of the entity whose objects are read.
   let entity: Int
   let reading: Reading
-  /// The relationships from the object with the attribute to those.
+  /// The relationships from the object with the attribute to the object that is read.
   let path: [RelationshipPlan]
 
   /// The triggers of all derived attributes of a model.
@@ -51,9 +51,9 @@ struct DerivationTrigger: Sendable {
       DerivationTrigger(entity: entity.index, reading: isSearched ? .anyProperty : .existence, path: path))
   }
 
-  /// Whether the attribute may change with an object.
+  /// Whether the attribute may change with a change of the other object.
   ///
-  /// - Parameter hasChanged: Whether a property has changed; nil where the object is new or goes.
+  /// - Parameter hasChanged: Whether a property has changed; nil if the object is inserted or deleted.
   func isMet(_ hasChanged: ((String) -> Bool)?) -> Bool {
     guard let hasChanged else { return true }
     return switch reading {

@@ -1,66 +1,66 @@
-/// What the runtime has to know of an entity's generated class. All are false for an entity without a class.
+/// The facts about an entity's generated class that the runtime needs. All are false for an entity without a class.
 struct EntityTraits: Sendable {
   /// Whether there is a generated class, whose objects have their values as properties.
   var isTyped = false
-  /// Whether the class is asked at the turns of its objects' lives.
+  /// Whether the class conforms to ``ManagedObjectLifecycle``.
   var hasLifecycle = false
-  /// Whether the class's properties can be followed.
+  /// Whether the class's properties can be observed.
   var isObservable = false
 }
 
-/// An entity with everything resolved that its objects and its table need. Immutable, shared by all contexts.
+/// An entity with all information that its objects and its table need. It is immutable, and all contexts share it.
 final class EntityPlan: Sendable {
-  /// The place in ``ModelPlan/entities``.
+  /// The index in ``ModelPlan/entities``.
   let index: Int
   let description: EntityDescription
-  /// The place of the root entity, whose table the objects are in.
+  /// The index of the root entity, whose table holds the objects.
   let root: Int
   let table: String
-  /// The place of the store that holds the objects; nil where none of the coordinator's does.
+  /// The index of the store that holds the objects; nil if none of the coordinator's stores does.
   let storeIndex: Int?
   let slots: [PropertyPlan]
   let slotNumbers: [String: Int]
-  /// The relationships by slot; nil where a slot is an attribute's.
+  /// The relationships by slot; nil if the slot is an attribute's.
   let relationships: [RelationshipPlan?]
   let columns: [ColumnPlan]
-  /// The places of this entity and all below it.
+  /// The indexes of this entity and all its descendants.
   let subtree: [Int]
-  /// The places of the entity's ancestors and its own.
+  /// The indexes of this entity and its ancestors.
   let lineage: [Int]
   let lineageNames: Set<String>
-  /// Whether the table tells the entities of its rows apart.
+  /// Whether the table has a column that names the entity of each row.
   let hasEntityColumn: Bool
   /// Whether there is a generated class, whose objects have their values as properties.
   let isTyped: Bool
-  /// Whether the class is asked at the turns of its objects' lives.
+  /// Whether the class conforms to ``ManagedObjectLifecycle``.
   let hasLifecycle: Bool
-  /// Whether the class's properties can be followed.
+  /// Whether the class's properties can be observed.
   let isObservable: Bool
-  /// What an object without a generated class starts with, by slot.
+  /// The initial values of an object without a generated class, by slot.
   let initialValues: [AttributeValue]
-  /// How each slot is read from a row. To ask the slots themselves for each row would count references to them.
+  /// How each slot is read from a row. Asking the slots themselves for each row would retain and release them.
   let readings: [PropertyPlan.Reading]
-  /// Slots whose default is made at each insertion.
+  /// The slots whose default is computed at each insertion.
   let insertionDefaults: [(slot: Int, value: DefaultValue)]
-  /// Slots that have columns, in order.
+  /// The slots that have columns, in order.
   let storedSlots: [Int]
   let transientSlots: [Int]
   let derivedSlots: [Int]
-  /// Slots whose large values are files beside the store.
+  /// The slots whose large values are stored in files beside the store.
   let externalSlots: [Int]
-  /// Slots of values that may be of any size.
+  /// The slots whose values may have any size.
   let largeSlots: [Int]
-  /// Slots of stored attributes that a new object of a generated class must be given a value for; empty for an
-  /// entity without such a class, whose objects have no value until they are given one.
+  /// The slots of stored attributes that need a value before a new object of a generated class is saved. Empty for an
+  /// entity without a class, whose objects may have no value until one is set.
   let requiredSlots: [Int]
-  /// Slots with a rule that a value may break: the only ones that a save looks at. What the class's type
-  /// guarantees is no rule.
+  /// The slots with a rule that a value can break. A save checks only these. A guarantee of the class's types is not a
+  /// rule.
   let ruledSlots: [Int]
-  /// References that are optional, and so are cleared where their object has been deleted.
+  /// The optional references, which are cleared when their object is deleted.
   let clearableSlots: [Int]
-  /// Whether a relationship with pairs refuses a deletion or takes objects along.
+  /// Whether a relationship with a join table has the delete rule `deny` or `cascade`.
   let hasRuledPairs: Bool
-  /// Whether a deletion leaves pairs to the other objects in memory until it is saved.
+  /// Whether other objects in memory keep their pairs with a deleted object until the deletion is saved.
   let leavesPairs: Bool
 
   var name: String { description.name }
@@ -123,14 +123,14 @@ final class EntityPlan: Sendable {
     leavesPairs = relationships.contains { $0?.leavesPairs == true }
   }
 
-  /// The relationship of a slot; nil for any other number.
+  /// The relationship of a slot; nil for an attribute's slot and for an invalid number.
   func relationship(_ slot: Int) -> RelationshipPlan? {
     relationships.indices.contains(slot) ? relationships[slot] : nil
   }
 
   func slot(_ key: String) -> PropertyPlan? { slotNumbers[key].map { slots[$0] } }
 
-  /// The columns of a property, or of a field given as `composite.field`; none for what is not stored.
+  /// The columns of a property, or of a field given as `composite.field`; empty if it is not stored.
   func columnNumbers(_ key: String) -> [Int] {
     if let slot = slot(key) { return Array(slot.columns) }
     let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
@@ -142,7 +142,7 @@ final class EntityPlan: Sendable {
 
   func isKind(of other: EntityPlan) -> Bool { lineage.contains(other.index) }
 
-  /// A plan for an object that a wrong name was given for: it has no properties and no table.
+  /// A plan for an object that was created with an unknown entity name. It has no properties and no table.
   static func unknown(_ name: String) -> EntityPlan {
     EntityPlan(
       index: -1, description: EntityDescription(name: name), root: -1, table: "", storeIndex: nil, slots: [],

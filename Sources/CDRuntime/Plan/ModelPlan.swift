@@ -1,4 +1,4 @@
-/// The model, and the version of it, that a store's metadata name.
+/// The model that a store's metadata name, and the version of it.
 struct StoreSource: Sendable {
   let model: ManagedObjectModel
   let version: ModelVersion
@@ -7,7 +7,7 @@ struct StoreSource: Sendable {
   var hashes: ModelHashes { versionHashes.value }
 }
 
-/// A model's current version with everything resolved that objects and stores need. Immutable and shared.
+/// A model's current version with all information that objects and stores need. It is immutable and shared.
 final class ModelPlan: Sendable {
   let model: ManagedObjectModel
   let version: ModelVersion
@@ -16,40 +16,42 @@ final class ModelPlan: Sendable {
   let places: [String: Int]
   let joins: [JoinPlan]
   private let versionHashes: VersionHashes
-  /// The current versions of a merged model's parts.
+  /// The current versions of the models that a merged model consists of.
   private let parts: [StoreSource]
-  /// Which store holds which entities.
+  /// The assignment of entities to stores.
   private let assignment: StoreAssignment
-  /// What makes derived attributes of other objects change.
+  /// The rules that say when derived attributes change because other objects do.
   let triggers: [DerivationTrigger]
   /// The names of derived attributes, of any entity.
   let derivedNames: Set<String>
-  /// The one-sided references that the store clears when the row goes to which they lead, by that row's root. Nobody
-  /// writes down that they have been cleared.
+  /// The references without an inverse that the store clears when the row that they lead to is deleted, by the root of
+  /// that row. The history does not record that they were cleared.
   let clearedReferences: [Int: [(entity: EntityPlan, slot: Int)]]
-  /// The relationships without an inverse that may not be without objects. The deletion of such an object changes them,
-  /// though nothing leads from it to the objects that have them.
+  /// The relationships without an inverse that need a minimum number of objects. Deleting such an object changes them,
+  /// although no relationship leads from it to their owners.
   let oneSidedMinimums: [RelationshipPlan]
-  /// Whether there are many-to-many relationships that may not be without objects, or have a minimum count.
+  /// Whether many-to-many relationships need a minimum number of objects.
   let hasPairMinimums: Bool
-  /// Whether an entity has values that may be files.
+  /// Whether an entity has values that may be stored in files.
   let hasExternalSlots: Bool
 
-  /// Whether values of entities of one store may be files beside it.
+  /// Whether entities of one store have values that may be stored in files beside it.
   func hasExternalSlots(ofStore store: Int) -> Bool {
     entities.contains { $0.storeIndex == store && !$0.externalSlots.isEmpty }
   }
 
-  /// Whether a class is asked at the turns of its objects' lives.
+  /// Whether the class of an entity conforms to ``ManagedObjectLifecycle``.
   let hasLifecycle: Bool
 
   /// Resolves the model's current version.
   ///
   /// - Parameters:
-  ///   - configurations: That of each store; nil for what no other store's names.
-  ///   - assignment: Which store holds what, where no configurations say so.
-  ///   - traits: What the generated classes mean, by the entities' names.
-  /// - Throws: ``ModelError`` if the model has no current version, or one with a mistake; and what `traits` throws.
+  ///   - configurations: The configuration of each store; nil for a store of all entities that no other configuration
+  ///     names.
+  ///   - assignment: The assignment of entities to stores, if the configurations do not determine it.
+  ///   - traits: Returns the traits of the generated classes, by the entities' names.
+  /// - Throws: ``ModelError`` if the model has no current version, or if that version has a mistake; and the errors of
+  ///   `traits`.
   init(
     _ model: ManagedObjectModel, configurations: [String?] = [], assignment given: StoreAssignment? = nil,
     traits: (EntityGraph) throws -> [String: EntityTraits] = { _ in [:] }
@@ -60,7 +62,7 @@ final class ModelPlan: Sendable {
     self.model = model
     self.version = version
     graph = EntityGraph(version)
-    // A version that a file carries may be anybody's.
+    // The version may come from a file, which can contain anything.
     let deep = zip(version.entities, graph.depths).first { $0.1 > EntityGraph.mostAncestors }
     if let deep { throw ModelError.tooManyAncestors(entity: deep.0.name) }
     versionHashes = VersionHashes(graph)
@@ -103,10 +105,10 @@ final class ModelPlan: Sendable {
       entities.map { ($0.name, $0.index) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether a save has anything to derive.
+  /// Whether a save has to compute derived attributes.
   var hasDerivedSlots: Bool { !derivedNames.isEmpty }
 
-  /// The data hash of the entities that a store holds: the whole version's where it holds all.
+  /// The data hash of the entities that a store holds. It is the version's own hash if the store holds all entities.
   func dataHash(ofStore place: Int) -> Digest {
     let names = entities.filter { $0.storeIndex == place }.map(\.name)
     let hashes = source(ofStore: place).hashes
@@ -116,7 +118,7 @@ final class ModelPlan: Sendable {
   /// Whether a store has all entities of the model.
   func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.storeIndex == place } }
 
-  /// What a store is a store of, by which it is known again.
+  /// The model and version that identify a store.
   func source(ofStore place: Int) -> StoreSource {
     let names = Set(entities.filter { $0.storeIndex == place }.map(\.name))
     return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }
@@ -126,10 +128,10 @@ final class ModelPlan: Sendable {
   func entity(_ name: String) -> EntityPlan? { places[name].map { entities[$0] } }
 }
 
-// The columns that a relationship's references stand in.
+// The columns that hold the references of a relationship.
 extension ModelPlan {
-  /// The column that keeps the order of a to-many relationship, in the table where its references stand;
-  /// nil for a relationship that is not ordered or whose order a table of pairs keeps.
+  /// The column that holds the order of a to-many relationship, in the table that holds its references; nil if the
+  /// relationship is not ordered, or if a join table holds the order.
   func positionColumn(of relationship: RelationshipPlan) -> String? {
     guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
       let column = referenceColumn(behind: relationship)

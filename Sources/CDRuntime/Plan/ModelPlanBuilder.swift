@@ -1,4 +1,4 @@
-/// Resolves a version's names, places and columns.
+/// Resolves a version's names, indexes and columns.
 struct ModelPlanBuilder {
   private let graph: EntityGraph
   private let traits: [String: EntityTraits]
@@ -159,7 +159,7 @@ struct ModelPlanBuilder {
     return cell
   }
 
-  /// Whether a row of the entity cannot be without the value.
+  /// Whether every row of the entity must have a value in the column.
   private func isMandatory(_ column: StoredColumn) -> Bool {
     switch column.property {
     case .attribute(let attribute): !attribute.isOptional && column.field?.isOptional != true

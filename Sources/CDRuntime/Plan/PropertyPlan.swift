@@ -1,4 +1,4 @@
-/// A property of an entity, with what reading and writing it needs. A class, so that handing it about costs
+/// A property of an entity, with the information for reading and writing it. It is a class so that passing it costs
 /// little.
 final class PropertyPlan: Sendable {
   enum Kind: Sendable {
@@ -12,13 +12,13 @@ final class PropertyPlan: Sendable {
   /// The entity that declares the property.
   let owner: String
   let kind: Kind
-  /// The columns that hold the value; empty where the table has none.
+  /// The columns that hold the value; empty if it is not stored.
   let columns: Range<Int>
-  /// How an attribute's value is kept; nil for a composite and for a relationship. Looking into `kind` would count
-  /// references to all that it has.
+  /// The storage type of an attribute; nil for a composite and for a relationship. Reading it from `kind` would retain
+  /// and release the values in `kind`.
   let cell: StorageType?
   let reading: Reading
-  /// Whether the only rule that a value may break is that there is one, and that it is a number.
+  /// Whether a value can break only two rules: a mandatory value is missing, or a number is NaN.
   let isMerelyMandatory: Bool
 
   init(number: Int, name: String, owner: String, kind: Kind, columns: Range<Int>) {
@@ -48,9 +48,9 @@ final class PropertyPlan: Sendable {
   enum Reading {
     case cell(StorageType, column: Int)
     case reference(column: Int)
-    /// Of several columns.
+    /// From several columns.
     case fields
-    /// There is no column.
+    /// Not at all: there is no column.
     case none
 
     fileprivate init(_ kind: Kind, _ columns: Range<Int>) {
@@ -78,10 +78,9 @@ final class PropertyPlan: Sendable {
 }
 
 extension PropertyPlan {
-  /// Whether a value may break a rule of the schema.
+  /// Whether a value can break a rule of the schema.
   ///
-  /// - Parameter isTyped: Whether the objects are of a generated class, which has no nil for a mandatory
-  ///   attribute.
+  /// - Parameter isTyped: Whether the objects have a generated class, whose mandatory attributes cannot be nil.
   func hasRules(isTyped: Bool) -> Bool {
     switch kind {
     case .attribute(let attribute, let cell):
@@ -91,7 +90,7 @@ extension PropertyPlan {
       if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
       if case .enumeration = attribute.type { return true }
       switch cell {
-      // These may be no number.
+      // The value may be NaN.
       case .float, .double, .decimal, .date: return true
       case .codable: return !attribute.isOptional
       case .string, .bool, .int16, .int32, .int64, .data, .uuid, .url: return false
@@ -110,30 +109,30 @@ struct FieldPlan: Sendable {
   let cell: StorageType
 }
 
-/// A relationship, with where it is kept. A class, so that handing it about costs little.
+/// A relationship, with the information about its storage. It is a class so that passing it costs little.
 final class RelationshipPlan: Sendable {
   enum Storage: Sendable {
-    /// A column of this table, by its number.
+    /// A column of the entity's own table, by its index.
     case reference(column: Int)
-    /// A column of the other table, to which the inverse, also to-one, belongs.
+    /// A column of the destination's table, which belongs to the inverse. Both sides are to-one.
     case inverseReference
-    /// A column of the other table, to which the to-one inverse belongs.
+    /// A column of the destination's table, which belongs to the to-one inverse.
     case referencesOfOthers
-    /// Rows of a table of their own, by its number; `isSource` says on which side this relationship stands.
+    /// Rows of a join table, by its index. `isSource` tells whether this relationship is the source side.
     case join(Int, isSource: Bool)
   }
 
   let description: RelationshipDescription
   let slot: Int
-  /// The entity that declares it.
+  /// The entity that declares the relationship.
   let owner: String
-  /// The destination's place in the model plan.
+  /// The index of the destination in the model plan.
   let destination: Int
   /// The slot of the inverse in the destination entity.
   let inverseSlot: Int?
   let inverse: RelationshipDescription?
   let storage: Storage
-  /// Whether one store holds the objects of both sides.
+  /// Whether the same store holds the objects of both sides.
   let isWithinStore: Bool
 
   init(
@@ -150,30 +149,31 @@ final class RelationshipPlan: Sendable {
     self.isWithinStore = isWithinStore
   }
 
-  /// Whether the relationship has pairs that refuse a deletion, or objects that a deletion takes along.
+  /// Whether the relationship has a join table and the delete rule `cascade` or `deny`.
   var hasRuledPairs: Bool {
     guard case .join = storage else { return false }
     return description.deleteRule == .cascade || description.deleteRule == .deny
   }
 
-  /// Whether pairs stay in memory where an object is deleted, until the save takes them out of the store.
+  /// Whether the relationship's pairs stay in memory when an object is deleted, until the save removes them from the
+  /// store.
   var leavesPairs: Bool {
     guard case .join = storage else { return false }
     return description.deleteRule == .noAction && inverse != nil
   }
 
   var name: String { description.name }
-  /// The name with that of the entity that declares it.
+  /// The name, with the entity that declares the relationship.
   var path: String { "\(owner).\(name)" }
   var isToMany: Bool { description.isToMany }
   var isOrdered: Bool { description.isToMany && description.isOrdered }
 
-  /// Whether a rule says how many objects there are to be at the least.
+  /// Whether a rule requires a minimum number of objects.
   var hasMinimum: Bool {
     !description.isOptional || description.isToMany && description.minimumCount ?? 0 > 0
   }
 
-  /// Whether an object is related to one object at the most, and that one to no other.
+  /// Whether both sides are to-one.
   var isOneToOne: Bool { !isToMany && inverse?.isToMany == false }
 
   /// Whether the store guarantees that the object of a reference exists.
@@ -186,10 +186,10 @@ final class RelationshipPlan: Sendable {
 /// A table that holds the pairs of a many-to-many or one-sided to-many relationship.
 struct JoinPlan: Sendable {
   let table: String
-  /// Places of the two sides' entities in the model plan.
+  /// The indexes of both sides' entities in the model plan.
   let source: Int
   let target: Int
-  /// Whether the relationship of the source side, and that of the target side, keeps an order.
+  /// Whether the relationships of the source side and of the target side are ordered.
   let isOrdered: Bool
   let isInverseOrdered: Bool
 }

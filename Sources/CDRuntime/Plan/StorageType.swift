@@ -4,13 +4,13 @@
   import Foundation
 #endif
 
-/// How a value is kept in one column.
+/// The type in which a column stores a value.
 enum StorageType: Sendable {
   case string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url
   /// JSON as text.
   case codable
 
-  /// The cell of an attribute's type; nil for a composite and for an unknown enumeration.
+  /// The storage type of an attribute's type; nil for a composite and for an unknown enumeration.
   init?(_ type: AttributeType, in graph: EntityGraph) {
     switch type {
     case .string: self = .string
@@ -34,8 +34,8 @@ enum StorageType: Sendable {
     }
   }
 
-  /// The value as the column keeps it, `Int` widened or narrowed where nothing is lost; nil for a value of
-  /// another type. Null fits every cell. A zero has no sign: see ``AttributeValue/withPlainZero``.
+  /// The value as the column stores it; nil for a value of another type. Integers are widened or narrowed if nothing is
+  /// lost. Null fits every type. Zero has no sign: see ``AttributeValue/withPlainZero``.
   func fitted(_ value: AttributeValue) -> AttributeValue? {
     let value = value.withPlainZero
     return switch (self, value) {
@@ -53,7 +53,7 @@ enum StorageType: Sendable {
     }
   }
 
-  /// What a mandatory attribute has before it is set.
+  /// The value of a mandatory attribute before it is set.
   var empty: AttributeValue {
     switch self {
     case .string: .string("")
@@ -71,8 +71,8 @@ enum StorageType: Sendable {
 }
 
 extension AttributeValue {
-  /// The value with 0.0 in place of -0.0, as every store keeps it: SQLite writes a REAL that is an integer as an integer,
-  /// which has no negative zero.
+  /// The value with 0.0 instead of -0.0, as every store keeps it. SQLite writes a REAL that is an integer as an
+  /// integer, which has no negative zero.
   var withPlainZero: AttributeValue {
     switch self {
     case .double(let number) where number == 0: .double(0)

@@ -1,9 +1,9 @@
-/// Which of several stores holds the objects of which entities, by the configurations that the stores name.
+/// Assigns each entity to the store that holds its objects, by the configurations of the stores.
 struct StoreAssignment: Sendable {
-  /// The place of the store, by the name of a hierarchy's root.
+  /// The index of the store, by the name of a hierarchy's root.
   private(set) var places: [String: Int] = [:]
 
-  /// All entities in one store.
+  /// Assigns all entities to one store.
   static func single(_ graph: EntityGraph) -> StoreAssignment {
     var result = StoreAssignment()
     for entity in graph.version.entities where graph.root(of: entity.name)?.name == entity.name {
@@ -14,13 +14,14 @@ struct StoreAssignment: Sendable {
 
   private init() {}
 
-  /// The hierarchies of some roots in the first store, and no others anywhere.
+  /// Assigns the hierarchies of some roots to the first store, and no others.
   init(roots: Set<String>) {
     for name in roots { places[name] = 0 }
   }
 
-  /// - Parameter configurations: That of each store; nil for what no other store's names.
-  /// - Throws: ``ModelError`` where a configuration is not there, or where two stores would hold one entity.
+  /// - Parameter configurations: The configuration of each store; nil for a store of all entities that no other
+  ///   configuration names.
+  /// - Throws: ``ModelError`` if a configuration does not exist, or if two stores would hold the same entity.
   init(_ graph: EntityGraph, configurations: [String?]) throws(ModelError) {
     for (place, name) in configurations.enumerated() {
       guard let name else { continue }

@@ -1,8 +1,8 @@
 import CDModel
 import Synchronization
 
-/// The hashes of a model version, made when they are first asked for: a store that carries the very version needs
-/// none, and most openings are of such a store.
+/// The hashes of a model version, computed at their first use. Most stores carry exactly the version of the model, and
+/// opening them needs no hashes.
 final class VersionHashes: Sendable {
   private let graph: EntityGraph
   private let made = Mutex<ModelHashes?>(nil)

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Runs background tasks one after another on a queue of its own: they wait for the disk, which tasks on the
-/// common pool of threads must not.
+/// Runs background tasks one after another on a queue of its own. They wait for the disk, which tasks in the common
+/// thread pool must not do.
 final class BackgroundExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "cdgen.background")
 

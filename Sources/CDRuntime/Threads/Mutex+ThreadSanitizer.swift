@@ -5,11 +5,11 @@
     import Darwin
   #endif
 
-  /// Stands for `Synchronization.Mutex` where ThreadSanitizer looks: the lock of that one is in a library which is not
-  /// instrumented on Linux, so that what it guards is reported as not guarded. No other build has this.
-  /// The tests, which see this module's names beside the library's, have a link to this file.
+  /// Replaces `Synchronization.Mutex` in builds for ThreadSanitizer, and only there. On Linux the lock of the original
+  /// is in a library that is not instrumented, so ThreadSanitizer would report the data that it protects. The tests see
+  /// this module's names beside the library's names, and have a link to this file.
   ///
-  /// Unchecked: the value is reached by the lock only.
+  /// Unchecked, because the value can be reached only through the lock.
   struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>

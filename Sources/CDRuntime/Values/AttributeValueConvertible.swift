@@ -6,7 +6,7 @@
 
 /// A Swift value that an attribute can have.
 ///
-/// A type of one's own takes part in fetches by the value that the attribute has:
+/// Your own type can be used in fetches, by the value that the attribute has:
 ///
 /// ```swift
 /// struct Money: AttributeValueConvertible {
@@ -16,10 +16,10 @@
 /// }
 /// ```
 public protocol AttributeValueConvertible: Sendable {
-  /// What two attributes that a query compares with each other must have in common: numbers of all types are
-  /// comparable, other values with those of their own type, optional or not.
+  /// The type by which a query decides whether two attributes can be compared. Numbers of all types can be compared
+  /// with each other; other values only with values of their own type, optional or not.
   associatedtype Comparand = Self
-  /// The value as the model knows it. An enumeration gives its raw value, nil gives `AttributeValue.null`.
+  /// The value as an attribute value. An enumeration returns its raw value, nil returns `AttributeValue.null`.
   var attributeValue: AttributeValue { get }
 }
 
@@ -78,9 +78,9 @@ extension Optional: AttributeValueConvertible where Wrapped: AttributeValueConve
   public var attributeValue: AttributeValue { self?.attributeValue ?? .null }
 }
 
-/// Says of a type that its values are numbers, which are compared by value whatever their type.
+/// A marker for types whose values are numbers. Numbers of different types are compared by value.
 ///
-/// It lets an `Int16?` be held against an `Int`, and neither against a string:
+/// It allows comparing an `Int16?` with an `Int`, but neither of them with a string:
 ///
 /// ```swift
 /// let books = try Book.fetch(where: { $0.pages > $0.reviews.count }, in: context)

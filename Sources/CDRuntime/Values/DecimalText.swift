@@ -4,14 +4,14 @@
   import Foundation
 #endif
 
-/// The text by which a store keeps a decimal: a key that sorts as the numbers do, a blank, and the number.
+/// The text that a store keeps for a decimal: a key that sorts like the numbers, a blank, and the number.
 ///
-/// `0` is `1 0`, 9.99 is `2500999 9.99`, -1.5 is `049984~ -1.5`. The key of a positive number is `2`, the
-/// power of ten of its first digit plus 500 in three digits, and its digits; that of a negative one is `0`
-/// and the nines' complement of the same, closed by `~`, so that the longer one sorts first. In plain SQL,
-/// `substr(price, instr(price, ' ') + 1)` shows the number. Equal numbers have one text.
+/// `0` is `1 0`, 9.99 is `2500999 9.99`, -1.5 is `049984~ -1.5`. The key of a positive number is `2`, then the power of
+/// ten of its first digit plus 500, in three digits, then its digits. The key of a negative number is `0`, then the
+/// nines' complement of the same digits, then `~`, so that the longer key sorts first. In plain SQL,
+/// `substr(price, instr(price, ' ') + 1)` gives the number. Equal numbers have the same text.
 enum DecimalText {
-  /// The stored text; nil for a NaN, which no store takes.
+  /// The stored text; nil for NaN, which no store accepts.
   static func encode(_ value: Decimal) -> String? {
     guard !value.isNaN else { return nil }
     let plain = plainText(value)
@@ -45,7 +45,7 @@ enum DecimalText {
   static func decode(_ text: String) -> Decimal? {
     guard let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) else { return nil }
     let number = text[text.utf8.index(after: blank)...]
-    // Decimal takes what begins as a number.
+    // Decimal also accepts text that only begins with a number.
     let digits = number.utf8.first == UInt8(ascii: "-") ? number.utf8.dropFirst() : number.utf8[...]
     let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }
@@ -56,7 +56,7 @@ enum DecimalText {
 
   private static let zero = UInt8(ascii: "0")
 
-  /// The digits without an exponent and without zeros that say nothing.
+  /// The digits without an exponent and without trailing zeros.
   private static func plainText(_ value: Decimal) -> String {
     let text = value.description
     guard text.utf8.contains(UInt8(ascii: ".")) else { return text }

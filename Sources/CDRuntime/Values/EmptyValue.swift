@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// What a mandatory property of a type without an obvious empty value has before it is set.
+/// The initial values of mandatory properties whose types have no obvious empty value.
 ///
 /// ```swift
 /// let draft = ToDo(in: context)
@@ -17,7 +17,7 @@ public enum EmptyValue {
   public static let decimal = Decimal(0)
   /// No bytes.
   public static let data = Data()
-  /// The UUID of zeros.
+  /// The UUID that consists of zeros.
   public static let uuid = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
   /// `about:blank`.
   public static let url = URL(string: "about:blank") ?? URL(filePath: "/")

@@ -1,7 +1,7 @@
-/// An enumeration of the schema. Generated code declares them.
+/// An enumeration of the schema, declared by generated code.
 ///
-/// A raw value in a store that no case has reads as the attribute's default or else as the first case; the
-/// store keeps it until it is overwritten, and ``ManagedObjectContext/errors`` reports it.
+/// If a store has a raw value that no case has, the attribute reads as its default, or as the first case if it has no
+/// default. The store keeps the raw value until it is overwritten, and ``ManagedObjectContext/errors`` reports it.
 ///
 /// ```swift
 /// book.language = .german

@@ -1,6 +1,6 @@
-/// Keys of a table's rows, neighbours as one range.
+/// The keys of a table's rows. Consecutive keys are kept as one range.
 struct KeyRanges {
-  /// In the order of their coming; normalized, they have an order of their own.
+  /// The ranges in the order in which they were appended.
   private(set) var ranges: [ClosedRange<ObjectKey>] = []
 
   @inline(__always) mutating func append(_ key: ObjectKey) {
@@ -13,12 +13,12 @@ struct KeyRanges {
 
   mutating func append(_ keys: ClosedRange<ObjectKey>) { ranges.append(keys) }
 
-  /// How many keys there are.
+  /// The number of keys.
   var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
-  /// The ranges in their order, none of which touches another.
+  /// The ranges in ascending order, with overlapping and adjacent ranges joined.
   static func normalized(_ ranges: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
-    // Most statements give keys in their order, and so do texts.
+    // Most statements return keys in ascending order already.
     if zip(ranges, ranges.dropFirst()).allSatisfy({ isApart($0, $1) }) { return ranges }
     var result: [ClosedRange<ObjectKey>] = []
     for next in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -31,13 +31,13 @@ struct KeyRanges {
     return result
   }
 
-  /// Whether at least one key lies between two ranges, the first of which comes first.
+  /// Whether at least one key lies between two ranges, the first of which is lower.
   @inline(__always)
   private static func isApart(_ left: ClosedRange<ObjectKey>, _ right: ClosedRange<ObjectKey>) -> Bool {
     left.upperBound < right.lowerBound && right.lowerBound - 1 != left.upperBound
   }
 
-  /// What is left of some ranges without others; both are normalized.
+  /// The keys of some ranges without the keys of others. Both lists must be normalized.
   static func subtracting(
     _ taken: [ClosedRange<ObjectKey>], from keys: [ClosedRange<ObjectKey>]
   ) -> [ClosedRange<ObjectKey>] {

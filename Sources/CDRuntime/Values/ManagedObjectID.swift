@@ -4,13 +4,13 @@
   public import Foundation
 #endif
 
-/// The key of an object within its root entity's table; 0 stands for no object.
+/// The key of an object within its root entity's table; 0 means no object.
 @_spi(Generated) public typealias ObjectKey = Int64
 
-/// The identifier of an object: permanent from the object's insertion, and never given to another.
+/// The identifier of an object. It is permanent from the object's insertion on, and never given to another object.
 ///
-/// An identifier is a value and can go where its object cannot. ``uriRepresentation`` is stable: it survives
-/// migrations and can be kept outside the store.
+/// An identifier is a value and can be passed where its object cannot. ``uriRepresentation`` is stable: it survives
+/// migrations, and you can keep it outside the store.
 ///
 /// ```swift
 /// let id = book.objectID
@@ -34,7 +34,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     self.key = key
   }
 
-  /// Reads what ``uriRepresentation`` gave; nil for any other URL.
+  /// Creates an identifier from a ``uriRepresentation``; nil for any other URL.
   public init?(uri: URL) {
     self.init(text: uri.absoluteString)
   }
@@ -91,7 +91,7 @@ public struct ManagedObjectID: Hashable, Sendable {
 }
 
 extension ManagedObjectID: Codable {
-  /// Reads the text of a ``uriRepresentation``.
+  /// Decodes the text of a ``uriRepresentation``.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = ManagedObjectID(text: try container.decode(String.self)) else {
@@ -100,7 +100,7 @@ extension ManagedObjectID: Codable {
     self = id
   }
 
-  /// Writes the text of the ``uriRepresentation``.
+  /// Encodes the text of the ``uriRepresentation``.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)
@@ -113,7 +113,7 @@ extension ManagedObjectID: CustomStringConvertible {
 }
 
 extension ManagedObjectID: FormatArgument {
-  /// The identifier that a constant of an expression has; nil for one of something else.
+  /// The identifier in an expression's object constant; nil if the constant is not an object of a store.
   init?(_ reference: ObjectReference) {
     if let id = reference.identifier as? ManagedObjectID {
       self = id
@@ -124,7 +124,7 @@ extension ManagedObjectID: FormatArgument {
 
   var reference: ObjectReference { ObjectReference(entity: entityName, uri: text, identifier: self) }
 
-  /// The object of the identifier, as a format string has it:
+  /// The object of the identifier, as an argument of a format string:
   /// `FetchPredicate(format: "author == %@", arguments: [author.objectID])`.
   public var expressionConstant: ExpressionConstant { .object(reference) }
 }

@@ -5,12 +5,12 @@
 #endif
 
 extension UUID {
-  /// A random UUID of version 4, of which no other has the same value.
+  /// Returns a random UUID of version 4 that no other call returns.
   ///
-  /// Foundation's `UUID()` opens a file for its random bytes on some systems. Where the process has no file descriptor
+  /// Foundation's `UUID()` opens a file for its random bytes on some systems. If the process has no file descriptor
   /// left, all its UUIDs are zero, and two stores or objects would be taken for one. Swift's generator asks the system
-  /// without a file, and stops the program where the system has no random numbers at all. Generated classes take the
-  /// default `uuid()` of a schema from here; so should what identifies a row of your own:
+  /// without a file, and stops the program if the system has no random numbers at all. Generated classes use this
+  /// method for the default `uuid()` of a schema. Use it too for values that identify your own rows:
   ///
   /// ```swift
   /// let id = UUID.random()

@@ -1,12 +1,13 @@
 /// A set of slot numbers.
 struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
-  /// Slots from 64 on, which few entities have.
+  /// The slots from 64 on, which few entities have.
   private var high: Set<Int> = []
 
   init() {}
 
-  /// Two sets are compared for each object that a save updates, and `high` is nearly always empty in both.
+  /// Checks the usual case first: a save compares two sets for each updated object, and `high` is nearly always empty
+  /// in both.
   static func == (first: SlotSet, second: SlotSet) -> Bool {
     first.low == second.low && (first.high.isEmpty && second.high.isEmpty || first.high == second.high)
   }

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// Something that is wrong with a store, found by ``PersistentStoreCoordinator/verify()``.
+/// A defect of a store, found by ``PersistentStoreCoordinator/verify()``.
 ///
 /// ```swift
 /// for finding in try container.persistentStoreCoordinator.verify() {
@@ -16,30 +16,30 @@
 /// }
 /// ```
 public enum StoreFinding: Error, Hashable, Sendable {
-  /// The file is damaged, in SQLite's words.
+  /// The file is damaged. The text is SQLite's message.
   case damaged(String)
-  /// A row refers to a row that is not there.
+  /// A row refers to a row that does not exist.
   case danglingReference(entity: String, key: Int64, destination: String)
-  /// A relationship that is its own inverse leads from one object to another, by their keys, and not back. The two sides
-  /// are rows of their own.
+  /// A relationship that is its own inverse leads from one object to another, but not back. The two numbers are the
+  /// keys of the objects. Each direction is stored in a row of its own.
   case oneDirection(entity: String, relationship: String, key: Int64, other: Int64)
-  /// A value cannot be read as what the model says.
+  /// A value cannot be read as the type that the model declares.
   case unreadable(ObservedError)
   /// A value breaks a rule of the model.
   case invalid(ValidationError)
-  /// A row says that it is of an entity which the model has not. No fetch gives it; counts of its root's include it.
+  /// A row names an entity that the model does not have. No fetch returns the row, but counts of its root entity
+  /// include it.
   case unknownEntity(entity: String, key: Int64, name: String)
-  /// A hash of the metadata is not that of the model that the store carries.
+  /// A hash in the metadata is not the hash of the model that the store carries.
   case wrongHash(key: String)
-  /// A row of the history is none that can be read, by its number: who reads others' saves by it misses that one.
+  /// The history row with this number cannot be read. Contexts and listeners miss this save.
   case unreadableHistory(id: Int64)
-  /// A save that went to several stores is in this one, by its number in the history, and not in the others named: a
-  /// crash came between their files, or one of them has been restored from a backup.
+  /// A save to several stores is in this store, under this number in the history, but not in the other stores named.
+  /// Either a crash happened between writing the files, or one of the stores was restored from a backup.
   case incompleteSave(id: Int64, store: UUID, missing: [UUID])
-  /// The counter of the store's keys stands at a key that is taken, or where none follow: a new object would not get a
-  /// row.
+  /// The next key in the store's counter is already used, or no keys follow it. A new object could not be inserted.
   case keyTaken(entity: String)
-  /// The file holds a table or an index that another program has made, and no store of cdgen has.
+  /// The file contains a table or an index that another program has created and that no store of cdgen has.
   case foreignObject(String)
 }
 
@@ -69,13 +69,13 @@ extension StoreFinding: CustomStringConvertible {
 }
 
 extension PersistentStoreCoordinator {
-  /// Checks the stores whole: the files, the references, that the two sides of a relationship agree, that every value can
-  /// be read, the rules of the model, the hashes of the metadata, and the history. Nothing is changed.
+  /// Checks the stores completely: the files, the references, whether the two sides of each relationship agree, whether
+  /// every value can be read, the rules of the model, the hashes of the metadata, and the history. Changes nothing.
   ///
-  /// All rows are read, in batches, so that the memory is bounded. Of an engine that is not SQLite, the values and the rules
-  /// of the model are checked.
+  /// All rows are read in batches, so the use of memory is bounded. For an engine other than SQLite, only the values
+  /// and the rules of the model are checked.
   ///
-  /// - Throws: ``StoreError`` where a store cannot be read at all.
+  /// - Throws: ``StoreError`` if a store cannot be read at all.
   public func verify() throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     if let database = engine as? SQLiteDatabase {
@@ -89,7 +89,7 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// What is wrong with the files, and with what no object shows.
+  /// Finds defects of the files, and defects that objects do not show.
   private func verifyTables(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
@@ -116,7 +116,7 @@ extension PersistentStoreCoordinator {
     for root in plan.entities where root.root == root.index {
       guard let store = stores.store(of: root) else { continue }
       findings += try strangeRows(of: root, connection)
-      // Without a counter keys begin at 1.
+      // If there is no counter, keys begin at 1.
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM \(stores.schema(of: store)).\"_cdgen_keys\" "
           + "WHERE entity = \(SQLite.literal(root.name))), 1) BETWEEN 1 + max(0, coalesce(max(_pk), 0)) "
@@ -126,8 +126,8 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// References that no foreign key guards: to other stores, those of a delete rule of `noAction`, and those to a row of
-  /// the destination's table that is of another entity.
+  /// Finds dangling references that no foreign key prevents: references to other stores, references with a delete rule
+  /// of `noAction`, and references to a row of the destination's table that belongs to another entity.
   private func danglingReferences(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -150,7 +150,7 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// The same of the rows that hold pairs.
+  /// Finds dangling references in join tables.
   private func danglingPairs(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -180,12 +180,13 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// The condition that a key is set and leads to no object of an entity; nil where a foreign key says all.
+  /// The condition that a key is set and leads to no object of an entity; nil if a foreign key already guarantees the
+  /// object.
   ///
-  /// - Parameter isGuaranteed: Whether a foreign key guards that there is a row.
+  /// - Parameter isGuaranteed: Whether a foreign key guarantees that the row exists.
   private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
     let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
-    // What is of an entity that the model has not is a finding of its own.
+    // A row of an entity that the model does not have is reported separately.
     let others = plan.entities[entity.root].subtree.filter { !entity.subtree.contains($0) }
     let names = others.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let isOther = others.isEmpty ? nil : "EXISTS (\(rows) AND t1._entity IN (\(names)))"
@@ -194,7 +195,8 @@ extension PersistentStoreCoordinator {
     return isOther.map { "(\(isMissing)) OR \($0)" } ?? isMissing
   }
 
-  /// Symmetric relationships that lead one way only. Of all others one row holds both sides.
+  /// Finds symmetric relationships that lead in one direction only. All other relationships store both directions in
+  /// one row.
   private func oneDirections(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -229,7 +231,7 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// Rows that no object can be made of: a fetch passes over them.
+  /// Finds rows that cannot become objects. A fetch skips them.
   private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let table = SQLite.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
@@ -246,7 +248,7 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// Numbers in columns of Booleans that are neither 0 nor 1. A fetch takes them for true.
+  /// Finds numbers other than 0 and 1 in columns of Booleans. A fetch reads them as true.
   private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
       root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
@@ -260,7 +262,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Names of files that are none, and a counter of saves that is no number.
+  /// Finds file names and counters in the system tables that no release of cdgen writes.
   private func foreignEntries(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
     let strange = names.filter { UUID(uuidString: $0) == nil }.count
@@ -283,11 +285,11 @@ extension PersistentStoreCoordinator {
 
   private static let batchSize = 1000
 
-  /// Calls a body with what is wrong with each row of a table.
+  /// Calls a function with each defect of each row of a table.
   func verifyRows(of root: EntityPlan, _ body: (StoreFinding) -> Void) throws {
     var last: ObjectKey = 0
     while true {
-      // A context of its own for each batch: nothing of the ones before is kept.
+      // Each batch has its own context, so that objects of earlier batches are released.
       let context = ManagedObjectContext(self)
       context.keepAllErrors()
       guard

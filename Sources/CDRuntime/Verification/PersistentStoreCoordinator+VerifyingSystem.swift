@@ -4,17 +4,17 @@
   import Foundation
 #endif
 
-// What a store says of itself and of its saves.
+// Checks of the metadata and of the history.
 extension PersistentStoreCoordinator {
-  /// The hashes that are not those of the model beside them.
+  /// Finds hashes that differ from those of the model in the metadata.
   ///
-  /// - Throws: ``StoreError`` where the metadata cannot be read.
+  /// - Throws: ``StoreError`` if the metadata cannot be read.
   func wrongHashes(
     of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
   ) throws -> [StoreFinding] {
     let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
     let hashes = ModelHashes(found.modelVersion)
-    // A store of a configuration has the hash of its own entities.
+    // If the store has a configuration, its hash covers only the entities of that configuration.
     let names = plan.entities.filter { $0.storeIndex == store.place }.map(\.name)
     let data =
       names.count == found.modelVersion.entities.count ? hashes.data : hashes.data(of: names)
@@ -28,13 +28,13 @@ extension PersistentStoreCoordinator {
     return pairs.filter { !$0.1 }.map { .wrongHash(key: $0.0) }
   }
 
-  /// Saves to several of the stores that are not in all of them.
+  /// Finds saves to several stores that some of those stores do not have.
   func incompleteSaves(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     guard stores.all.count > 1 else { return [] }
     func marks(_ store: SQLiteStore, _ body: (Int64, HistoryText.Mark) -> Void) throws {
       let statement = try connection.makeStatement(
         "SELECT \"id\", \"changes\" FROM \(stores.schema(of: store)).\"_cdgen_history\" "
-          // Of the many saves to one store nothing is asked.
+          // The many saves to a single store need no check.
           + "WHERE \"changes\" LIKE '%\"stores\":%' ORDER BY \"id\"")
       while try statement.step() {
         if let mark = statement.string(1).flatMap(HistoryText.Mark.init) { body(statement.int64(0), mark) }
@@ -57,7 +57,7 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
-  /// The rows of the history that a context could not follow.
+  /// Finds the rows of the history that a context could not read.
   func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let statement = try connection.makeStatement(
       "SELECT \"id\", \"origin\", \"changes\" FROM \(schema).\"_cdgen_history\" ORDER BY \"id\"")

@@ -1,10 +1,11 @@
 import CDModel
 
-/// Which objects were made of which, beyond those that have the key of their source: in a temporary table, so that
-/// memory does not grow with them.
+/// Records which destination objects were created from which source objects, unless they have the source object's key.
+/// The records are in temporary tables, so that memory does not grow with them.
 struct Associations {
   static let table = "temp._cdgen_associations"
-  /// Objects whose to-many relationships a policy has set as a whole: rules add nothing to them.
+  /// The objects whose to-many relationships a policy has replaced as a whole. Rules add nothing to those
+  /// relationships.
   static let replaced = "temp._cdgen_replaced"
 
   private let session: MigrationSession
@@ -58,7 +59,7 @@ struct Associations {
       "INSERT OR IGNORE INTO \(Self.replaced) (name, pk) VALUES (?, ?)", [.string(name), .int(object.key)])
   }
 
-  /// The destinations of a source object in a mapping, as entity and key.
+  /// The destination objects of a source object in a mapping, as entity and key.
   func destinations(
     of source: ManagedObject, in mapping: Int
   ) throws -> [(entity: Int, key: ObjectKey)] {
@@ -68,7 +69,7 @@ struct Associations {
     ) { (Int($0.int64(0)), $0.int64(1)) }
   }
 
-  /// The sources of a destination object, as mapping, root and key.
+  /// The source objects of a destination object, as mapping, root and key.
   func sources(of destination: ManagedObject) throws -> [(mapping: Int, root: Int, key: ObjectKey)] {
     try rows(
       "SELECT mapping, root, source FROM \(Self.table) WHERE destination = ? AND entity = ? ORDER BY id",
@@ -76,7 +77,7 @@ struct Associations {
     ) { (Int($0.int64(0)), Int($0.int64(1)), $0.int64(2)) }
   }
 
-  /// Some destinations of a mapping behind the last that was given.
+  /// A batch of a mapping's destination objects, after the last identifier of the batch before.
   func batch(
     of mapping: Int, after last: Int64, limit: Int
   ) throws -> [(id: Int64, entity: Int, key: ObjectKey)] {
@@ -86,7 +87,7 @@ struct Associations {
     ) { ($0.int64(0), Int($0.int64(1)), $0.int64(2)) }
   }
 
-  /// The numbers of the mappings that have any.
+  /// The indexes of the mappings that have associations.
   func mappings() throws -> Set<Int> {
     Set(try rows("SELECT DISTINCT mapping FROM \(Self.table)", []) { Int($0.int64(0)) })
   }

@@ -7,13 +7,14 @@ import CDModel
   import Foundation
 #endif
 
-/// The custom mappings of a step at work: source objects stream by, and what policies make of them is saved in batches.
+/// Runs the custom mappings of a step. Source objects are read one after the other, and the objects that policies
+/// create are saved in batches.
 ///
-/// A class because the manager that policies are given shares it.
+/// It is a class because the manager that policies receive shares it.
 final class CustomWork {
-  /// How many changed objects are held before they are saved.
+  /// The number of changed objects after which they are saved.
   private static let batchSize = 1000
-  /// How many bytes of large values are held before they are saved.
+  /// The number of bytes of large values after which they are saved.
   private static let batchBytes = 8 << 20
 
   private struct Item {
@@ -27,27 +28,27 @@ final class CustomWork {
   let source: ManagedObjectContext
   let destination: ManagedObjectContext
   let associations: Associations
-  /// The first key that is no mapping's, by the place of the destination's root.
+  /// The first key beyond the keys of all mappings, by the index of the destination's root.
   private let firstFreeKeys: [Int: ObjectKey]
   private var items: [Item] = []
   private(set) var makers: [String: MappingMaker] = [:]
 
-  // What is asked for each object is not what the runtime checks for overlapping accesses: each ends before any code of
-  // the app's runs.
+  // The properties that are read for each object opt out of the runtime's check for overlapping accesses. Every access
+  // ends before any code of the app runs.
 
-  /// Set by the policy that is running.
+  /// Set through the manager, by the policy that is running.
   @exclusivity(unchecked) var isCancelled = false
   var leavesRelationships = false
   private(set) var progress = 0.0
-  /// What could not be thrown where it was found.
+  /// An error that could not be thrown where it was found.
   @exclusivity(unchecked) private var mistake: MigrationError?
 
-  /// The source object whose turn it is, its mapping, and what has been made of it.
+  /// The source object that is being migrated, its mapping, and the objects that have been created from it.
   @exclusivity(unchecked) private(set) var current: ManagedObject?
   @exclusivity(unchecked) private(set) var currentNumber = -1
   @exclusivity(unchecked) private var currentMaker: MappingMaker?
   @exclusivity(unchecked) private var made: [ManagedObject] = []
-  /// Keys that were taken before the turn of their source objects, by mapping.
+  /// The keys that were used before their source objects were migrated, by mapping.
   private var early: [Int: Set<ObjectKey>] = [:]
   @exclusivity(unchecked) private var bytes = 0
 
@@ -76,7 +77,7 @@ final class CustomWork {
     }
   }
 
-  /// The numbers of the slots of a mapping's objects that are given later.
+  /// The slots of references, in a mapping's objects, that can be set only after all objects were created.
   func laterSlots(of mapping: EntityMapping) -> Set<Int> {
     Set(
       (makers[mapping.name]?.references ?? []).compactMap { slot, reference in
@@ -98,7 +99,7 @@ final class CustomWork {
     return manager
   }
 
-  /// Lets go of the manager, which holds this.
+  /// Releases the manager, which holds this object.
   func finish() {
     shared = nil
     items.removeAll()
@@ -106,7 +107,7 @@ final class CustomWork {
     made.removeAll()
   }
 
-  /// Makes all objects.
+  /// Creates all objects.
   func create() throws {
     for item in items {
       try hook("begin", item) { try $0.begin(item.maker.mapping, manager: manager) }
@@ -124,9 +125,9 @@ final class CustomWork {
     session.entity = nil
   }
 
-  /// Makes relationships beside those of the rules, and lets policies look at the result.
+  /// Creates the relationships that rules do not define, and calls the policies' last hooks.
   func relate() throws {
-    // What rules gave was written beside the context.
+    // Rules wrote their relationships to the file, past the context.
     destination.refreshAllObjects()
     destination.sweep()
     for (place, item) in items.enumerated() {
@@ -175,7 +176,7 @@ final class CustomWork {
     try check()
   }
 
-  /// What is to end the migration although no hook threw it.
+  /// Throws if a policy has cancelled the migration, or if an error could not be thrown where it was found.
   @inline(__always) private func check() throws {
     if isCancelled { throw session.error(.cancelled) }
     if let mistake { throw mistake }
@@ -191,7 +192,7 @@ final class CustomWork {
     }
   }
 
-  /// A failed save as the migration's error: with the source row of the first object that is wrong.
+  /// The migration's error for a failed save. It names the source row of the first invalid object.
   private func translated(_ error: SaveError) -> any Error {
     guard case .validation(let errors) = error, let first = errors.first else {
       return plan.error(.verificationFailed("\(error)"), session.entity)
@@ -208,10 +209,11 @@ final class CustomWork {
     return plan.error(reason, error.entity, key)
   }
 
-  /// Leaves out the objects that break a rule, so that a rehearsal goes on to find all of them.
+  /// Deletes the objects that break a rule, so that a rehearsal can continue and find all of them.
   ///
-  /// - Parameter isTold: Whether they have been left out for the sake of others, and are no mistakes of their own.
-  /// - Returns: False where the save cannot be made without them either.
+  /// - Parameter isTold: Whether the objects break rules only because others were left out, so that they are not
+  ///   reported.
+  /// - Returns: False if nothing was deleted, or if an object is not in the context. The save would fail again.
   private func leaveOut(_ errors: [ValidationError], isTold: Bool, _ log: RehearsalLog) -> Bool {
     var isChanged = false
     for error in errors {
@@ -249,7 +251,7 @@ final class CustomWork {
     let entity = sourceMapping.source
     guard let map = source.maps[entity.root] else { return }
     report(0.1 + 0.6 * Double(done) / Double(total), item)
-    // By the entity's own columns: it is the one that the condition names.
+    // The statement reads the columns of this entity only, because the condition excludes subentities.
     guard let reader = try source.reader() as? SQLiteSession else { return }
     let statement = try reader.connection.makeStatement(
       "SELECT \(Self.columns(entity)) FROM \(SQLite.quoted(entity.table)) AS t0\(Self.condition(sourceMapping)) ORDER BY t0._pk"
@@ -282,9 +284,9 @@ final class CustomWork {
     try save()
   }
 
-  /// Makes what becomes of a row's object.
+  /// Calls the policy that creates the objects of one source row.
   ///
-  /// - Returns: The object's key; the object itself is held no longer.
+  /// - Returns: The key of the source object. The object itself is not held any longer.
   private func makeInstances(
     _ kind: ManagedObjectContext.RowKind, _ rows: RowCursor, _ map: IdentityMap, _ item: Item,
     _ mapping: EntityMapping
@@ -297,7 +299,7 @@ final class CustomWork {
     do {
       try item.policy.createDestinationInstances(for: object, in: mapping, manager: manager)
     } catch {
-      // A policy may save what it has made itself.
+      // The policy itself may have saved its objects.
       let isLeftOut: Bool
       if let log = session.log, !isCancelled, case SaveError.validation(let errors) = error {
         isLeftOut = leaveOut(errors, isTold: false, log)
@@ -308,7 +310,7 @@ final class CustomWork {
       guard
         isLeftOut || (error as? MigrationError).map({ session.log?.take($0, of: object.entity.name) }) == true
       else { throw error }
-      // A rehearsal goes on without what was made, to find all such objects.
+      // A rehearsal continues without the objects of this row, to find all rows that fail.
       for object in made { destination.delete(object) }
     }
     try check()
@@ -320,14 +322,14 @@ final class CustomWork {
       separator: ", ")
   }
 
-  /// Writes what has been made, and lets go of it.
+  /// Saves the created objects, and releases them.
   private func save() throws {
     try check()
     try session.checkCancelled()
     guard source.pending.isEmpty else {
       throw plan.error(.policyFailed("objects of the old version were changed"), session.entity)
     }
-    // What could not be read is not to be lost in silence.
+    // An object that could not be read must not be lost silently.
     if let error = source.recentErrors.first {
       throw plan.error(.verificationFailed("\(error)"), session.entity)
     }
@@ -344,7 +346,7 @@ final class CustomWork {
     destination.sweep()
   }
 
-  /// Notes which to-many relationships were set as a whole.
+  /// Records the to-many relationships that were replaced as a whole.
   private func noteReplaced() throws {
     for object in destination.pending {
       for entry in object.extras?.toMany ?? [] where entry.state.isReplaced {
@@ -356,7 +358,7 @@ final class CustomWork {
   }
 
   func make(for source: ManagedObject, inMappingNamed name: String) throws -> ManagedObject {
-    // For the most part it is the mapping whose turn it is.
+    // It is usually the current mapping.
     if let currentMaker, currentMaker.mapping.name == name { return try make(for: source, currentMaker) }
     guard let maker = makers[name] else {
       guard let mapping = plan.mapping.entityMapping(named: name) else {
@@ -386,7 +388,7 @@ final class CustomWork {
     return object
   }
 
-  /// Whether a source object's key has not been taken in a mapping. It is now.
+  /// Whether the key of a source object was still free in a mapping. The call marks the key as used.
   private func isFree(_ source: ManagedObject, _ maker: MappingMaker) throws -> Bool {
     if source === current, maker.number == currentNumber {
       return made.isEmpty && early[maker.number]?.contains(source.key) != true
@@ -479,7 +481,8 @@ final class CustomWork {
     }
   }
 
-  /// Whether an object within a mapping's keys was made by the mapping: sources of one hierarchy share them.
+  /// Whether a mapping created an object, if the object's key is in the mapping's range. Sources of one hierarchy share
+  /// that range.
   private func isOf(_ item: Item, _ object: ManagedObject) throws -> Bool {
     guard let sourceMapping = item.maker.sourceMapping else { return true }
     guard sourceMapping.source.hasEntityColumn else { return true }
@@ -488,7 +491,7 @@ final class CustomWork {
   }
 }
 
-// Which objects became which.
+// Associations between source objects and destination objects.
 extension CustomWork {
   func destinations(of sources: [ManagedObject], in name: String?) throws -> [ManagedObject] {
     var result: [ManagedObject] = []
@@ -522,7 +525,7 @@ extension CustomWork {
         ? object : nil
     }
     if sourceMapping.isUnrestricted { return destination.makeFault(key, sourceMapping.destination) }
-    // The object whose turn it is has none but what is in memory.
+    // The current source object has no destination objects in the store yet, only in memory.
     if source === current, sourceMapping.isCustom,
       sourceMapping.mapping.name == plan.mapping.entityMappings[currentNumber].name
     {
@@ -557,7 +560,7 @@ extension CustomWork {
     return result
   }
 
-  /// The row that an object was made of, and its entity; nil where it was made of none.
+  /// The source entity and the key of the row that an object was created from; nil if it has no source row.
   private func origin(of object: ManagedObject) -> (entity: String, key: ObjectKey)? {
     for maker in makers.values {
       guard let sourceMapping = maker.sourceMapping, sourceMapping.destination === object.scope.plan else {
@@ -573,6 +576,6 @@ extension CustomWork {
     return (name ?? source.model.entities[other.root].name, other.key)
   }
 
-  /// The key of the row that an object was made of; nil where it was made of none.
+  /// The key of the row that an object was created from; nil if it has no source row.
   private func sourceKey(_ object: ManagedObject) -> ObjectKey? { origin(of: object)?.key }
 }

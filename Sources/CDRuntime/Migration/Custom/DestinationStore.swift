@@ -6,14 +6,14 @@ import CDModel
   import Foundation
 #endif
 
-/// The store that a step is making, as its destination context works on it: one connection that reads and writes, and
-/// keys that nobody else gives.
+/// The store that a step creates, for the destination context. It reads and writes through one connection, and it alone
+/// gives keys.
 ///
-/// It has no journal. Where a save fails, the file is no good any more, and the step fails whatever a policy does about
+/// The file has no journal, so it is unusable after a failed save. The step then fails, whatever a policy does about
 /// the error.
 final class DestinationStore: ImportTarget {
-  /// What stands in a reference that is to be given by a rule, or is mandatory and has not been set yet. No row has it
-  /// for its key.
+  /// The value of a reference that a rule has yet to set, or that is mandatory and has not been set. No row has this
+  /// key.
   static let placeholder: ObjectKey = -1
 
   let sqlite: SQLiteSession
@@ -23,23 +23,25 @@ final class DestinationStore: ImportTarget {
   let files: NewExternalFiles
   private let model: ModelPlan
   private let url: URL
-  /// The key after the last that was given, by the place of the root entity.
+  /// The next free key, by the index of the root entity.
   private(set) var nextKeys: [Int: ObjectKey]
-  /// Mandatory references of the object's own table, by the place of the entity.
+  /// The slots of mandatory references in the entity's own table, by the index of the entity.
   private let mandatorySlots: [[Int]]
   private let hasMandatorySlots: Bool
   private(set) var failure: (any Error)?
-  /// How many objects the app's own code has made, less those that it has deleted.
+  /// The number of objects that the app's own code has created, minus the number that it has deleted.
   private(set) var madeCount: Int64 = 0
   private var indexed: Set<String> = []
   private(set) var passingIndexes: [String] = []
-  /// The tables into which rows were inserted.
+  /// The roots of the tables into which rows were inserted.
   private(set) var touchedRoots: Set<Int> = []
 
+  /// Opens the file of the new store.
+  ///
   /// - Parameters:
-  ///   - database: The stores of which it is one, with the model.
-  ///   - nextKeys: The key after the last that is taken, by the place of the root entity.
-  ///   - url: The store that is being migrated, for errors to name.
+  ///   - database: The stores of the destination, with the model. The new store is one of them.
+  ///   - nextKeys: The next free key, by the index of the root entity.
+  ///   - url: The location of the store that is being migrated, for errors.
   init(
     path: String, of database: SQLiteDatabase, nextKeys: [Int: ObjectKey], files: NewExternalFiles, url: URL
   ) throws {
@@ -65,7 +67,7 @@ final class DestinationStore: ImportTarget {
 
   func willWriteFiles(_ names: [String]) throws { try files.willWrite(names) }
 
-  /// A key for an object that is made of none; 0 where another store holds its entity.
+  /// The key for an object without a source object; 0 if another store holds its entity.
   func nextKey(for plan: EntityPlan) -> ObjectKey {
     guard plan.storeIndex == 0 else { return 0 }
     let key = nextKeys[plan.root] ?? 1
@@ -73,7 +75,7 @@ final class DestinationStore: ImportTarget {
     return key
   }
 
-  /// Marks what a new object has to be given.
+  /// Sets the mandatory references of a new object to the placeholder.
   @inline(__always) func prepare(_ object: ManagedObject) {
     let slots = mandatorySlots[object.scope.plan.index]
     if slots.isEmpty { return }
@@ -82,7 +84,7 @@ final class DestinationStore: ImportTarget {
 
   func write(_ plan: SavePlan, of context: ManagedObjectContext) throws {
     if let failure { throw failure }
-    // Before anything is written: nothing is lost by what is not to be saved.
+    // This is checked before anything is written, so that an invalid object does not damage the file.
     let unset = unset(plan).map { object, slot in
       ValidationError(
         reason: .missingValue, entity: object.scope.plan.name,
@@ -94,7 +96,7 @@ final class DestinationStore: ImportTarget {
       var run = try SaveRun(
         context: context, session: SQLiteWriteSession(sqlite, of: database), plan: plan,
         changeCount: context.changeCount)
-      // Nothing is left half done where there is one file.
+      // With a single file, there is no second store that could be left in an earlier state.
       _ = try run.write()
     } catch {
       failure = error
@@ -108,7 +110,7 @@ final class DestinationStore: ImportTarget {
     }
   }
 
-  /// Mandatory references that were set to nil.
+  /// The mandatory references that were set to nil.
   private func unset(_ plan: SavePlan) -> [(ManagedObject, Int)] {
     guard hasMandatorySlots else { return [] }
     var result: [(ManagedObject, Int)] = []
@@ -124,8 +126,8 @@ final class DestinationStore: ImportTarget {
 
   // MARK: Indexes
 
-  /// Makes sure that rows are found by a column quickly, before the first statement that looks for them. Most steps
-  /// need none until all rows are there.
+  /// Creates an index on a column before the first statement that searches by it. Most steps need no index until all
+  /// rows are written.
   private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
     let start = "ON \(SQLite.quoted(table)) (\(SQLite.quoted(column))"
@@ -133,14 +135,14 @@ final class DestinationStore: ImportTarget {
       $0.sql.contains(start) && !$0.sql.hasPrefix("CREATE UNIQUE ") && !$0.sql.contains(" WHERE ")
     }
     if let final { return try connection.execute(final.sql) }
-    // A unique one would not bear what stands in references for the time being.
+    // The final unique index would refuse equal placeholders, so a temporary index is created instead.
     let name = "_cdgen_passing_\(passingIndexes.count)"
     passingIndexes.append(name)
     try connection.execute(
       "CREATE INDEX \(SQLite.quoted(name)) ON \(SQLite.quoted(table)) (\(SQLite.quoted(column)))")
   }
 
-  /// Makes sure that a relationship's objects are found quickly.
+  /// Creates the index that is needed to find a relationship's objects quickly.
   func index(_ relationship: RelationshipPlan) throws {
     switch relationship.storage {
     case .reference: break

@@ -1,6 +1,6 @@
 public import CDMapping
 
-/// The app's own code for one entity mapping of a migration, an object at a time.
+/// The app's own code for one custom entity mapping of a migration. It migrates one object at a time.
 ///
 /// ```swift
 /// struct SplitNames: EntityMigrationPolicy {
@@ -14,39 +14,47 @@ public import CDMapping
 /// }
 /// ```
 ///
-/// A policy is made anew for each migration, and used on the thread that opens the store. For a step, all policies are
-/// asked to begin; then each makes its objects; then the relationships that rules give are made; then each makes
-/// further ones; then each validates, and ends. The order among policies is that of the mapping model.
+/// Each migration creates its own policies and uses them on the thread that opens the store. For one step:
 ///
-/// What a hook throws ends the migration, and the store is as it was. The error that the app sees is a
-/// ``MigrationError`` whose reason is ``MigrationError/Reason-swift.enum/policyFailed(_:)``, with the step, the entity
-/// and the row.
+/// 1. All policies begin.
+/// 2. Each policy creates its objects.
+/// 3. The rules create the relationships that they define.
+/// 4. Each policy creates further relationships.
+/// 5. Each policy validates the result.
+/// 6. Each policy ends.
+///
+/// Within each phase, the policies run in the order of the mapping model.
+///
+/// An error that a hook throws ends the migration, and the store stays as it was. The app receives a ``MigrationError``
+/// whose reason is ``MigrationError/Reason-swift.enum/policyFailed(_:)``, with the step, the entity and the row.
 public protocol EntityMigrationPolicy {
-  /// Called before any object is made. A mapping without a source makes its objects here. By default nothing is done.
+  /// Called before any object is created. A mapping without a source creates its objects here. The default
+  /// implementation does nothing.
   func begin(_ mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called for each object of the source that the mapping's filter takes, in the order of their keys. It may make
-  /// one object, several, or none, which leaves the object out.
+  /// Called for each source object that the mapping's filter accepts, in the order of their keys. It may create one
+  /// object or several. If it creates none, the source object is left out.
   ///
-  /// By default it is ``MigrationManager/makeDestinationInstance(for:in:)``.
+  /// The default implementation calls ``MigrationManager/makeDestinationInstance(for:in:)``.
   func createDestinationInstances(
     for source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called when all objects of the mapping have been made. By default nothing is done.
+  /// Called when all objects of the mapping have been created. The default implementation does nothing.
   func endInstanceCreation(of mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called for each object that the mapping has made, when the relationships that rules give have been made. What
-  /// is set here comes beside them, or in their place. By default nothing is done, and no object is read for it.
+  /// Called for each object that the mapping has created, after the rules have created their relationships. The
+  /// relationships that you set here are added to those of the rules, or replace them. The default implementation does
+  /// nothing, and no object is read for it.
   func createRelationships(
     for destination: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called when all relationships of the mapping's objects have been made. By default nothing is done.
+  /// Called when all relationships of the mapping's objects have been created. The default implementation does nothing.
   func endRelationshipCreation(of mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called to look at the result as a whole: one that throws refuses it. By default nothing is done.
+  /// Called to check the result as a whole. Throw an error to refuse it. The default implementation does nothing.
   func validate(_ mapping: EntityMapping, manager: MigrationManager) throws
 
-  /// Called last. By default nothing is done.
+  /// Called last. The default implementation does nothing.
   func end(_ mapping: EntityMapping, manager: MigrationManager) throws
 }
 

@@ -1,4 +1,4 @@
-/// An object of an older version, as generated code shows it to an app's own migration: typed, and to be read alone.
+/// A typed, read-only view of an object of an older version, which generated code gives to an app's own migration.
 ///
 /// Generated code declares one for each entity that a custom step reads, `ToDoModel.Version1.ToDo` for instance.
 ///
@@ -18,19 +18,19 @@ extension EntitySnapshot {
   /// The object, in the migration's source context. An entity's own property of this name hides it.
   public var object: ManagedObject { _object }
 
-  /// The identifier, which what becomes of the object keeps.
+  /// The identifier. The migrated object keeps it, unless it was created with an identifier of its own.
   public var objectID: ManagedObjectID { _object.objectID }
 
-  /// The object as one of a related entity, such as one that inherits from this; nil where it is none.
+  /// The object as an object of a related entity, such as a subentity; nil if it is not of that entity.
   public func cast<Other: EntitySnapshot>(to type: Other.Type = Other.self) -> Other? {
     _object.scope.plan.lineageNames.contains(Other.entityName) ? Other(_object: _object) : nil
   }
 }
 
-/// An object of a newer version that an app's own migration is making: a typed view of it.
+/// A typed view of an object of a newer version that an app's own migration creates.
 ///
-/// Generated code declares one for each entity that a custom step makes, `ToDoModel.NewVersion2.ToDo` for instance. It can
-/// be kept as long as the step runs.
+/// Generated code declares one for each entity that a custom step creates, `ToDoModel.NewVersion2.ToDo` for instance.
+/// You can keep it as long as the step runs.
 ///
 /// ```swift
 /// func discard(_ made: some MigratedEntity, manager: MigrationManager) {
@@ -48,17 +48,17 @@ extension MigratedEntity {
   /// The object, in the migration's destination context. An entity's own property of this name hides it.
   public var object: ManagedObject { _object }
 
-  /// The identifier, which is that of the object of before, where there was one.
+  /// The identifier. If the object was created from a source object, it is usually that object's identifier.
   public var objectID: ManagedObjectID { _object.objectID }
 
-  /// The object as one of a related entity, such as one that it inherits from; nil where it is none.
+  /// The object as an object of a related entity, such as a parent entity; nil if it is not of that entity.
   public func cast<Other: MigratedEntity>(to type: Other.Type = Other.self) -> Other? {
     _object.scope.plan.lineageNames.contains(Other.entityName) ? Other(_object: _object) : nil
   }
 }
 
 extension MigrationManager {
-  /// The first object of a kind that was made of a source object; nil where there is none.
+  /// The first object of a type that was created from a source object; nil if there is none.
   ///
   /// ```swift
   /// func count<New: MigratedEntity>(
@@ -68,9 +68,9 @@ extension MigrationManager {
   /// }
   /// ```
   ///
-  /// Where a name is given, only what the entity mapping of that name made counts.
+  /// If you give a mapping name, only objects that the entity mapping of that name created count.
   ///
-  /// - Throws: ``StoreError`` where the new store cannot be read.
+  /// - Throws: ``StoreError`` if the new store cannot be read.
   public func destination<New: MigratedEntity>(
     _ type: New.Type = New.self, of source: some EntitySnapshot, in mappingName: String? = nil
   ) throws -> New? {
@@ -78,11 +78,11 @@ extension MigrationManager {
       .first { $0.scope.plan.lineageNames.contains(New.entityName) }.map(New.init(_object:))
   }
 
-  /// The objects of a kind that were made of source objects, in their order.
+  /// The objects of a type that were created from source objects, in the order of the source objects.
   ///
-  /// Where a name is given, only what the entity mapping of that name made counts.
+  /// If you give a mapping name, only objects that the entity mapping of that name created count.
   ///
-  /// - Throws: ``StoreError`` where the new store cannot be read.
+  /// - Throws: ``StoreError`` if the new store cannot be read.
   public func destinations<New: MigratedEntity>(
     _ type: New.Type = New.self, of sources: [some EntitySnapshot], in mappingName: String? = nil
   ) throws -> [New] {

@@ -1,16 +1,17 @@
-// What the typed views of a migration show beyond plain values: other views, and composites as structs.
+// Access for the typed views of a migration to more than plain values: to other views, and to composites as structs.
 extension ManagedObject {
-  /// The view of a to-one relationship's object.
+  /// The view of the object in a to-one relationship.
   @_spi(Generated) public final func _view<View: EntitySnapshot>(_ slot: Int) -> View? {
     relatedObject(at: slot).map(View.init(_object:))
   }
 
-  /// The view of a mandatory to-one relationship's object: one without values where a store has none.
+  /// The view of the object in a mandatory to-one relationship. If the store has no such object, the view has no
+  /// values.
   @_spi(Generated) public final func _view<View: EntitySnapshot>(_ slot: Int, _ entity: String) -> View {
     View(_object: relatedObject(at: slot) ?? ManagedObject(_seed: _missing(entity)))
   }
 
-  /// The views of a to-many relationship's objects.
+  /// The views of the objects in a to-many relationship.
   @_spi(Generated) public final func _views<View: EntitySnapshot>(_ slot: Int) -> [View] {
     relatedObjects(at: slot).map(View.init(_object:))
   }
@@ -31,7 +32,7 @@ extension ManagedObject {
     scope.plan.relationship(slot).map(relatedObjects) ?? []
   }
 
-  /// The value of a composite of an object without a generated class.
+  /// The value of a composite attribute, for an object without a generated class.
   @_spi(Generated) public final func _fields<Composite: CompositeAttribute>(_ slot: Int) -> Composite? {
     _willRead()
     guard scope.plan.slots.indices.contains(slot), case .composite = storedValue(slot) else { return nil }
@@ -39,7 +40,7 @@ extension ManagedObject {
     return Composite(_row: RowReader(values: ValueRow(parts)), 0)
   }
 
-  /// Sets a composite of an object without a generated class.
+  /// Sets a composite attribute, for an object without a generated class.
   @_spi(Generated) public final func _setFields<Composite: CompositeAttribute>(
     _ value: Composite?, _ slot: Int
   ) {

@@ -1,41 +1,42 @@
 import CDMapping
 import CDModel
 
-/// Makes the object of a source object by what a mapping's rules give, with everything looked up beforehand.
+/// Creates the destination object of a source object by the rules of a mapping. Everything that does not depend on the
+/// object is looked up once, in advance.
 ///
-/// A class so that it is not copied for each object; nothing of it changes.
+/// It is a class so that it is not copied for each object. Its properties do not change.
 final class MappingMaker {
-  /// A relationship that rules give, where its reference stands in the object's own table.
+  /// How a reference in the object's own table gets its value, if rules define the relationship.
   enum Reference {
-    /// The key of the source's reference, and what is added to it: the object is there.
+    /// From the key of a reference in the source, plus an offset. The destination object exists.
     case key(from: Int, offset: Int64)
-    /// It is known when all objects have been made.
+    /// After all objects have been created.
     case later
   }
 
   let mapping: EntityMapping
   /// Nil for a mapping without a source.
   let sourceMapping: StepPlan.SourceMapping?
-  /// By which associations name the mapping.
+  /// The index of the mapping, by which associations name it.
   let number: Int
   let destination: EntityPlan
-  /// The source mapping's, for each object.
+  /// The source of the source mapping, read for each object.
   let source: EntityPlan?
-  /// What is added to a source object's key.
+  /// The number that is added to a source object's key.
   let offset: ObjectKey
   @exclusivity(unchecked) private(set) var references: [(slot: Int, reference: Reference)] = []
-  // None of them changes once objects are made, so that there is nothing for the runtime to check at each.
-  /// For each slot the source's slot whose value it takes; negative for none.
+  // The following properties do not change once objects are created, so the runtime need not check their accesses.
+  /// For each slot, the source slot whose value is copied; negative if the value is not a copy.
   @exclusivity(unchecked) private var copied: [Int]
-  /// What stands for nil in a copied slot.
+  /// For each copied slot, the value that replaces nil.
   @exclusivity(unchecked) private var standIns: [AttributeValue]
-  /// Slots that have the same value in all objects.
+  /// The slots that have the same value in all objects.
   @exclusivity(unchecked) private var constants: [(slot: Int, value: AttributeValue)] = []
   @exclusivity(unchecked) private var computed: [Computed] = []
   private let evaluator: PredicateEvaluator
   private let plan: StepPlan
 
-  /// A value of its own for a slot, or for a field of a composite.
+  /// The expression of a slot, or of a field of a composite, that the evaluator computes for each object.
   private struct Computed {
     let slot: Int
     let field: String?
@@ -91,7 +92,8 @@ final class MappingMaker {
     }
   }
 
-  /// The source's attribute that an expression is, or that it is with a constant in the place of nil.
+  /// The source attribute whose value an expression copies, with the constant that replaces nil if the expression has
+  /// one.
   private func copiedSlot(
     _ value: ValueExpression, _ cell: StorageType, of entity: EntityPlan
   ) -> (slot: Int, standIn: AttributeValue)? {
@@ -110,7 +112,7 @@ final class MappingMaker {
     return (old.number, standIn)
   }
 
-  /// The source's attribute that an expression is, and nothing more.
+  /// The source property that an expression names, if it is nothing but the path of that property.
   private func sourceSlot(_ value: ValueExpression, of entity: EntityPlan) -> PropertyPlan? {
     guard case .path(let base, let steps) = value.kind, case .object = base.kind, steps.count == 1,
       case .key(let key) = steps[0]
@@ -123,7 +125,7 @@ final class MappingMaker {
   {
     switch plan.objects(of: sourceMapping, relationship.name) {
     case .none?: return nil
-    // Nothing of its own: who refers to it by the inverse may say.
+    // No rule for this side. A rule for the inverse may set it.
     case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
     case .objects(let value)?:
       guard let old = plan.plainRelationship(value, of: sourceMapping.source), case .reference = old.storage,
@@ -135,7 +137,7 @@ final class MappingMaker {
     }
   }
 
-  /// Gives an object the values of the rules.
+  /// Sets the values of an object that rules define.
   func fill(_ object: ManagedObject, from source: ManagedObject) throws {
     source._willRead()
     guard let old = source.extras?.values, let extras = object.extras,
@@ -144,9 +146,9 @@ final class MappingMaker {
     extras.values = try values(old, source, over: extras.values)
   }
 
-  /// The values of an object by slot, made in one go.
+  /// The values of an object by slot, created in one pass.
   ///
-  /// - Parameter initial: What it has where no rule says otherwise.
+  /// - Parameter initial: The values that the object has unless a rule sets them.
   private func values(
     _ old: [AttributeValue], _ source: ManagedObject, over initial: [AttributeValue]
   ) throws -> [AttributeValue] {
@@ -180,7 +182,7 @@ final class MappingMaker {
     return values
   }
 
-  /// Gives an object the references of the rules where it has none.
+  /// Sets the references of an object that rules define, unless the object already has them.
   func relate(_ object: ManagedObject, to source: ManagedObject) {
     guard !references.isEmpty, object.scope.plan === destination else { return }
     object._willRead()
@@ -220,7 +222,7 @@ final class MappingMaker {
     return fitted
   }
 
-  /// Whether the mapping's filter takes an object.
+  /// Whether the mapping's filter accepts an object.
   func takes(_ source: ManagedObject) throws -> Bool {
     guard let filter = mapping.filter else { return true }
     do {

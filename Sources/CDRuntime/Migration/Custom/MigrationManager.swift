@@ -1,6 +1,7 @@
 public import CDMapping
 
-/// One step of a migration, as the app's own code sees it: the objects of before, and those that are being made.
+/// One step of a migration for the app's own code. It gives access to the old objects and to the objects that are being
+/// created.
 ///
 /// ```swift
 /// struct KeepOpen: EntityMigrationPolicy {
@@ -16,8 +17,8 @@ public import CDMapping
 /// }
 /// ```
 ///
-/// A manager belongs to the thread that opens the store, and is used up when its step ends. Objects of both contexts are
-/// ``ManagedObject``s without a generated class.
+/// A manager belongs to the thread that opens the store, and cannot be used after its step ends. Objects of both
+/// contexts are ``ManagedObject``s without a generated class.
 ///
 /// ## Topics
 ///
@@ -32,7 +33,7 @@ public import CDMapping
 /// - ``makeDestinationInstance(for:in:)``
 /// - ``associate(_:with:in:)``
 ///
-/// ### Which became which
+/// ### Source and destination objects
 /// - ``destinationInstances(for:in:)``
 /// - ``sourceInstances(for:in:)``
 /// - ``destination(_:of:in:)``
@@ -42,19 +43,20 @@ public import CDMapping
 /// - ``progress``
 /// - ``cancel()``
 public final class MigrationManager {
-  /// The version that the step starts from.
+  /// The source version of the step.
   public let sourceModel: ModelVersion
-  /// The version that it leads to.
+  /// The destination version of the step.
   public let destinationModel: ModelVersion
-  /// What rules and inference say of the step.
+  /// The step's mapping model, from mapping rules and inference.
   public let mappingModel: MappingModel
-  /// The objects of before. They can be read, and not changed: a save throws. What nobody holds is let go of.
+  /// The context of the old objects. You can read them, but not change them: a save throws. Objects that nobody holds
+  /// are released.
   public let sourceContext: ManagedObjectContext
-  /// The objects that are being made, over the store that is being made. It is saved as the step goes on, and what
-  /// nobody holds is let go of then.
+  /// The context of the new objects, in the store that is being created. It is saved repeatedly while the step runs,
+  /// and objects that nobody holds are released then.
   ///
-  /// Objects of entities whose mappings are inferred or mapped are there from the beginning. Further objects can be
-  /// inserted, of any entity that the store holds.
+  /// The objects of inferred and mapped entity mappings exist from the beginning. You can insert further objects of any
+  /// entity that the store holds.
   public let destinationContext: ManagedObjectContext
 
   let work: CustomWork
@@ -73,12 +75,14 @@ public final class MigrationManager {
 
   // MARK: Making objects
 
-  /// Makes the object that a source object becomes, with the values that the mapping's rules give. It keeps the
-  /// source object's identifier, and the two are associated. A second object of the same source object, and one of
-  /// a source object that is not of the mapping's entity, have identifiers of their own.
+  /// Creates the destination object of a source object, with the values that the mapping's rules define.
   ///
-  /// - Throws: ``MigrationError`` where the mapping makes no objects in this step, or where a rule gives no fitting
-  ///   value.
+  /// The new object keeps the source object's identifier, and the two are associated. A second object of the same
+  /// source object has an identifier of its own, and so has an object whose source object is not of the mapping's
+  /// source entity.
+  ///
+  /// - Throws: ``MigrationError`` if the mapping is not a custom mapping of this step, or if a rule gives a value that
+  ///   does not fit.
   @discardableResult
   public func makeDestinationInstance(
     for source: ManagedObject, in mapping: EntityMapping
@@ -86,8 +90,9 @@ public final class MigrationManager {
     try work.make(for: source, inMappingNamed: mapping.name)
   }
 
-  /// Notes that an object was made of a source object, for relationships that rules give to follow, and for
-  /// ``destinationInstances(for:in:)``. What ``makeDestinationInstance(for:in:)`` makes is associated already.
+  /// Records that an object was created from a source object. Relationships that rules define follow the association,
+  /// and so does ``destinationInstances(for:in:)``. Objects of ``makeDestinationInstance(for:in:)`` are already
+  /// associated.
   public func associate(
     _ source: ManagedObject, with destination: ManagedObject, in mapping: EntityMapping
   ) {
@@ -96,24 +101,25 @@ public final class MigrationManager {
 
   // MARK: Which became which
 
-  /// The objects that were made of source objects, in their order; those of an inferred or mapped entity too.
+  /// The objects that were created from source objects, in the order of the source objects. They include objects of
+  /// inferred and mapped entity mappings.
   ///
-  /// While objects are being made, those of mappings whose turn is yet to come are not there.
+  /// While objects are being created, the objects of later mappings do not exist yet.
   ///
-  /// Where a name is given, only what the entity mapping of that name made counts.
+  /// If you give a mapping name, only objects that the entity mapping of that name created count.
   ///
-  /// - Throws: ``StoreError`` where the new store cannot be read.
+  /// - Throws: ``StoreError`` if the new store cannot be read.
   public func destinationInstances(
     for sources: [ManagedObject], in mappingName: String? = nil
   ) throws -> [ManagedObject] {
     try work.destinations(of: sources, in: mappingName)
   }
 
-  /// The source objects that objects were made of, in their order.
+  /// The source objects from which objects were created, in the order of those objects.
   ///
-  /// Where a name is given, only what the entity mapping of that name made counts.
+  /// If you give a mapping name, only objects that the entity mapping of that name created count.
   ///
-  /// - Throws: ``StoreError`` where the old store cannot be read.
+  /// - Throws: ``StoreError`` if the old store cannot be read.
   public func sourceInstances(
     for destinations: [ManagedObject], in mappingName: String? = nil
   ) throws -> [ManagedObject] {
@@ -122,15 +128,15 @@ public final class MigrationManager {
 
   // MARK: Progress
 
-  /// How far the step is, from 0 to 1.
+  /// The progress of the step, from 0 to 1.
   public var progress: Double { work.progress }
 
-  /// Ends the migration after the hook that is running, as ``MigrationObserver`` can. The store is as it was.
+  /// Ends the migration after the hook that is running, as a ``MigrationObserver`` can. The store stays as it was.
   public func cancel() { work.isCancelled = true }
 
   // MARK: Policies
 
-  /// Notes that the policy that is running makes no relationships of its own: its objects are not read for it.
+  /// Records that the running policy creates no relationships of its own, so that its objects need not be read.
   @_spi(Generated) public func _leaveRelationships() { work.leavesRelationships = true }
 
   func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {

@@ -6,10 +6,10 @@ import CDModel
   import Foundation
 #endif
 
-/// A model with entity mappings whose `policy` is `custom`: opening its stores takes the app's own code.
+/// A model with entity mappings whose `policy` is `custom`. Opening its stores needs the app's own code.
 ///
-/// Generated code declares such a model in place of a ``GeneratedModel``, and with it a protocol that has one
-/// requirement for each of those mappings. A container of it takes a conformance:
+/// Generated code declares such a model instead of a ``GeneratedModel``, together with a protocol that has one
+/// requirement for each of those mappings. A container of the model takes a conformance to that protocol:
 ///
 /// ```swift
 /// func open<Model: CustomMigratingModel>(
@@ -19,7 +19,7 @@ import CDModel
 /// }
 /// ```
 public protocol CustomMigratingModel: ModelDeclaration {
-  /// What the app implements: one requirement for each custom entity mapping.
+  /// The protocol that the app implements, with one requirement for each custom entity mapping.
   associatedtype CustomMigrations
   @_spi(Generated) static func _migrationPolicies(
     _ make: @escaping @Sendable () -> CustomMigrations
@@ -35,9 +35,9 @@ public protocol CustomMigratingModel: ModelDeclaration {
 /// description.migrationPolicies = policies
 /// ```
 ///
-/// Each migration makes the policies that it needs. Two values are equal where one is a copy of the other.
+/// Each migration creates the policies that it needs. Two values are equal if one is a copy of the other.
 public struct MigrationPolicies: Hashable, Sendable {
-  /// Makes the policy of an entity mapping.
+  /// A function that creates the policy of an entity mapping.
   ///
   /// ```swift
   /// let factory: MigrationPolicies.Factory = { SplitNames() }
@@ -49,13 +49,15 @@ public struct MigrationPolicies: Hashable, Sendable {
     let source: Int
     let destination: Int
     let mapping: String
-    /// The merged model that moves, in a store of several.
+    /// The merged model that the step migrates, in a store of several.
     var model: UUID?
 
+    /// Creates the key of an entity mapping.
+    ///
     /// - Parameters:
     ///   - mapping: The name of the entity mapping.
-    ///   - source: The number of the version that the step starts from.
-    ///   - destination: The number of the version that it leads to.
+    ///   - source: The number of the step's source version.
+    ///   - destination: The number of the step's destination version.
     public init(_ mapping: String, from source: Int, to destination: Int) {
       self.mapping = mapping
       self.source = source
@@ -63,7 +65,7 @@ public struct MigrationPolicies: Hashable, Sendable {
     }
   }
 
-  /// What is compared by its identity.
+  /// A value that is compared by identity.
   private final class Box<Value: Sendable>: Hashable, Sendable {
     let value: Value
 
@@ -73,9 +75,9 @@ public struct MigrationPolicies: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
   }
 
-  /// The policies of one model, which a migration makes together.
+  /// The policies of one model, which are created together for each migration.
   private struct Suite: Hashable, Sendable {
-    /// The model's identity; nil for any.
+    /// The model's identifier; nil for any model.
     var model: UUID?
     let make: Box<@Sendable () -> [Key: any EntityMigrationPolicy]>
   }
@@ -83,26 +85,26 @@ public struct MigrationPolicies: Hashable, Sendable {
   private var factories: [Key: Box<Factory>] = [:]
   private var suites: [Suite] = []
 
-  /// No policies.
+  /// Creates a value without policies.
   public init() {}
 
-  /// Policies of generated code, of which each migration makes all at once.
+  /// Creates a value with the policies of generated code. Each migration creates all of them at once.
   @_spi(Generated) public init(_suite make: @escaping @Sendable () -> [Key: any EntityMigrationPolicy]) {
     suites = [Suite(model: nil, make: Box(make))]
   }
 
-  /// Makes the policy of an entity mapping, for the step between two versions.
+  /// The function that creates the policy of an entity mapping, for the step between two versions.
   ///
   /// - Parameters:
-  ///   - mapping: The name of the entity mapping, which is its destination's unless a mapping file says otherwise.
-  ///   - source: The number of the version that the step starts from.
-  ///   - destination: The number of the version that it leads to.
+  ///   - mapping: The name of the entity mapping, which is its destination's name unless a mapping file gives another.
+  ///   - source: The number of the step's source version.
+  ///   - destination: The number of the step's destination version.
   public subscript(mapping: String, from source: Int, to destination: Int) -> Factory? {
     get { factories[Key(mapping, from: source, to: destination)]?.value }
     set { factories[Key(mapping, from: source, to: destination)] = newValue.map(Box.init) }
   }
 
-  /// The same policies, for one model alone where nothing else was said.
+  /// The same policies, limited to one model if they are not limited yet.
   func limited(to model: UUID) -> MigrationPolicies {
     var result = self
     for place in result.suites.indices where result.suites[place].model == nil {
@@ -111,7 +113,7 @@ public struct MigrationPolicies: Hashable, Sendable {
     return result
   }
 
-  /// These policies, and others where these have none.
+  /// These policies, and the others for mappings that these have no policy for.
   func merging(_ others: MigrationPolicies) -> MigrationPolicies {
     var result = self
     result.factories.merge(others.factories) { own, _ in own }
@@ -119,7 +121,7 @@ public struct MigrationPolicies: Hashable, Sendable {
     return result
   }
 
-  /// Makes all policies for one migration of a model's store.
+  /// Creates all policies for one migration of a model's store.
   func make(for model: ManagedObjectModel) -> [Key: any EntityMigrationPolicy] {
     if model.parts.isEmpty { return make(for: model.id) }
     return model.parts.reduce(into: [:]) { result, part in

@@ -1,8 +1,8 @@
 public import CDMapping
 
-/// The policy of an entity mapping that generated code makes of a requirement which an app implements.
+/// The policy that generated code creates for an entity mapping from the app's implementation of a requirement.
 @_spi(Generated) public struct TypedMigrationPolicy: EntityMigrationPolicy {
-  /// Makes the object of a source object; nil leaves it out.
+  /// Creates the destination object of a source object; nil leaves the source object out.
   public typealias Make = (_ source: ManagedObject, MigrationManager) throws -> ManagedObject?
   public typealias Relate = (_ destination: ManagedObject, MigrationManager) throws -> Void
   public typealias Fill = (MigrationManager) throws -> Void
@@ -12,9 +12,9 @@ public import CDMapping
   private let fill: Fill?
   private let hooks: (begin: Fill?, end: Fill?, validate: Fill?)
 
-  /// The policy of a mapping with a source.
+  /// Creates the policy of a mapping with a source.
   ///
-  /// - Parameter relate: Called for each object that was made, as `createRelationships` is. An implementation that
+  /// - Parameter relate: Called for each object that was created, like `createRelationships`. An implementation that
   ///   does nothing calls ``MigrationManager/_leaveRelationships()``, and is not called again.
   public init(
     make: @escaping Make, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
@@ -25,7 +25,7 @@ public import CDMapping
     hooks = (begin, end, validate)
   }
 
-  /// The policy of a mapping without a source.
+  /// Creates the policy of a mapping without a source.
   public init(
     fill: @escaping Fill, relate: Relate? = nil, begin: Fill? = nil, end: Fill? = nil, validate: Fill? = nil
   ) {
@@ -66,13 +66,13 @@ public import CDMapping
 }
 
 extension MigrationManager {
-  /// Makes the object that a source object becomes by the rules of a mapping: see
+  /// Creates the destination object of a source object by the rules of a mapping: see
   /// ``makeDestinationInstance(for:in:)``.
   @_spi(Generated) public func _make(from source: ManagedObject, mapping: String) throws -> ManagedObject {
     try work.make(for: source, inMappingNamed: mapping)
   }
 
-  /// Makes an object that comes of none.
+  /// Inserts a destination object that has no source object.
   @_spi(Generated) public func _insert(_ entity: String) throws -> ManagedObject {
     try destinationContext.insert(entityNamed: entity)
   }

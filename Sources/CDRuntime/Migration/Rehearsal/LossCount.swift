@@ -1,15 +1,15 @@
 import CDMapping
 import CDModel
 
-/// Counts what a step loses in the store that it starts from.
+/// Counts the data of the source store that a step loses.
 struct LossCount {
   let plan: StepPlan
-  /// On the file of the source.
+  /// A session on the file of the source.
   let session: MigrationSession
-  /// Opens that file to be read as objects.
+  /// Opens that file, to be read as objects.
   let read: () throws -> PersistentStoreCoordinator
 
-  /// All losses of the step, those that nobody has confirmed too.
+  /// All losses of the step, confirmed or not.
   func losses() throws -> [MigrationReport.Loss] {
     let confirmed = Set(plan.step.losses)
     let isOwned = plan.step.changes.contains { if case .ownedObjectsLeft = $0.kind { true } else { false } }
@@ -29,7 +29,7 @@ struct LossCount {
     case .entityRemoved(let name), .entityBecameAbstract(let name), .entityUnmapped(let name):
       (try objects(name), .objects)
     case .entityLeftConfiguration(let name, _):
-      // Another configuration's stores have a place for them.
+      // If this store still holds the entity, nothing is lost.
       (plan.destination.entity(name)?.storeIndex == 0 ? 0 : try objects(name), .objects)
     case .objectsFiltered(let name): (try filtered(name), .objects)
     case .ownedObjectsLeft(let name, _): (owned?[name], .objects)
@@ -53,13 +53,13 @@ struct LossCount {
     return try Self.count(entity, session)
   }
 
-  /// The objects of just one entity.
+  /// The number of objects of an entity, without those of its subentities.
   static func count(_ entity: EntityPlan, _ session: MigrationSession) throws -> Int {
     let condition = entity.hasEntityColumn ? " WHERE _entity = \(SQLite.literal(entity.name))" : ""
     return Int(try session.number("SELECT count(*) FROM \(SQLite.quoted(entity.table))\(condition)"))
   }
 
-  /// The objects of an entity that no mapping takes.
+  /// The number of objects of an entity that no mapping's filter accepts.
   private func filtered(_ name: String) throws -> Int? {
     let mappings = plan.mapping.entityMappings(from: name).filter { $0.destination != nil }
     let filters = mappings.compactMap(\.filter)
@@ -73,8 +73,8 @@ struct LossCount {
 
   // MARK: Values
 
-  /// The name that a property of the destination had; a loss is told by names of the destination where it is still
-  /// there.
+  /// The name that a property of the destination had in the source. Losses name a property by its destination name if
+  /// it still exists there.
   private func sourceName(_ name: PropertyName) -> PropertyName {
     let parts = name.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let entity = plan.destination.entity(name.entity), let slot = entity.slot(parts[0]) else {
@@ -85,7 +85,7 @@ struct LossCount {
     return PropertyName(name.entity, ([first] + parts.dropFirst()).joined(separator: "."))
   }
 
-  /// The entities of the source whose objects a change concerns and that have a property.
+  /// The source entities whose objects a change concerns and that have the property.
   private func sources(_ name: PropertyName, of change: ModelChange) -> [EntityPlan] {
     let taken = change.mappings.compactMap { plan.mapping.entityMapping(named: $0)?.source }
     let names =

@@ -6,12 +6,13 @@ public import CDModel
   public import Foundation
 #endif
 
-/// A migration that is tried on a copy: what it would do, what it would lose, and why it would fail.
+/// A trial migration on a copy of a store. It reports what the migration would do, what it would lose, and why it would
+/// fail.
 ///
-/// The store is opened to be read alone, and stays as it is to the byte, with all files beside it. It may be in use.
-/// The copy is one of a single moment; large values are not copied. The steps are those of the real migration, with
-/// the app's own code where the description has it, except that all objects that a step cannot make are found, and
-/// not the first alone.
+/// The store is opened for reading only. No byte of it or of the files beside it changes, and it may be in use. The
+/// copy is of a single moment. Large values are not copied. The steps are those of the real migration, with the app's
+/// own code if the description has it. The only difference: a rehearsal finds all objects that a step cannot create,
+/// not only the first one.
 ///
 /// ```swift
 /// let rehearsal = MigrationRehearsal(PersistentStoreDescription(.sqlite(url)), model: model)
@@ -20,31 +21,32 @@ public import CDModel
 /// for problem in report.brokenRules { print(problem) }
 /// ```
 ///
-/// A test that has a store of a user, or of an old release, expects ``MigrationReport/succeeds`` and looks at what is
-/// lost.
+/// Run a rehearsal in a test, with the store of a user or of an old release. Expect ``MigrationReport/succeeds``, and
+/// check the losses.
 public struct MigrationRehearsal: Sendable {
-  /// The store, which is a SQLite file. Its ``PersistentStoreDescription/migrationObserver`` follows the rehearsal and
-  /// may end it.
+  /// The store, which is a SQLite file or a file of another format. Its
+  /// ``PersistentStoreDescription/migrationObserver`` follows the rehearsal and can cancel it.
   public var store: PersistentStoreDescription
-  /// The model, whose current version the store is to be of.
+  /// The model to whose current version the store would be migrated.
   public var model: ManagedObjectModel
-  /// The other stores of the coordinator, which say what this one does not hold. They are not opened.
+  /// The other stores of the coordinator, which determine which entities this store does not hold. They are not opened.
   public var otherStores: [PersistentStoreDescription] = []
-  /// Where the copy is made, in a folder of its own. It needs room for the store, and for what the migration makes.
+  /// The folder in which the copy is made, in a folder of its own. It needs space for the store, and for the files that
+  /// the migration creates.
   public var workFolder = FileManager.default.temporaryDirectory
 
-  /// A rehearsal of the migration of a store to the current version of a model.
+  /// Creates a rehearsal of the migration of a store to the current version of a model.
   public init(_ store: PersistentStoreDescription, model: ManagedObjectModel) {
     self.store = store
     self.model = model
   }
 
-  /// Migrates a copy.
+  /// Migrates a copy of the store.
   ///
-  /// - Returns: What was found. A migration that would fail is no error, see ``MigrationReport/refusal``.
-  /// - Throws: ``StoreError`` where the store cannot be read or is of another model, ``ModelError``, and
-  ///   ``MigrationError`` where there is no way at all to the version, where the disk has no room for the copy, and
-  ///   where the rehearsal was cancelled.
+  /// - Returns: The report. A migration that would fail does not throw: see ``MigrationReport/refusal``.
+  /// - Throws: ``StoreError`` if the store cannot be read or belongs to another model; ``ModelError``;
+  ///   ``MigrationError`` if no path leads to the version, if the disk has no space for the copy, or if the rehearsal
+  ///   was cancelled.
   public func run() throws -> MigrationReport {
     guard let url = try store.location.resolvingLink().url else {
       throw StoreError.cannotCreate(
@@ -80,7 +82,7 @@ public struct MigrationRehearsal: Sendable {
 }
 
 extension MigrationError {
-  /// The same error of another file.
+  /// The same error for another file.
   func at(_ url: URL) -> MigrationError {
     MigrationError(url, reason, step: step, entity: entity, objectKey: objectKey)
   }

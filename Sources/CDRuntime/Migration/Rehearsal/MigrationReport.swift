@@ -7,7 +7,7 @@ import CDModel
   public import Foundation
 #endif
 
-/// What a ``MigrationRehearsal`` has found.
+/// The result of a ``MigrationRehearsal``.
 ///
 /// ```swift
 /// let report = try MigrationRehearsal(PersistentStoreDescription(.sqlite(url)), model: model).run()
@@ -26,87 +26,88 @@ import CDModel
 /// - ``Loss``
 /// - ``Problem``
 ///
-/// ### The whole
+/// ### Results for the whole store
 /// - ``EntityCount``
 /// - ``Part``
 public struct MigrationReport: Hashable, Sendable {
-  /// Who says what becomes of the objects of a step.
+  /// The source of the rules by which a step migrates objects.
   public enum Kind: String, Hashable, Sendable {
-    /// The models alone.
+    /// Inference from the two versions alone.
     case automatic
-    /// A mapping, too.
+    /// Also a mapping.
     case mapped
-    /// The app's own code, too.
+    /// Also the app's own code.
     case custom
   }
 
-  /// One step of the way.
+  /// One migration step.
   public struct Step: Hashable, Sendable {
-    /// What differs, and what becomes of it.
+    /// The differences between the two versions, and how the step handles them.
     public let step: MigrationStep
-    /// Who says what becomes of the objects.
+    /// The source of the rules by which the step migrates objects.
     public var kind: Kind {
       if step.mapping.entityMappings.contains(where: { $0.kind == .custom }) { return .custom }
       return step.rules == nil ? .automatic : .mapped
     }
-    /// Whether the step was made. The last one of a report may have been refused: see ``MigrationReport/refusal``.
+    /// Whether the step was made. The last step of a report may have been refused: see ``MigrationReport/refusal``.
     public internal(set) var isDone = false
-    /// The statements, each once, with how many times it was run. None where the step was not begun.
+    /// The statements, each listed once, with the number of times it was run. Empty if the step did not begin.
     public internal(set) var statements: [Statement] = []
-    /// What is lost, whether that is confirmed or not.
+    /// The losses of the step, confirmed or not.
     public internal(set) var losses: [Loss] = []
-    /// Objects that the step cannot make, which are why it is refused.
+    /// The objects that the step cannot create, because of which it is refused.
     public internal(set) var problems: [Problem] = []
-    /// How long the step took.
+    /// The duration of the step.
     public internal(set) var duration = Duration.zero
 
     init(_ step: MigrationStep) { self.step = step }
   }
 
-  /// A statement of SQL.
+  /// An SQL statement.
   public struct Statement: Hashable, Sendable {
-    /// Its text, in which `?` stands for values.
+    /// The text of the statement, in which `?` stands for a value.
     public let sql: String
-    /// How many times it was run.
+    /// The number of times that the statement was run.
     public internal(set) var count: Int
   }
 
-  /// Something that the store has and that goes.
+  /// Data of the store that the migration loses.
   public struct Loss: Hashable, Sendable {
-    /// What is counted.
+    /// The unit of a loss's count.
     public enum Unit: String, Hashable, Sendable {
       /// Objects.
       case objects
       /// Values that are not nil.
       case values
-      /// Pairs of related objects, or places of objects in an order.
+      /// Pairs of related objects, or positions of objects in an ordered relationship.
       case relations
     }
 
-    /// What is lost, in words.
+    /// A description of the loss.
     public let description: String
-    /// How many there are; nil where that cannot be told.
+    /// The number of lost objects, values or relations; nil if it cannot be counted.
     public let count: Int?
-    /// What is counted.
+    /// The unit of the count.
     public let unit: Unit
-    /// Whether a `drop:`, or a filter, says that the loss is meant.
+    /// Whether a `drop:` or a filter confirms the loss.
     public let isConfirmed: Bool
   }
 
-  /// Objects that are not as the model wants them, in one respect.
+  /// Objects that break one rule of the model.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
-    /// The entity.
+    /// The name of the entity.
     public let entity: String
-    /// The property, several with commas; nil where it is none alone.
+    /// The name of the property, or several names with commas between them; nil if the problem concerns no single
+    /// property.
     public let property: String?
-    /// What is wrong, as said of the property.
+    /// The broken rule, as a phrase about the property.
     public let rule: String
-    /// How many objects that concerns.
+    /// The number of objects that break the rule.
     public internal(set) var count: Int
     /// The URIs of the first few of them.
     public internal(set) var objects: [URL]
 
-    /// How many objects are named.
+    /// The maximum number of objects that are named.
     static let namedObjects = 5
 
     /// `'age' of 'Person' is mandatory and has no value: 12 objects, cdgen://… and others`.
@@ -119,59 +120,60 @@ public struct MigrationReport: Hashable, Sendable {
     }
   }
 
-  /// The objects of an entity, without those of its subentities.
+  /// The number of objects of an entity, without those of its subentities.
   public struct EntityCount: Hashable, Sendable {
-    /// The entity in the version that the store is of; nil for one that is new.
+    /// The entity's name in the store's version; nil if the entity is new.
     public let source: String?
-    /// The entity in the version that the rehearsal came to; nil for one that is gone.
+    /// The entity's name in the version that the rehearsal reached; nil if the entity is gone.
     public let destination: String?
-    /// How many objects there are; nil where the entity is new.
+    /// The number of objects before the migration; nil if the entity is new.
     public let before: Int?
-    /// How many there will be; nil where the entity is gone.
+    /// The number of objects after the migration; nil if the entity is gone.
     public let after: Int?
   }
 
-  /// One of the merged models that a file holds the objects of.
+  /// One of the merged models whose objects a file holds.
   public struct Part: Hashable, Sendable {
     /// The model's name.
     public let model: String
-    /// The number of the version that the store is of.
+    /// The number of the store's version.
     public let source: Int
-    /// The number of the version that it is to be of.
+    /// The number of the version to migrate to.
     public let destination: Int
-    /// The number of the version that the rehearsal came to.
+    /// The number of the version that the rehearsal reached.
     public internal(set) var reached: Int
   }
 
-  /// The store's file.
+  /// The location of the store.
   public let storeURL: URL
-  /// The number of the version that the store is of. A merged model has one version only, which is 1: see ``parts``.
+  /// The number of the store's version. A merged model has only version 1: see ``parts``.
   public let source: Int
-  /// The number of the version that it is to be of.
+  /// The number of the version to migrate to.
   public let destination: Int
-  /// The number of the version that the rehearsal came to.
+  /// The number of the version that the rehearsal reached.
   public internal(set) var reached: Int
-  /// Of a merged model in one file: each of the models that it is made of, in their order. None of any other.
+  /// For a merged model in one file, the models that it consists of, in their order. Empty for any other model.
   public internal(set) var parts: [Part] = []
-  /// The steps up to the destination, or to the one that is refused. None where both versions store the same.
+  /// The steps up to the destination, or up to the step that is refused. Empty if both versions store the same.
   public internal(set) var steps: [Step] = []
-  /// Why the migration would fail; nil where it would succeed.
+  /// The reason why the migration would fail; nil if it would succeed.
   public internal(set) var refusal: MigrationError?
-  /// Whether the migration is one transaction in the store's own file. Otherwise a new file takes its place.
+  /// Whether the migration is one transaction in the store's own file. Otherwise it creates a new file that replaces
+  /// the store's file.
   public internal(set) var isInPlace = true
-  /// The entities of the store and of what the rehearsal made of it.
+  /// The entities of the store and of the rehearsal's result, with their numbers of objects.
   public internal(set) var entities: [EntityCount] = []
-  /// Objects that break a rule of the version that the rehearsal came to. They migrate all the same, and cannot be
-  /// saved before they are put right.
+  /// The objects that break a rule of the version that the rehearsal reached. They are migrated anyway, but cannot be
+  /// saved until they are corrected.
   public internal(set) var brokenRules: [Problem] = []
-  /// The bytes of the store's file. Those of large values are not among them: their files stay as they are.
+  /// The size of the store's file in bytes. The files of large values do not count, because they stay as they are.
   public internal(set) var fileSize: Int64 = 0
-  /// How many bytes of the disk the migration needs at most, beyond those that the store has.
+  /// The maximum number of bytes that the migration needs on the disk, in addition to the store.
   public internal(set) var neededSpace: Int64 = 0
-  /// How many bytes of the store's disk are free; nil where that cannot be told.
+  /// The number of free bytes on the store's disk; nil if it cannot be found out.
   public internal(set) var freeSpace: Int64?
 
-  /// How long the steps took, without the copying and counting of the rehearsal.
+  /// The duration of all steps, without the time that the rehearsal needs for copying and counting.
   public var duration: Duration { steps.reduce(.zero) { $0 + $1.duration } }
 
   /// Whether the migration would succeed.

@@ -4,21 +4,23 @@
   import Foundation
 #endif
 
-/// A copy of a store as it is at one moment, in a folder of its own that goes with it. The store is only read.
+/// A copy of a store at one moment, in a folder of its own that is removed with the copy. The store is only read.
 ///
-/// Large values are not copied: their files are linked, and a link that is removed leaves the file alone.
+/// Large values are not copied. The copy has links to their files, and removing a link leaves the file alone.
 final class RehearsalCopy {
   let url: URL
   private let folder: TemporaryFolder
 
-  /// - Parameter format: The store's, where it is no SQLite file: the copy is one all the same.
-  /// - Throws: ``StoreError``, or ``MigrationError`` where the disk has no room.
+  /// Copies a store.
+  ///
+  /// - Parameter format: The store's format; nil for a SQLite file. The copy is always a SQLite file.
+  /// - Throws: ``StoreError``, or ``MigrationError`` if the disk has too little space.
   init(of original: URL, _ format: (any StoreFormat)?, in workFolder: URL) throws {
     folder = try TemporaryFolder(prefix: "cdgen-rehearsal-", in: workFolder)
     url = folder.url.appending(path: original.lastPathComponent)
     try copyFile(original, format)
     try linkLargeValues(of: original)
-    // Files that are to be removed are those of the original.
+    // The list of files to remove concerns the original's files.
     let connection = try SQLiteConnection(path: path, of: [original])
     guard try connection.scalar("PRAGMA journal_mode = DELETE") == "delete" else {
       throw MigrationError(original, .inUse)
@@ -43,7 +45,7 @@ final class RehearsalCopy {
       throw MigrationError(original, .diskFull(needed: needed))
     }
     let copy = try SQLiteConnection(path: path, of: [original])
-    // All pages in one go: others who write in between would make it begin anew.
+    // All pages are copied in one step. Otherwise a writer in between would make the copy start again.
     try source.copy(to: copy)
   }
 

@@ -6,17 +6,17 @@ import CDModel
   import Foundation
 #endif
 
-/// What a step tells while it is rehearsed: its statements, and all objects that it cannot make.
+/// The log of one rehearsed step: its statements, and all objects that it cannot create.
 ///
-/// A class, since the sessions of one step share it; it never leaves the call that rehearses.
+/// It is a class because the sessions of one step share it. It never leaves the call that rehearses.
 final class RehearsalLog {
   private(set) var statements: [MigrationReport.Statement] = []
   private var places: [String: Int] = [:]
   private(set) var problems = ProblemList()
   private(set) var losses: [MigrationReport.Loss] = []
-  /// The first of the errors, which is what the migration would throw.
+  /// The first error, which the real migration would throw.
   private(set) var firstError: MigrationError?
-  /// The time that went into what only a rehearsal asks.
+  /// The time spent on work that only a rehearsal does.
   private(set) var ownTime = Duration.zero
   private let storeID: UUID
 
@@ -26,7 +26,7 @@ final class RehearsalLog {
 
   // MARK: Statements
 
-  /// What says nothing of the step.
+  /// Beginnings of statements that are not reported, because they say nothing about the step.
   private static let unimportant = ["BEGIN", "COMMIT", "ROLLBACK", "PRAGMA", "ATTACH"]
 
   func note(_ sql: String) {
@@ -39,7 +39,7 @@ final class RehearsalLog {
     }
   }
 
-  /// Forgets what was told of a step that is made once more.
+  /// Discards the log of a step that is started again.
   func startAgain() {
     statements.removeAll()
     places.removeAll()
@@ -68,7 +68,7 @@ final class RehearsalLog {
       })
   }
 
-  /// Takes note of an error about one object.
+  /// Logs an error about one object.
   ///
   /// - Returns: False for any other error, which ends a rehearsal too.
   func take(_ error: MigrationError, of source: String) -> Bool {
@@ -85,13 +85,13 @@ final class RehearsalLog {
     return true
   }
 
-  /// Takes note of a rule that an object breaks which the app's own code has made, of a row or of none.
+  /// Logs a rule that is broken by an object which the app's own code has created, with or without a source row.
   func take(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
     let rule = cause.reason == .missingValue ? Self.missing : "\(cause.reason)"
     add(error, entity, cause.property, rule, count: 1, keys: [error.objectKey].compactMap(\.self))
   }
 
-  /// Takes note of mandatory references that nothing has set.
+  /// Logs mandatory references that were not set.
   func takeMissing(_ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64])
   {
     add(error, entity, property, Self.missing, count: count, keys: keys)
@@ -99,11 +99,11 @@ final class RehearsalLog {
 
   private static let missing = "is mandatory and has no value"
 
-  /// Finds the mandatory values that a step's rows would lack.
+  /// Logs the mandatory values that a step's rows would lack.
   ///
   /// - Parameters:
-  ///   - rows: `FROM …`, for rows `t0`.
-  ///   - isLater: Whether a column gets its values from objects that are still to be made.
+  ///   - rows: A `FROM …` clause for rows `t0`.
+  ///   - isLater: Whether a column gets its values from objects that have not been created yet.
   /// - Returns: Whether there are such rows.
   func findMissingValues(
     of sourceMapping: StepPlan.SourceMapping, _ plan: StepPlan, from rows: String,
@@ -131,7 +131,7 @@ final class RehearsalLog {
     }
   }
 
-  /// Finds all rows that a unique index does not allow beside each other.
+  /// Logs all rows that violate a unique index.
   func findDuplicates(
     _ index: String, of plan: StepPlan, _ session: MigrationSession, schema: String
   ) throws {
@@ -157,7 +157,7 @@ final class RehearsalLog {
 
   // MARK: Losses
 
-  /// Counts the objects that a rule for duplicates removes, which stand in `temp.gone`.
+  /// Counts the objects that a rule for duplicates removes. Their keys are in `temp.gone`.
   func countDuplicates(_ rule: DuplicateRule, _ session: MigrationSession) throws {
     try timed {
       let word = rule.survivor == .keepFirst ? "first" : "last"
@@ -171,7 +171,7 @@ final class RehearsalLog {
   }
 }
 
-/// Problems of one kind as one, with how many objects they concern.
+/// A list of problems that joins problems of the same entity, property and rule, and adds up their objects.
 struct ProblemList {
   private struct Key: Hashable {
     let entity: String
@@ -197,12 +197,12 @@ struct ProblemList {
     all[place].objects += objects.prefix(limit - all[place].objects.count)
   }
 
-  /// Adds a finding about one object; any other is left out.
+  /// Adds a finding about one object. Ignores any other finding.
   mutating func add(_ finding: StoreFinding) {
     switch finding {
     case .invalid(let error):
       var rule = "\(error.reason)"
-      // One kind, whatever the count.
+      // The counts differ, but the problem is the same.
       if case .wrongCount = error.reason { rule = "has fewer or more objects than allowed" }
       add(error.entity, error.property, rule, count: 1, objects: [error.objectID.uriRepresentation])
     case .unreadable(let error):
@@ -215,8 +215,8 @@ struct ProblemList {
 }
 
 extension StepPlan {
-  /// The value that an attribute without a rule had, so that what lacks one is found where the step refuses all; nil
-  /// for an attribute that has a rule, or was not there.
+  /// The old value of an attribute that has no rule, to find the rows without a value although the step refuses all
+  /// rows. Nil if the attribute has a rule, or if the source does not have it.
   fileprivate func valueOfBefore(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
     let path = path(of: column, in: sourceMapping.destination)
     guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {

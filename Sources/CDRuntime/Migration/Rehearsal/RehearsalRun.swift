@@ -6,14 +6,14 @@ import CDModel
   import Foundation
 #endif
 
-/// The steps of a rehearsal, one after the other, on the copy.
+/// Runs the steps of a rehearsal one after the other, on the copy.
 struct RehearsalRun {
   let migration: StoreMigration
   let storeID: UUID
   var report: MigrationReport
 
   private var files: MigrationFiles { MigrationFiles(migration.url) }
-  /// The app's own code, as far as there is any.
+  /// The policies of the app's own code, if there are any.
   private let policies: StoreMigration.Policies
   /// The file that holds the result of the steps so far.
   private var file: URL
@@ -36,7 +36,7 @@ struct RehearsalRun {
         return
       }
     } catch let error as MigrationError {
-      // Both versions store the same, and only a new constraint is in the way.
+      // Both versions store the same, but the data violates a new constraint.
       duplicate = error
     }
     let route = try migration.findRoute(found, carried)
@@ -69,12 +69,12 @@ struct RehearsalRun {
     if done > 0 { try findBrokenRules(route.routeSteps[done - 1].destination) }
   }
 
-  /// Opens the copy as it is, and brings its indexes up to date.
+  /// Opens the copy as it is, and updates its indexes.
   ///
-  /// - Returns: False where it has to be migrated.
+  /// - Returns: False if the store needs a migration.
   private func isOpenable() throws -> Bool {
     guard let version = migration.model.currentVersion else { return false }
-    // With its mappings, which may make a step of what both versions store alike.
+    // The whole model is used, because its mappings may require a step between versions that store the same.
     let plan = try ModelPlan(
       migration.model, configurations: migration.stores(version).map(\.configuration))
     let connection = try SQLiteConnection(path: file.path(percentEncoded: false), of: [report.storeURL])
@@ -84,7 +84,7 @@ struct RehearsalRun {
     } catch StoreError.needsMigration { return false }
   }
 
-  /// What is to be said of a store that needs no migration, and may have rules now that it breaks.
+  /// Reports a store that needs no migration. It may break rules that are new.
   private mutating func reportOpened(as found: StoreMetadata) throws {
     report.reached = report.destination
     report.parts = parts(nil)
@@ -116,7 +116,7 @@ struct RehearsalRun {
     let log = RehearsalLog(storeID: storeID)
     defer { report.steps[last].take(log) }
     report.steps[last].losses = try losses(plan)
-    // Without the app's code nothing of the step can be said.
+    // Throws if the app's own code is missing. Without it the step cannot be rehearsed.
     _ = try migration.makePlans([plan.routeStep], policies)
     var migration = self.migration
     migration.log = log
@@ -129,7 +129,7 @@ struct RehearsalRun {
         ? try makeInPlace(plan, migration, place: place, found)
         : try makeBeside(plan, migration, place: place, found)
     } catch let error as MigrationError where error.reason != .cancelled {
-      // What follows from an object that could not be made says less than that.
+      // Later errors may only follow from an object that could not be created, so the first error is thrown.
       throw log.firstError ?? error
     }
     report.steps[last].duration = clock.now - start - log.ownTime
@@ -138,7 +138,7 @@ struct RehearsalRun {
     if let error = log.firstError { throw error }
   }
 
-  /// What the route does with each of the merged models; without one all of them stay.
+  /// The versions of the merged models before and after the route. Without a route all models stay as they are.
   private func parts(_ route: MigrationRoute?) -> [MigrationReport.Part] {
     migration.model.parts.map { part in
       let routeSteps = (route?.routeSteps ?? []) + [route?.refusal?.routeStep].compactMap(\.self)
@@ -158,7 +158,7 @@ struct RehearsalRun {
     if let place { report.parts[place].reached = routeStep.destination.number }
   }
 
-  /// - Returns: Whether all objects could be made.
+  /// - Returns: Whether all objects could be created.
   private mutating func makeInPlace(
     _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
@@ -172,7 +172,7 @@ struct RehearsalRun {
       try step.run(session)
       session.report(1)
       try migration.metadata(plan, found).write(to: session.connection)
-      // The journal is the room that the transaction needs.
+      // The transaction needs as much space as its journal.
       let journal = Disk.size(file.path(percentEncoded: false) + "-journal") ?? 0
       let isDone = session.log?.hasProblems != true
       try session.execute(isDone ? "COMMIT" : "ROLLBACK")
@@ -191,7 +191,7 @@ struct RehearsalRun {
     let result = URL(filePath: target)
     let values = NewExternalFiles(of: migration.url, found)
     try migration.make(plan, from: file, at: target, place: place, found, policies, values)
-    // The step before is still there, beside the store itself.
+    // The file of the step before still exists, in addition to the store.
     let others = file == migration.url ? 0 : size(file)
     report.neededSpace = max(report.neededSpace, others + size(result))
     guard migration.log?.hasProblems != true else { return false }
@@ -203,8 +203,8 @@ struct RehearsalRun {
     return true
   }
 
-  /// Finds out what is in the way of a step that the models alone refuse: what would be lost, and what could not be
-  /// made.
+  /// Finds the obstacles of a step that was refused because of the models alone: the losses, and the objects that could
+  /// not be created.
   private mutating func explore(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
     report.steps.append(MigrationReport.Step(routeStep.step))
     let last = report.steps.count - 1
@@ -221,7 +221,7 @@ struct RehearsalRun {
     } catch let error as MigrationError where error.reason == .cancelled {
       throw error
     } catch {
-      // The refusal says more: a mapping that is not whole may not make any objects.
+      // The refusal says more. A mapping that is not complete may create no objects.
     }
     report.steps[last].problems = log.problems.all
     try? FileManager.default.removeItem(atPath: target)
@@ -234,7 +234,7 @@ struct RehearsalRun {
 
   // MARK: The result
 
-  /// The file, to be read as objects of a version.
+  /// Opens the file, to be read as objects of a version.
   private func reader(_ version: ModelVersion) throws -> PersistentStoreCoordinator {
     var stores = migration.stores(version)
     stores[0].location = .sqlite(file)
@@ -242,7 +242,7 @@ struct RehearsalRun {
     return try PersistentStoreCoordinator(plan: migration.plan(version), stores: stores.map(\.settings))
   }
 
-  /// The objects of each entity of the file that can have some.
+  /// The number of objects of each entity in the file that is not abstract.
   private func counts(_ version: ModelVersion) throws -> [String: Int] {
     let plan = try migration.plan(version)
     let session = try migration.session(file.path(percentEncoded: false))
@@ -290,7 +290,7 @@ struct RehearsalRun {
 }
 
 extension MigrationReport.Step {
-  /// Takes over what a step has told.
+  /// Adds the contents of a step's log.
   fileprivate mutating func take(_ log: RehearsalLog) {
     statements = log.statements
     problems = log.problems.all
