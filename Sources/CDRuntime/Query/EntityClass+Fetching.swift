@@ -93,8 +93,8 @@ extension EntityClass {
     try context.fetch(request(condition, [.ascending(path)], limit, offset))
   }
 
-  /// Returns the objects that meet a condition, in the given order: `Book.fetch(where: { $0.title.hasPrefix("W") }, in:
-  /// context)`.
+  /// Returns the objects that meet a condition, in the given order:
+  /// `Book.fetch(where: { $0.title.hasPrefix("W") }, in: context)`.
   public static func fetch(
     where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: [TypedSort<Self>] = [],
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext

@@ -178,8 +178,9 @@ extension ToMany {
     FetchPredicate(expression, .contains, .constant(.object(object.reference)))
   }
 
-  /// Returns a condition: at least one object meets the complete given condition, for example `$0.books.contains {
-  /// $0.title == "Walden" && $0.pages > 9 }`. It is the same as `SUBQUERY(books, $element, …).@count > 0`.
+  /// Returns a condition: at least one object meets the complete given condition, for example
+  /// `$0.books.contains { $0.title == "Walden" && $0.pages > 9 }`. It is the same as
+  /// `SUBQUERY(books, $element, …).@count > 0`.
   public func contains(where condition: (Fields<Destination>) -> FetchPredicate) -> FetchPredicate {
     count(where: condition) > 0
   }

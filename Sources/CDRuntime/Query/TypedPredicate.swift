@@ -15,8 +15,8 @@ public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
     self.predicate = predicate
   }
 
-  /// Creates a condition from a closure, which you can combine with conditions on key paths: `\.price < 10 &&
-  /// TypedPredicate { $0.title.hasPrefix("W") }`.
+  /// Creates a condition from a closure, which you can combine with conditions on key paths:
+  /// `\.price < 10 && TypedPredicate { $0.title.hasPrefix("W") }`.
   public init(_ condition: (Fields<Root>) -> FetchPredicate) {
     predicate = condition(Fields())
   }

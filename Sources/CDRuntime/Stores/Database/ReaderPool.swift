@@ -18,7 +18,7 @@ final class ReaderPool: @unchecked Sendable {
 
   func take() -> SQLiteConnection? {
     var taken: SQLiteConnection?
-    // The lock's own result would have to be sendable, so the closure sets a variable.
+    // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in taken = connections.popLast() }
     return taken
   }

@@ -135,7 +135,7 @@ final class SQLiteDatabase: StoreEngine {
     if attached.isInMemory { try checkIsReadable() }
     var result: Result<SQLiteSession, any Error> = .failure(CancellationError())
     // With the lock held, no store can be removed, perhaps with its file, before the session has opened it. The lock's
-    // own result would have to be sendable, so the closure sets a variable.
+    // own result would have to be `sending`, so the closure sets a variable.
     current.withLock { set in
       let set = set
       result = Result {

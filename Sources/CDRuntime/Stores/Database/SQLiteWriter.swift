@@ -50,7 +50,7 @@ final class SQLiteWriter: @unchecked Sendable {
     // Only this thread stores its own number here, so a relaxed read is enough to recognize it.
     guard holder.load(ordering: .relaxed) != thread else { throw StoreError.nestedWrite(connection.stores) }
     var result: Result<R, any Error> = .failure(CancellationError())
-    // The lock's own result would have to be sendable, so the closure sets a variable.
+    // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in
       holder.store(thread, ordering: .relaxed)
       defer { holder.store(0, ordering: .relaxed) }
