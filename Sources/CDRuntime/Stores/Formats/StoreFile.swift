@@ -15,8 +15,8 @@ import Synchronization
 ///
 /// A process that has the store open for writing holds a lock (`flock`) on the file. The system releases the lock when
 /// the process ends for any reason. A new file is locked before it replaces the old one, so that the store is locked at
-/// every moment. A process that has waited for the old file notices the replacement by the file's identity. Reading
-/// needs no lock, because a file is never changed, only replaced.
+/// every moment. A process that has opened the old file notices the replacement by the file's identity. Reading needs
+/// no lock, because a file is never changed, only replaced.
 final class StoreFile: Sendable {
   let url: URL
   let format: any StoreFormat

@@ -42,8 +42,8 @@
 /// ```
 ///
 /// A save writes to a new file. When this file is complete and on the disk, it replaces the old one. So a format never
-/// sees an incomplete file of its own, unless another program has cut it. A format should detect an incomplete file,
-/// and everything else that it did not write, and throw a ``StoreFormatError``.
+/// sees an incomplete file of its own, unless another program has truncated it. A format should detect an incomplete
+/// file, and everything else that it did not write, and throw a ``StoreFormatError``.
 ///
 /// ## Topics
 ///

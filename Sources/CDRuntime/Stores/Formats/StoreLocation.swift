@@ -11,14 +11,14 @@ public import Foundation
 public enum StoreLocation: Sendable {
   /// A SQLite file. It is created if it does not exist.
   case sqlite(URL)
-  /// An XML file. It is created if it does not exist. The whole file is read at once, and each save writes the whole
-  /// file.
-  case xml(URL)
-  /// A binary file, which is compact and has checksums. It is created if it does not exist. The whole file is read at
-  /// once, and each save writes the whole file.
-  case binary(URL)
-  /// A file of an app's own format. It is created if it does not exist. The whole file is read at once, and each save
+  /// An XML file. It is created if it does not exist. The whole file is read when the store is opened, and each save
   /// writes the whole file.
+  case xml(URL)
+  /// A binary file, which is compact and has checksums. It is created if it does not exist. The whole file is read when
+  /// the store is opened, and each save writes the whole file.
+  case binary(URL)
+  /// A file of an app's own format. It is created if it does not exist. The whole file is read when the store is
+  /// opened, and each save writes the whole file.
   case custom(URL, any StoreFormat)
   /// Memory. The store exists as long as its coordinator.
   case inMemory

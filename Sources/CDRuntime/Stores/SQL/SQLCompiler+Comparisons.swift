@@ -402,9 +402,9 @@ extension SQLCompiler {
       isExact: true, level: .and)
   }
 
-  /// The least string after all strings that begin with an ASCII prefix. Returns nil for a prefix that is not plain.
-  /// Nil also for `K`, `;` and the grave accent: each has a canonical equivalent outside ASCII (the Kelvin sign, the
-  /// Greek question mark and the Greek varia), so that equal strings may lie outside the range.
+  /// The least string after all strings that begin with an ASCII prefix. Returns nil for a prefix with other
+  /// characters, or with `K`, `;` or the grave accent. These three have a canonical equivalent outside ASCII (the
+  /// Kelvin sign, the Greek question mark and the Greek varia), so that an equivalent string may lie outside the range.
   private static func end(ofPrefix prefix: String) -> String? {
     var bytes = Array(prefix.utf8)
     let isPlain = bytes.allSatisfy { byte in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An object that must know at once when a context saves.
+/// An object that is notified after each save.
 protocol HistoryListener: AnyObject, Sendable {
   /// Called after a save.
   func tell() async
@@ -8,7 +8,7 @@ protocol HistoryListener: AnyObject, Sendable {
 
 /// Notifies the listener of an engine's stores about saves.
 final class HistoryWatch: Sendable {
-  /// The number of observers. A save without observers costs only one read of this number.
+  /// The number of listeners. A save without listeners costs only one read of this number.
   let listeners = Atomic<Int>(0)
   private let current = Mutex<WeakWatcher>(WeakWatcher())
 
