@@ -197,7 +197,8 @@ final class SQLiteDatabase: StoreEngine {
 
   // MARK: Keys
 
-  /// Reserves keys for new objects. The keys have never been reserved before, by any process.
+  /// Reserves keys for new objects: unused keys that were given back to this coordinator, or new keys that no process
+  /// has reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
     guard stores.store(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }

@@ -15,7 +15,8 @@ final class SQLiteWriter: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private var connection: SQLiteConnection
   /// The thread that holds the lock; 0 for none. A thread can call the writer again from within its own body, because
-  /// the body runs code of the app, such as the sequence of a batch or a store format. That thread would wait forever.
+  /// the body runs code of the app, such as the sequence of a batch or a store format. Without a check, that
+  /// thread would wait forever.
   private let holder = Atomic<UInt>(0)
 
   /// - Parameter connection: A connection that nothing else uses.

@@ -82,7 +82,8 @@ protocol StoreEngine: AnyObject, Sendable {
   /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already writing.
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
 
-  /// Reserves keys for new objects. The keys have never been reserved before, by any process.
+  /// Reserves keys for new objects: unused keys that were given back to this engine, or new keys that no process has
+  /// reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey>
   /// Takes back reserved keys that no object has used.
   func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int)
