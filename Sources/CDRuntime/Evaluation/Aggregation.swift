@@ -8,7 +8,7 @@ import CDModel
   import Darwin
 #endif
 
-/// One value of many. Nils among them count for nothing, except in a count.
+/// Aggregates of many values. All aggregates except a count ignore nil values.
 enum Aggregation {
   static func aggregate(
     _ values: [EvaluationValue], _ collectionOperator: CollectionOperator
@@ -25,7 +25,7 @@ enum Aggregation {
     }
   }
 
-  /// The sum; 0 of nothing. Of Floats it is a double.
+  /// Returns the sum, or 0 if there are no numbers. The sum of Floats is a double.
   static func sum(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> Number {
     var total = Number.int(0)
     for number in try numbers(values, word) {
@@ -38,7 +38,8 @@ enum Aggregation {
     return total
   }
 
-  /// The mean: nil of nothing, a decimal of decimals, else a double.
+  /// Returns the mean, or nil if there are no numbers. If one of the numbers is a decimal, the mean is a decimal;
+  /// otherwise, it is a double.
   static func average(_ values: [EvaluationValue], _ word: String) throws(EvaluationError) -> EvaluationValue
   {
     let numbers = try numbers(values, word)
@@ -50,7 +51,8 @@ enum Aggregation {
   }
 
   private static func mean(_ numbers: [Number]) -> Double {
-    // Integers are added as such, as long as they can be: their sum has more digits than a double.
+    // Integers are added as integers as long as the sum does not overflow, because a sum can have more digits than a
+    // double.
     var exact: Int64 = 0
     for number in numbers {
       guard case .int(let integer) = number else { return total(numbers) / Double(numbers.count) }
@@ -65,7 +67,7 @@ enum Aggregation {
     numbers.reduce(0) { $0 + $1.double }
   }
 
-  /// The least or the greatest value; nil of nothing.
+  /// Returns the least or the greatest value, or nil if there are no values.
   static func extreme(
     _ values: [EvaluationValue], _ word: String, _ isBetter: (Int) -> Bool
   ) throws(EvaluationError) -> EvaluationValue {
@@ -84,7 +86,7 @@ enum Aggregation {
     return best
   }
 
-  /// The value in the middle, or the mean of the two in the middle; nil of nothing.
+  /// Returns the middle number, or the mean of the two middle numbers. Returns nil if there are no numbers.
   static func median(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
     let numbers = try numbers(values, "median").sorted { (Number.order($0, $1) ?? 0) < 0 }
     guard !numbers.isEmpty else { return .null }
@@ -93,7 +95,7 @@ enum Aggregation {
     return try average([numbers[middle - 1].value, numbers[middle].value], "median")
   }
 
-  /// The values that occur most often, in ascending order.
+  /// Returns the numbers that occur most often, in ascending order.
   static func modes(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
     let numbers = try numbers(values, "mode").sorted { (Number.order($0, $1) ?? 0) < 0 }
     var runs: [(number: Number, count: Int)] = []
@@ -108,7 +110,7 @@ enum Aggregation {
     return .collection(runs.filter { $0.count == most }.map(\.number.value))
   }
 
-  /// The standard deviation of a whole population; nil of nothing.
+  /// Returns the standard deviation of a whole population, or nil if there are no numbers.
   static func standardDeviation(_ values: [EvaluationValue]) throws(EvaluationError) -> EvaluationValue {
     let numbers = try numbers(values, "stddev").map(\.double)
     guard !numbers.isEmpty else { return .null }

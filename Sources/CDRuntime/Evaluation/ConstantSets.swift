@@ -1,28 +1,28 @@
 import CDModel
 
-/// What an evaluator prepares of the constants of predicates when the first object is held against them: the patterns,
-/// and the long lists as sets, so that a list of 100,000 values is as quick as one of ten.
+/// The prepared constants of predicates: patterns, and long lists as sets. An evaluator prepares them at their first
+/// use. A list of 100,000 values is then as fast as a list of ten.
 final class ConstantSets {
-  /// Shorter lists are searched.
+  /// The maximum length of a list that is searched instead.
   static let minimumCount = 32
 
   private struct Entry {
-    // Keeps the list where it is: its address is its identity.
+    // Keeps the list alive, because its address identifies it.
     let constants: [ExpressionConstant]
-    /// Nil where equality in a predicate is more than that of the values themselves.
+    /// Nil if the predicate's equality differs from the equality of the values themselves.
     let values: Set<AttributeValue>?
   }
 
   let texts = PreparedTexts()
   private var entries: [UnsafeRawPointer: Entry] = [:]
 
-  /// Whether a list has a value; nil where only a search can tell.
+  /// Returns whether a list contains a value; nil if only a search can decide.
   func contains(_ member: AttributeValue, in constants: [ExpressionConstant]) -> Bool? {
     guard let values = values(of: constants) else { return nil }
     switch member {
     case .null, .string, .int, .uuid: return values.contains(member)
     case .bool(let flag): return values.contains(.int(flag ? 1 : 0))
-    // A fraction may be equal to an integer.
+    // A fraction can equal an integer.
     case .double, .decimal, .date, .data, .url, .composite: return nil
     }
   }
@@ -35,8 +35,8 @@ final class ConstantSets {
     return entry.values
   }
 
-  /// The values of a list that has none but nil, strings, integers and UUIDs: those are equal where they are the
-  /// same.
+  /// Returns the values of a list that contains only nil, strings, integers and UUIDs; nil for other lists. Only for
+  /// these types does the predicate's equality agree with the equality of the values.
   private static func plainValues(_ constants: [ExpressionConstant]) -> Set<AttributeValue>? {
     var values: Set<AttributeValue> = []
     values.reserveCapacity(constants.count)

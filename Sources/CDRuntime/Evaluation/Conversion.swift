@@ -6,10 +6,10 @@ import CDModel
   import Foundation
 #endif
 
-/// What CAST does. Nothing is lost on the way but digits of a fraction: 2.5 has no counterpart among the
-/// integers, nor 70,000 in Int16. A string is read as the same kind of value is written.
+/// The conversions of CAST. A conversion loses nothing except digits of a fraction. So 2.5 cannot become an integer,
+/// and 70,000 cannot become an Int16. A string is read in the form in which a value of that type is written.
 enum Conversion {
-  /// The value as another type; nil where it has no counterpart. Nil stays nil.
+  /// Converts a value to another type. Returns nil if the type has no such value. Nil stays nil.
   static func convert(_ value: EvaluationValue, to type: CastType) throws(EvaluationError) -> EvaluationValue?
   {
     if value.isNull { return value }
@@ -25,7 +25,7 @@ enum Conversion {
     }
   }
 
-  /// The raw value of the case that has it, or whose name a string is; nil where there is no such case.
+  /// Returns the raw value of the case with the given raw value or name; nil if there is no such case.
   private static func rawValue(_ value: EvaluationValue, of enumeration: EnumDescription) -> EvaluationValue?
   {
     func known(_ value: EvaluationValue) -> AttributeValue? {
@@ -58,7 +58,7 @@ enum Conversion {
     }
   }
 
-  /// The text of a value, which reads back to it.
+  /// Returns the text of a value. The text can be converted back to the value.
   static func text(_ value: EvaluationValue) -> String? {
     switch value {
     case .value(.string(let text)): text
@@ -166,7 +166,7 @@ enum Conversion {
     }
   }
 
-  /// The number that a text shows: an integer if it is one, else a double.
+  /// Returns the number in a text: an integer if possible, otherwise a double.
   private static func number(_ text: String) -> EvaluationValue? {
     if let integer = Int64(text) { return .int(integer) }
     return Double(text).map(EvaluationValue.double)

@@ -14,7 +14,7 @@ import CDModel
   import Darwin
 #endif
 
-/// One evaluation: the object, and the variables as they are at the moment.
+/// An evaluation, with its object and the current values of the variables.
 struct Evaluation {
   let object: EvaluationValue
   var variables: [String: EvaluationValue]
@@ -63,7 +63,7 @@ struct Evaluation {
       return try Invocation.call(selector, of: try value(target), try values(arguments))
     case .cast(let operand, let type, let otherwise):
       let value = try value(operand)
-      // Nil is no value that does not fit: it stays nil, whatever stands for those.
+      // Nil always converts to nil. The alternative is only for values that do not fit.
       if let converted = try Conversion.convert(value, to: type) { return converted }
       guard let otherwise else { throw .failedConversion(type: type.name, from: value.kindName) }
       return try self.value(otherwise)
@@ -98,7 +98,7 @@ struct Evaluation {
     return .collection(result)
   }
 
-  /// The elements of a collection or the values of a dictionary. Nil is no elements.
+  /// Returns the elements of a collection or the values of a dictionary. Nil has no elements.
   static func elements(
     of value: EvaluationValue, for operation: @autoclosure () -> String
   ) throws(EvaluationError) -> [EvaluationValue] {
@@ -110,15 +110,15 @@ struct Evaluation {
     }
   }
 
-  /// The values of a dictionary in the order of their keys, so that results are the same in every run.
+  /// Returns the values of a dictionary in the order of their keys, so that the results are the same in each run.
   static func values(of dictionary: [String: EvaluationValue]) -> [EvaluationValue] {
     dictionary.sorted { CodeUnits.order($0.key, $1.key) < 0 }.map(\.value)
   }
 }
 
 extension Evaluation {
-  /// The value at the end of a key path. A nil on the way makes the whole nil, or the collection that it
-  /// leads to empty.
+  /// Returns the value at the end of a key path. If a value on the path is nil, the result is nil, or an empty
+  /// collection if the path leads to one.
   private mutating func follow(
     _ steps: ArraySlice<PathStep>, from start: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
@@ -148,8 +148,8 @@ extension Evaluation {
     return value
   }
 
-  /// What the steps behind an operator give for each element. Before the path of one object,
-  /// `@sum.items.price`, it stands for that path's values.
+  /// Returns the values of the steps after an operator, for all elements. If the operator comes before the path of a
+  /// single object, as in `@sum.items.price`, returns the values of that path.
   private mutating func operands(
     of collectionOperator: CollectionOperator, in value: EvaluationValue, _ steps: ArraySlice<PathStep>
   ) throws(EvaluationError) -> [EvaluationValue] {
@@ -170,8 +170,7 @@ extension Evaluation {
     }
   }
 
-  /// The value of a key; of a collection, the values of its elements, in one collection however many
-  /// collections those are in turn.
+  /// Returns the value for a key. For a collection, returns the values of all its elements in one flat collection.
   static func value(forKey key: String, of value: EvaluationValue) throws(EvaluationError) -> EvaluationValue
   {
     switch value {
@@ -198,7 +197,7 @@ extension Evaluation {
     }
   }
 
-  /// An element by its number, or by its key.
+  /// Returns an element by its index or key.
   static func element(
     _ index: EvaluationValue, of value: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
@@ -235,7 +234,7 @@ extension Evaluation {
       {
         return isMember
       }
-      // Long lists are not copied for every object.
+      // This loop does not copy a long list for each object.
       for constant in constants
       where Equality.areEqual(EvaluationValue(constant), left, comparison.options) { return true }
       return false
@@ -260,7 +259,7 @@ extension Evaluation {
   }
 }
 
-/// Comparison of two values by an operator.
+/// The comparison of two values with an operator.
 enum Comparer {
   static func compare(
     _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
@@ -310,8 +309,8 @@ enum Comparer {
     }
   }
 
-  /// The order of two values: 0 for nil and nil; nil, which no comparison is true of, where one of them is
-  /// nil or NaN.
+  /// Returns the order of two values, or 0 if both are nil. Returns nil if only one of them is nil, or if one of them
+  /// is NaN. No comparison is then true.
   private static func order(
     _ left: EvaluationValue, _ comparisonOperator: ComparisonOperator, _ right: EvaluationValue,
     _ options: ComparisonOptions
@@ -368,7 +367,7 @@ enum Comparer {
     }
   }
 
-  /// Two strings; nil where one of the values is nil.
+  /// Returns two strings; nil if one of the values is nil.
   private static func strings(
     _ left: EvaluationValue, _ right: EvaluationValue, _ comparisonOperator: ComparisonOperator
   ) throws(EvaluationError) -> (String, String)? {
@@ -382,7 +381,7 @@ enum Comparer {
 }
 
 extension Evaluation {
-  /// Operators of one precedence, from left to right.
+  /// Evaluates operators of the same precedence from left to right.
   private mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> EvaluationValue {
@@ -401,7 +400,7 @@ extension Evaluation {
     return result
   }
 
-  /// Whether a number is written in the expression, so that it takes the kind of those around it.
+  /// Returns whether an expression consists of literal numbers, which take the type of the numbers around them.
   private static func isLiteral(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .constant(.value(.int)), .constant(.value(.double)): true
@@ -417,7 +416,8 @@ extension Evaluation {
     return try Arithmetic.negated(number).value
   }
 
-  /// An operator between two values. With nil there is no result: nil.
+  /// Applies an operator to two values. The result is nil if one of the values is nil. For set operators, nil is an
+  /// empty collection instead.
   static func apply(
     _ expressionOperator: ExpressionOperator, _ left: EvaluationValue, _ right: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
@@ -444,7 +444,8 @@ extension Evaluation {
     }
   }
 
-  /// `+` of two strings; dates and seconds. Nil for other values.
+  /// Returns the concatenation of two strings, or the result of a calculation with dates and seconds. Returns nil for
+  /// other values.
   private static func textOrTime(
     _ left: EvaluationValue, _ expressionOperator: ExpressionOperator, _ right: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue? {
@@ -465,7 +466,8 @@ extension Evaluation {
     }
   }
 
-  /// Set words: each value once, in the order of the left side and then of the right one.
+  /// Applies a set operator. The result contains each value once: first the values of the left side, then those of the
+  /// right side.
   private static func combine(
     _ left: EvaluationValue, _ expressionOperator: ExpressionOperator, _ right: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
@@ -511,7 +513,7 @@ extension Evaluation {
     case .noindex: return values[0]
     default: break
     }
-    // The others have no result where an argument is nil.
+    // All other functions return nil if an argument is nil.
     if values.contains(where: \.isNull) { return .null }
     switch function {
     case .addTo: return try Self.apply(.add, values[0], values[1])
@@ -540,18 +542,18 @@ extension Evaluation {
     }
   }
 
-  /// A function of a string.
+  /// Applies a function of a string.
   private static func apply(_ function: ExpressionFunction, _ text: String) -> EvaluationValue {
     switch function {
     case .uppercase: .string(text.uppercased())
     case .lowercase: .string(text.lowercased())
-    // As in Foundation, a length is a count of UTF-16 units.
+    // As in Foundation, the length is the number of UTF-16 units.
     case .length: .int(Int64(text.utf16.count))
     default: .string(FoundationText.folded(text, [.caseInsensitive, .diacriticInsensitive]))
     }
   }
 
-  /// A function of a number.
+  /// Applies a function of a number.
   private static func apply(_ function: ExpressionFunction, _ number: Number) throws(EvaluationError)
     -> EvaluationValue
   {
@@ -569,7 +571,7 @@ extension Evaluation {
     }
   }
 
-  // The C functions under names that no case of an enumeration has.
+  // Other names for the C functions, because the names `log` and `exp` are cases of the enumeration.
   private static func naturalLogarithm(_ number: Double) -> Double { log(number) }
   private static func exponential(_ number: Double) -> Double { exp(number) }
 
@@ -582,8 +584,8 @@ extension Evaluation {
     return number
   }
 
-  /// A function of a collection of values or of several values. Where SELF is a collection, a key's values
-  /// come as one.
+  /// Applies a function to the elements of collections and to single values. If SELF is a collection, the values of a
+  /// key come as one collection.
   private func aggregate(
     _ function: ExpressionFunction, _ values: [EvaluationValue]
   ) throws(EvaluationError) -> EvaluationValue {
@@ -612,7 +614,7 @@ extension Evaluation {
     }
   }
 
-  /// `objectFrom:withIndex:`, whose index may be one of the words FIRST, LAST and SIZE.
+  /// Evaluates `objectFrom:withIndex:`, whose index may be one of the words FIRST, LAST and SIZE.
   private mutating func element(
     _ collection: ValueExpression, _ index: ValueExpression
   ) throws(EvaluationError) -> EvaluationValue {

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Values that are made when they are asked for.
+/// Creates default values, which may be the current time or a new UUID.
 enum EvaluationClock {
   static func value(of value: DefaultValue) -> AttributeValue {
     switch value {

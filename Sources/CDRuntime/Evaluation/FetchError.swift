@@ -1,4 +1,4 @@
-/// Why a fetch has no answer.
+/// The reason why a fetch has no result.
 ///
 /// ```swift
 /// do {
@@ -11,36 +11,36 @@
 public enum FetchError: Error, Hashable, Sendable {
   /// The context's model has no such entity.
   case unknownEntity(String)
-  /// An abstract entity has no objects of its own to insert.
+  /// An abstract entity has no objects of its own, so none can be inserted.
   case abstractEntity(String)
-  /// The class is not the one that the context's model has for the entity.
+  /// The class is not the class of the entity in the context's model.
   case wrongClass(entity: String, expected: String)
-  /// There are several objects where one was asked for.
+  /// There are several objects, but only one was requested.
   case tooManyObjects(entity: String)
-  /// There is no object of this identifier.
+  /// There is no object with this identifier.
   case unknownObject(ManagedObjectID)
   /// The entity has no such property.
   case unknownKey(entity: String, key: String)
-  /// The value is not of the attribute's type.
+  /// The value does not have the type of the attribute.
   case wrongType(entity: String, key: String, expected: String, given: String)
   /// The model has no such fetch template.
   case unknownTemplate(entity: String, name: String)
-  /// The predicate or the sort order does not fit the model: every mistake.
+  /// The predicate or the sort order does not fit the model. The diagnostics list all errors.
   case invalid(entity: String, [ExpressionDiagnostic])
-  /// A key of the order has string options, and its values are no strings.
+  /// A sort key has string options, but its values are not strings.
   case optionsOfNoString(entity: String, key: String)
-  /// A key path whose objects are to be prefetched has a step that is no relationship.
+  /// A key path for prefetching has a step that is not a relationship.
   case notARelationship(entity: String, key: String)
-  /// A key path whose values are to be fetched leads to many values, or is no property's.
+  /// A key path for values leads to many values or is not a path of properties.
   case notAValue(entity: String, key: String)
   /// A variable of the predicate has no value.
   case missingVariable(String)
-  /// What cannot be evaluated, with the construct.
+  /// The fetch contains this construct, which cannot be evaluated.
   case unsupported(String)
-  /// The regular expressions of the fetch take too many steps for its values together: the one that was at work when the
-  /// limit was reached.
+  /// The regular expressions of the fetch need too many steps for all its values together. The pattern is the one in
+  /// use when the limit was reached.
   case patternTooCostly(pattern: String)
-  /// The evaluation has no result, with the reason: a sum beyond Int64, a division by zero.
+  /// The evaluation has no result for this reason, such as a sum that does not fit in Int64 or a division by zero.
   case evaluation(String)
 }
 

@@ -1,8 +1,8 @@
 import CDModel
 
-/// The methods that `FUNCTION(target, 'selector', …)` may call: some of those of Apple's strings, dates and
-/// collections that have a result and no effect. All others are refused, so that no text makes a program do
-/// what it was not meant to.
+/// The methods that `FUNCTION(target, 'selector', …)` may call. They are some methods of Apple's strings, dates and
+/// collections that return a result and have no side effects. All other methods are refused, so that no text can make a
+/// program do something unintended.
 enum Invocation {
   static func call(
     _ selector: String, of target: EvaluationValue, _ arguments: [EvaluationValue]

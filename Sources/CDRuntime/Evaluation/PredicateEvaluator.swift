@@ -8,8 +8,8 @@ public import CDModel
 
 /// Evaluates predicates and value expressions in memory.
 ///
-/// The article <doc:PredicateSemantics> says what each construct means; SQL made by the runtime means the
-/// same. Nothing traps: what has no value throws an ``EvaluationError``.
+/// The article <doc:PredicateSemantics> describes the meaning of each construct. The SQL of the runtime has the same
+/// meaning. An evaluation never traps: if there is no value, it throws an ``EvaluationError``.
 ///
 /// ```swift
 /// let evaluator = PredicateEvaluator(variables: ["limit": .value(.int(300))])
@@ -21,24 +21,24 @@ public struct PredicateEvaluator {
   private let sets = ConstantSets()
   var texts: PreparedTexts { sets.texts }
 
-  /// An evaluator for any number of predicates.
+  /// Creates an evaluator for any number of predicates.
   ///
   /// - Parameters:
-  ///   - variables: The values of `$name` variables, by name without the sigil.
-  ///   - now: What `now()` gives: one time for a whole fetch, save or migration step.
+  ///   - variables: The values of `$name` variables, by name without the `$`.
+  ///   - now: The result of `now()`. It is the same time for a whole fetch, save or migration step.
   public init(variables: [String: EvaluationValue] = [:], now: Date = Date()) {
     self.variables = variables
     self.now = now
   }
 
-  /// Whether a subject meets a predicate.
+  /// Returns whether a subject meets a predicate.
   public func matches(_ predicate: FetchPredicate, _ subject: some EvaluationSubject) throws(EvaluationError)
     -> Bool
   {
     try matches(predicate, .subject(subject))
   }
 
-  /// Whether a value meets a predicate, whose `SELF` it is.
+  /// Returns whether a value meets a predicate. The value is the predicate's `SELF`.
   public func matches(_ predicate: FetchPredicate, _ object: EvaluationValue) throws(EvaluationError) -> Bool
   {
     try Self.verify(depth: predicate.depth)
@@ -46,14 +46,14 @@ public struct PredicateEvaluator {
     return try evaluation.holds(predicate)
   }
 
-  /// The value of an expression for a subject.
+  /// Returns the value of an expression for a subject.
   public func value(
     of expression: ValueExpression, for subject: some EvaluationSubject
   ) throws(EvaluationError) -> EvaluationValue {
     try value(of: expression, for: .subject(subject))
   }
 
-  /// The value of an expression for a value, whose `SELF` it is.
+  /// Returns the value of an expression for a value, which is the expression's `SELF`.
   public func value(
     of expression: ValueExpression, for object: EvaluationValue
   ) throws(EvaluationError) -> EvaluationValue {
@@ -62,17 +62,17 @@ public struct PredicateEvaluator {
     return try evaluation.value(expression)
   }
 
-  /// Trees are walked recursively, on stacks that may be small.
+  /// The evaluation is recursive, and the thread's stack may be small.
   private static func verify(depth: Int) throws(EvaluationError) {
     if depth > ValueExpression.maximumDepth { throw .tooDeep(depth: depth) }
   }
 }
 
 extension PredicateEvaluator {
-  /// Whether a subject comes before another one by sort keys. Neither of two equal ones does.
+  /// Returns whether a subject comes before another one in the order of sort keys. Returns false if they are equal.
   ///
-  /// Nil comes before every value, strings are ordered by their code units unless the key has options, data
-  /// and UUIDs by their bytes. A descending key reverses all of that.
+  /// Nil comes before each value. Strings are ordered by their code units, unless the key has options. Data and UUIDs
+  /// are ordered by their bytes. A descending key reverses all of this.
   public func areInIncreasingOrder<Subject: EvaluationSubject>(
     _ left: Subject, _ right: Subject, by keys: [SortKey]
   ) throws(EvaluationError) -> Bool {
@@ -85,7 +85,8 @@ extension PredicateEvaluator {
     return false
   }
 
-  /// Subjects in the order of sort keys; equal ones stay as they were. Each key is evaluated once a subject.
+  /// Returns subjects in the order of sort keys. Equal subjects keep their order. Each key is evaluated once for each
+  /// subject.
   public func sorted<Subject: EvaluationSubject>(
     _ subjects: [Subject], by keys: [SortKey]
   ) throws(EvaluationError) -> [Subject] {
@@ -109,14 +110,14 @@ extension PredicateEvaluator {
     } catch let error as EvaluationError {
       throw error
     } catch {
-      // The closure throws nothing else.
+      // The closure throws no other errors.
       return subjects
     }
     return rows.map { subjects[$0.place] }
   }
 }
 
-/// The order of values by a sort key, as SQL's ORDER BY has it.
+/// The order of values by a sort key, which is the same as SQL's ORDER BY.
 enum SortOrder {
   static func order(
     _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []

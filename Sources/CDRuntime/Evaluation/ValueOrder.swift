@@ -1,7 +1,7 @@
 import CDModel
 import Foundation
 
-/// Equality of values. Values of different kinds are not equal; that is no error.
+/// The equality of values. Values of different types are not equal, and to compare them is not an error.
 enum Equality {
   static func areEqual(
     _ left: EvaluationValue, _ right: EvaluationValue, _ options: ComparisonOptions = []
@@ -14,7 +14,7 @@ enum Equality {
       return CodeUnits.areEqual(left.absoluteString, right.absoluteString)
     case (.value(.composite(let left)), .value(.composite(let right))):
       return areEqual(left.mapValues(EvaluationValue.value), right.mapValues(EvaluationValue.value), options)
-    // An object's composite may come as a dictionary, with its Floats as such.
+    // A composite of an object may be a dictionary, whose Floats keep their type.
     case (.value(.composite(let left)), .dictionary(let right)),
       (.dictionary(let right), .value(.composite(let left))):
       return areEqual(left.mapValues(EvaluationValue.value), right, options)
@@ -44,9 +44,9 @@ enum Equality {
   }
 }
 
-/// How values compare, in memory as in SQL: numbers by value, strings by their code units.
+/// The order of values, which is the same in memory and in SQL: numbers by value, strings by their code units.
 enum ValueOrder {
-  /// The order of two values; nil for null, NaN and values of types that do not compare.
+  /// Returns the order of two values; nil for null, NaN and values of types that cannot be compared.
   static func compare(_ left: AttributeValue, _ right: AttributeValue) -> ComparisonResult? {
     switch (left, right) {
     case (.int(let left), .int(let right)): order(left, right)
@@ -63,7 +63,7 @@ enum ValueOrder {
     }
   }
 
-  /// Strings by their code units: of UTF-8, whose order is that of the scalars.
+  /// Compares strings by the code units of UTF-8, whose order is the order of code points.
   private static func compare(_ left: String, _ right: String) -> ComparisonResult {
     lexicographic(left.utf8, right.utf8)
   }
@@ -104,7 +104,7 @@ enum ValueOrder {
     left.isNaN || right.isNaN ? nil : order(left, right)
   }
 
-  /// Exact: a conversion to Double would make neighbours of large integers equal.
+  /// Compares exactly. A conversion to Double would make neighbouring large integers equal.
   private static func compare(_ left: Int64, _ right: Double) -> ComparisonResult? {
     if right.isNaN { return nil }
     if right >= 0x1p63 { return .orderedAscending }
@@ -117,7 +117,7 @@ enum ValueOrder {
   private static func compare(_ left: Double, _ right: Decimal) -> ComparisonResult? {
     if left.isNaN || right.isNaN { return nil }
     if left.isInfinite { return left < 0 ? .orderedAscending : .orderedDescending }
-    // The shortest decimal that reads back as the double: 0.1 is 0.1.
+    // The shortest decimal that is read back as the same double, so that 0.1 is 0.1.
     return compare(Decimal(string: "\(left)") ?? Decimal(left), right)
   }
 
@@ -145,10 +145,10 @@ enum ValueOrder {
   }
 }
 
-/// The keys that values have which are no objects, such as a string's `length`: those of Apple's classes
-/// that say something about the value and do nothing.
+/// The keys of values that are not objects, such as the `length` of a string. They are keys of Apple's classes that
+/// describe a value and have no side effects.
 enum ValueKeys {
-  /// Nil for a key that there is not.
+  /// Returns the value of a key; nil for an unknown key.
   static func value(forKey key: String, of value: EvaluationValue) -> EvaluationValue? {
     if key == "self" { return value }
     if key == "description" || key == "stringValue" {

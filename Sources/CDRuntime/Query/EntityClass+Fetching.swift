@@ -1,12 +1,12 @@
 public import CDModel
 
 extension EntityClass {
-  /// All objects of the entity.
+  /// Returns all objects of the entity.
   public static func objects(in context: ManagedObjectContext) throws -> [Self] {
     try context.fetch(FetchRequest<Self>())
   }
 
-  /// The objects that have a value; nil matches nil.
+  /// Returns the objects whose attribute has a value. Nil matches nil.
   public static func objects<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> [Self] {
@@ -14,9 +14,9 @@ extension EntityClass {
     return try context.fetch(FetchRequest<Self>(where: (path == value).predicate))
   }
 
-  /// The object that has a value; nil where there is none.
+  /// Returns the object whose attribute has a value; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several. Two rows are asked for, no more.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
   public static func object<Value: AttributeValueConvertible>(
     matching path: KeyPath<Fields<Self>, Attribute<Value>>, _ value: Value, in context: ManagedObjectContext
   ) throws -> Self? {
@@ -27,12 +27,12 @@ extension EntityClass {
     return try context.single(FetchRequest<Self>(where: (path == value).predicate))
   }
 
-  /// The objects that have all of these values, or one of them. Of no values it gives all objects.
+  /// Returns the objects that match all of these values, or with `.or`, at least one of them. Without values, returns
+  /// all objects.
   ///
-  /// A key may come several times: `[.publisher: "A", .publisher: "B"]` with `.or`.
+  /// An attribute can occur several times: `[.publisher: "A", .publisher: "B"]` with `.or`.
   ///
-  /// - Throws: ``FetchError/wrongType(entity:key:expected:given:)`` for a value that is not of its attribute's
-  ///   type.
+  /// - Throws: ``FetchError/wrongType(entity:key:expected:given:)`` if a value does not have the type of its attribute.
   public static func objects(
     matching values: KeyValuePairs<AttributeKey<Self>, (any AttributeValueConvertible)?>,
     using combination: MatchCombination = .and, in context: ManagedObjectContext
@@ -42,7 +42,8 @@ extension EntityClass {
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
 
-  /// The objects that have all of these values, or one of them. Of no values it gives all objects.
+  /// Returns the objects that match all of these values, or with `.or`, at least one of them. Without values, returns
+  /// all objects.
   @_disfavoredOverload
   public static func objects(
     matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
@@ -53,9 +54,9 @@ extension EntityClass {
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
 
-  /// The object that has all of these values, or one of them; nil where there is none.
+  /// Returns the object that matches all of these values, or with `.or`, at least one of them; nil if there is none.
   ///
-  /// - Throws: ``FetchError/tooManyObjects(entity:)`` where there are several. Two rows are asked for, no more.
+  /// - Throws: ``FetchError/tooManyObjects(entity:)`` if there are several such objects. At most two rows are read.
   public static func object(
     matching values: KeyValuePairs<AttributeKey<Self>, (any AttributeValueConvertible)?>,
     using combination: MatchCombination = .and, in context: ManagedObjectContext
@@ -65,7 +66,7 @@ extension EntityClass {
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
 
-  /// The object that has all of these values, or one of them; nil where there is none.
+  /// Returns the object that matches all of these values, or with `.or`, at least one of them; nil if there is none.
   @_disfavoredOverload
   public static func object(
     matching values: [AttributeKey<Self>: (any AttributeValueConvertible)?],
@@ -76,7 +77,7 @@ extension EntityClass {
       FetchRequest<Self>(where: try context.predicate(matching: pairs, using: combination, of: entityName)))
   }
 
-  /// The objects that meet a condition, in an order.
+  /// Returns the objects that meet a condition, in the given order.
   public static func fetch(
     where condition: TypedPredicate<Self>? = nil, sortedBy order: [TypedSort<Self>] = [], limit: Int? = nil,
     offset: Int = 0, in context: ManagedObjectContext
@@ -84,7 +85,7 @@ extension EntityClass {
     try context.fetch(request(condition, order, limit, offset))
   }
 
-  /// The objects that meet a condition, in the ascending order of an attribute.
+  /// Returns the objects that meet a condition, in ascending order of an attribute.
   public static func fetch<Value>(
     where condition: TypedPredicate<Self>? = nil, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
@@ -92,7 +93,8 @@ extension EntityClass {
     try context.fetch(request(condition, [.ascending(path)], limit, offset))
   }
 
-  /// The objects that meet a condition, in an order: `Book.fetch(where: { $0.title.hasPrefix("W") }, in: context)`.
+  /// Returns the objects that meet a condition, in the given order:
+  /// `Book.fetch(where: { $0.title.hasPrefix("W") }, in: context)`.
   public static func fetch(
     where condition: (Fields<Self>) -> FetchPredicate, sortedBy order: [TypedSort<Self>] = [],
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
@@ -100,7 +102,7 @@ extension EntityClass {
     try context.fetch(request(TypedPredicate(condition), order, limit, offset))
   }
 
-  /// The objects that meet a condition, in the ascending order of an attribute.
+  /// Returns the objects that meet a condition, in ascending order of an attribute.
   public static func fetch<Value>(
     where condition: (Fields<Self>) -> FetchPredicate, sortedBy path: KeyPath<Fields<Self>, Attribute<Value>>,
     limit: Int? = nil, offset: Int = 0, in context: ManagedObjectContext
@@ -108,14 +110,14 @@ extension EntityClass {
     try context.fetch(request(TypedPredicate(condition), [.ascending(path)], limit, offset))
   }
 
-  /// The count of the objects that meet a condition.
+  /// Returns the number of objects that meet a condition.
   public static func count(
     where condition: (Fields<Self>) -> FetchPredicate, in context: ManagedObjectContext
   ) throws -> Int {
     try context.count(for: request(TypedPredicate(condition), [], nil, 0))
   }
 
-  /// The count of the objects that meet a condition.
+  /// Returns the number of objects that meet a condition.
   public static func count(
     where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
   ) throws -> Int {
@@ -134,7 +136,7 @@ extension EntityClass {
 
   // MARK: The contract with generated code
 
-  /// The object with the values of a `unique:` list.
+  /// Returns the object with the values of a `unique:` list.
   @_spi(Generated) public static func _object(
     unique keys: [String], _ values: [ExpressionConstant], in context: ManagedObjectContext
   ) throws -> Self? {
@@ -142,7 +144,7 @@ extension EntityClass {
     return try context.single(FetchRequest<Self>(where: .and(parts)))
   }
 
-  /// The objects of a fetch template, with the values of its variables.
+  /// Returns the objects of a fetch template, with values for its variables.
   @_spi(Generated) public static func _fetch(
     template name: String, of entity: String, _ variables: [String: ExpressionConstant],
     in context: ManagedObjectContext
@@ -159,13 +161,13 @@ extension EntityClass {
 }
 
 extension ManagedObjectContext {
-  /// The objects that have a value in the store; nil where a fetch has to decide.
+  /// Returns the objects whose stored attribute has a value; nil if a fetch must decide.
   func matches<Object: EntityClass, Value>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>, _ value: AttributeValue, isSingle: Bool
   ) throws -> [Object]? {
-    // Unsaved changes count, and no statement knows them.
+    // Pending changes count too, but no statement knows them.
     guard pending.isEmpty, parent == nil else { return nil }
-    // Before its statement is taken, which is one of the connection's.
+    // A removal of a store replaces the connection. So this comes first, because a statement belongs to its connection.
     noticeRemovals()
     guard let match = try valueMatch(path) else { return nil }
     return try match.objects(value, isSingle: isSingle, in: self).map(ManagedObject.cast)
@@ -174,7 +176,8 @@ extension ManagedObjectContext {
   private func valueMatch<Object: EntityClass, Value>(
     _ path: KeyPath<Fields<Object>, Attribute<Value>>
   ) throws -> ValueMatch? {
-    // A literal key path is one object for the program's life; one made anew just misses the cache.
+    // A literal key path is the same object as long as the program runs. A key path that is created anew only misses
+    // the cache.
     if let lastMatch, lastMatch.path === path { return lastMatch }
     let found = try valueMatches[ObjectIdentifier(path)] ?? makeMatch(path)
     if let found { lastMatch = found }

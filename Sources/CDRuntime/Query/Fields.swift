@@ -2,8 +2,8 @@ public import CDModel
 
 /// The properties of an entity, for the typed query language.
 ///
-/// Generated code declares them in extensions. Key paths to them are compared where one comparison follows
-/// another; a closure that is given them has all of the language:
+/// Generated code declares the properties in extensions. You can compare key paths to them, and combine the
+/// comparisons. For the whole query language, use a closure, which receives the properties:
 ///
 /// ```swift
 /// try Book.fetch(where: \.title == "Walden" && \.publisher.name == "BookCo", in: context)
@@ -12,14 +12,14 @@ public import CDModel
 ///   in: context)
 /// ```
 ///
-/// Either way is the same tree as the format string that says the same.
+/// Both forms give the same predicate as the equivalent format string.
 public struct Fields<Root: ManagedObject>: Sendable {
   @_spi(Generated) public init() {}
 }
 
-/// A property, or a way to one, of the typed query language.
+/// A property, or a path to one, in the typed query language.
 ///
-/// Its key path is what requests and format strings name the property by:
+/// Its key path is the name of the property in requests and format strings:
 ///
 /// ```swift
 /// let condition = TypedPredicate<Book> { book in
@@ -29,7 +29,7 @@ public struct Fields<Root: ManagedObject>: Sendable {
 /// let books = try Book.fetch(where: condition, in: context)
 /// ```
 public protocol FieldPath: Sendable {
-  /// The keys on the way.
+  /// The keys of the path, in order.
   var keys: [String] { get }
 }
 
@@ -41,14 +41,14 @@ public protocol FieldPath: Sendable {
 /// let some = try Book.fetch(where: { $0.title.isIn(["Walden", "Typee"]) }, in: context)
 /// ```
 public struct Attribute<Value: Sendable>: FieldPath {
-  /// The keys on the way, as a key path has them.
+  /// The keys of the path, in order.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 }
 
-/// A to-one relationship, and the way to what its object has.
+/// A to-one relationship, and the path to the properties of its object.
 ///
 /// ```swift
 /// let same = try Book.fetch(where: \.publisher == publisher, in: context)
@@ -57,7 +57,7 @@ public struct Attribute<Value: Sendable>: FieldPath {
 /// ```
 @dynamicMemberLookup
 public struct ToOne<Destination: ManagedObject>: FieldPath {
-  /// The keys on the way, as a key path has them.
+  /// The keys of the path, in order.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
@@ -85,7 +85,7 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
   }
 }
 
-/// A to-many relationship, or what is reached through one: many objects, and the way to what they have.
+/// A to-many relationship, or a path through one: many objects, and the path to their properties.
 ///
 /// ```swift
 /// let unread = try Book.fetch(where: { $0.reviews.isEmpty }, in: context)
@@ -95,13 +95,13 @@ public struct ToOne<Destination: ManagedObject>: FieldPath {
 /// ```
 @dynamicMemberLookup
 public struct ToMany<Destination: ManagedObject>: FieldPath {
-  /// The keys on the way, as a key path has them.
+  /// The keys of the path, in order.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 
-  /// The count of the objects.
+  /// The number of objects.
   public var count: Attribute<Int> { Attribute(keys: keys + ["@count"]) }
 
   /// An attribute of the objects.
@@ -110,11 +110,11 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
   ) -> ManyAttribute<Value> {
     ManyAttribute(keys: keys + Fields()[keyPath: path].keys)
   }
-  /// The objects that a to-one relationship of theirs leads to.
+  /// The destination objects of a to-one relationship of the objects.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToOne<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
-  /// The objects that a to-many relationship of theirs leads to.
+  /// The destination objects of a to-many relationship of the objects.
   public subscript<Other>(dynamicMember path: KeyPath<Fields<Destination>, ToMany<Other>>) -> ToMany<Other> {
     ToMany<Other>(keys: keys + Fields()[keyPath: path].keys)
   }
@@ -122,7 +122,7 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
 
 /// A composite.
 ///
-/// Generated code declares its fields, so that ``field(_:as:)`` is for code that has them by name:
+/// Generated code declares the fields. ``field(_:as:)`` is for code that knows the fields only by name:
 ///
 /// ```swift
 /// let neighbours = try Author.fetch(where: \.address.city == "Concord", in: context)
@@ -130,63 +130,65 @@ public struct ToMany<Destination: ManagedObject>: FieldPath {
 ///   where: { $0.address.field("city", as: String?.self) == "Concord" }, in: context)
 /// ```
 public struct CompositeField<Value: Sendable>: FieldPath {
-  /// The keys on the way, as a key path has them.
+  /// The keys of the path, in order.
   public let keys: [String]
 
   @_spi(Generated) public init(_ name: String) { keys = [name] }
   init(keys: [String]) { self.keys = keys }
 
-  /// A field of the composite by its name.
+  /// Returns the field with a name.
   public func field<Field>(_ name: String, as type: Field.Type = Field.self) -> Attribute<Field> {
     Attribute(keys: keys + [name])
   }
 }
 
 extension FieldPath {
-  /// The path as a tree.
+  /// The path as an expression.
   public var expression: ValueExpression { .keyPath(keyPath) }
-  /// The keys with dots between them.
+  /// The keys, separated by dots.
   public var keyPath: String { keys.joined(separator: ".") }
 }
 
-// What is asked of relationships.
+// Conditions on relationships.
 
-/// The object of a to-one relationship is this one, or there is none where it is nil.
+/// Returns a condition: the to-one relationship leads to this object. If the object is nil: the relationship is nil.
 public func == <Destination>(path: ToOne<Destination>, object: Destination?) -> FetchPredicate {
   FetchPredicate(path.expression, .equalTo, .constant(object.map { .object($0.reference) } ?? .null))
 }
 
-/// The object of a to-one relationship is another, or there is one where the value is nil.
+/// Returns a condition: the to-one relationship does not lead to this object. If the object is nil: the relationship is
+/// not nil.
 public func != <Destination>(path: ToOne<Destination>, object: Destination?) -> FetchPredicate {
   FetchPredicate(path.expression, .notEqualTo, .constant(object.map { .object($0.reference) } ?? .null))
 }
 
 extension ToOne {
-  /// The object is one of these.
+  /// Returns a condition: the relationship leads to one of these objects.
   public func isIn(_ objects: [Destination]) -> FetchPredicate {
     FetchPredicate(expression, .in, .constant(.array(objects.map { .object($0.reference) })))
   }
 }
 
 extension ToMany {
-  /// There are no objects.
+  /// A condition: there are no objects.
   public var isEmpty: FetchPredicate { count == 0 }
 
-  /// The object is among them.
+  /// Returns a condition: the relationship contains an object.
   public func contains(_ object: Destination) -> FetchPredicate {
     FetchPredicate(expression, .contains, .constant(.object(object.reference)))
   }
 
-  /// One object at least meets a condition, all of it: `$0.books.contains { $0.title == "Walden" && $0.pages > 9 }`.
-  /// It is `SUBQUERY(books, $element, …).@count > 0`.
+  /// Returns a condition: at least one object meets the complete given condition, for example
+  /// `$0.books.contains { $0.title == "Walden" && $0.pages > 9 }`. It is the same as
+  /// `SUBQUERY(books, $element, …).@count > 0`.
   public func contains(where condition: (Fields<Destination>) -> FetchPredicate) -> FetchPredicate {
     count(where: condition) > 0
   }
 
-  /// The count of the objects that meet a condition.
+  /// Returns the number of objects that meet a condition.
   public func count(where condition: (Fields<Destination>) -> FetchPredicate) -> Calculated<Int> {
     let predicate = condition(Fields())
-    // A condition within a condition is of fewer levels, so the names of their variables differ.
+    // A nested condition is less deep, so nested subqueries have different variable names.
     let variable = "element\(predicate.depth)"
     let subquery = ValueExpression.subquery(
       expression, variable: variable, predicate.replacingObject(withVariable: variable))
@@ -195,7 +197,7 @@ extension ToMany {
 }
 
 extension KeyPath {
-  /// The to-many relationship has an object.
+  /// Returns a condition: the to-many relationship contains an object.
   public func contains<Object: ManagedObject, Destination: ManagedObject>(
     _ object: Destination
   ) -> TypedPredicate<Object> where Root == Fields<Object>, Value == ToMany<Destination> {
@@ -203,9 +205,9 @@ extension KeyPath {
   }
 }
 
-/// The name of an attribute of an entity, `.publisher` where a dictionary of them is asked for.
+/// The name of an attribute of an entity. In a dictionary of values you can write it as `.publisher`.
 ///
-/// Generated code declares one for each attribute; a subclass has its parent's too.
+/// Generated code declares a key for each attribute. A subclass inherits the keys of its superclass.
 ///
 /// ```swift
 /// let books = try Book.objects(matching: [.title: "Walden", .salesRank: 1], in: context)
@@ -216,7 +218,7 @@ public struct AttributeKey<Root: ManagedObject>: Hashable, Sendable {
   /// The attribute's name in the model.
   public let name: String
 
-  /// The key of an attribute by its name in the model. A fetch throws where there is none of that name.
+  /// Creates the key of an attribute by its name in the model. A fetch throws an error if there is no such attribute.
   public init(_ name: String) {
     self.name = name
   }

@@ -1,57 +1,58 @@
 import CDModel
 
-// Comparisons by key paths: `\.publisher == "BookCo"`.
+// Comparisons with key paths, such as `\.publisher == "BookCo"`.
 
-/// Equal; nil is equal to nil.
+/// Returns a condition: the values are equal. Nil equals nil.
 public func == <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.equalTo, .constant(value.attributeValue)))
 }
 
-/// Not equal; nil is not equal to any value.
+/// Returns a condition: the values are not equal. Nil differs from each value other than nil.
 public func != <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.notEqualTo, .constant(value.attributeValue)))
 }
 
-/// Less; nil is not less than anything.
+/// Returns a condition: the first value is less. Nil is never less.
 public func < <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.lessThan, .constant(value.attributeValue)))
 }
 
-/// Less or equal; of nils, nil alone is.
+/// Returns a condition: the first value is less or equal. If a value is nil, this is so only if both are nil.
 public func <= <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.lessThanOrEqualTo, .constant(value.attributeValue)))
 }
 
-/// Greater; nil is not greater than anything.
+/// Returns a condition: the first value is greater. Nil is never greater.
 public func > <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.greaterThan, .constant(value.attributeValue)))
 }
 
-/// Greater or equal; of nils, nil alone is.
+/// Returns a condition: the first value is greater or equal. If a value is nil, this is so only if both are nil.
 public func >= <Root, Operand: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, value: Operand.Value
 ) -> TypedPredicate<Root> where Operand.Value: AttributeValueConvertible {
   TypedPredicate(Fields()[keyPath: path].compared(.greaterThanOrEqualTo, .constant(value.attributeValue)))
 }
 
-/// The object of a to-one relationship is this one, or there is none where it is nil.
+/// Returns a condition: the to-one relationship leads to this object. If the object is nil: the relationship is nil.
 public func == <Root, Destination>(
   path: KeyPath<Fields<Root>, ToOne<Destination>>, object: Destination?
 ) -> TypedPredicate<Root> {
   TypedPredicate(Fields()[keyPath: path] == object)
 }
 
-/// The object of a to-one relationship is another, or there is one where the value is nil.
+/// Returns a condition: the to-one relationship does not lead to this object. If the object is nil: the relationship is
+/// not nil.
 public func != <Root, Destination>(
   path: KeyPath<Fields<Root>, ToOne<Destination>>, object: Destination?
 ) -> TypedPredicate<Root> {
@@ -60,7 +61,7 @@ public func != <Root, Destination>(
 
 // MARK: Two key paths
 
-/// Equal; nil is equal to nil.
+/// Returns a condition: the values are equal. Nil equals nil.
 public func == <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>
@@ -71,7 +72,7 @@ where
   TypedPredicate(Fields()[keyPath: path].compared(.equalTo, Fields()[keyPath: other].expression))
 }
 
-/// Not equal; nil is not equal to any value.
+/// Returns a condition: the values are not equal. Nil differs from each value other than nil.
 public func != <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>
@@ -82,7 +83,7 @@ where
   TypedPredicate(Fields()[keyPath: path].compared(.notEqualTo, Fields()[keyPath: other].expression))
 }
 
-/// Less; nil is not less than anything.
+/// Returns a condition: the first value is less. Nil is never less.
 public func < <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>
@@ -93,7 +94,7 @@ where
   TypedPredicate(Fields()[keyPath: path].compared(.lessThan, Fields()[keyPath: other].expression))
 }
 
-/// Less or equal; of nils, nil alone is.
+/// Returns a condition: the first value is less or equal. If a value is nil, this is so only if both are nil.
 public func <= <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>
@@ -104,7 +105,7 @@ where
   TypedPredicate(Fields()[keyPath: path].compared(.lessThanOrEqualTo, Fields()[keyPath: other].expression))
 }
 
-/// Greater; nil is not greater than anything.
+/// Returns a condition: the first value is greater. Nil is never greater.
 public func > <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>
@@ -115,7 +116,7 @@ where
   TypedPredicate(Fields()[keyPath: path].compared(.greaterThan, Fields()[keyPath: other].expression))
 }
 
-/// Greater or equal; of nils, nil alone is.
+/// Returns a condition: the first value is greater or equal. If a value is nil, this is so only if both are nil.
 public func >= <Root, Operand: QueryOperand, Other: QueryOperand>(
   path: KeyPath<Fields<Root>, Operand>, other: KeyPath<Fields<Root>, Other>
 ) -> TypedPredicate<Root>

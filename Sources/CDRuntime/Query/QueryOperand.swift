@@ -1,9 +1,9 @@
 public import CDModel
 
-/// A side of a comparison in the typed query language: an attribute, what is calculated from some, or the values
-/// of many objects of which one or all have to meet a condition.
+/// A side of a comparison in the typed query language: an attribute, a calculation with attributes, or the values of
+/// many objects, of which one or all must meet a condition.
 ///
-/// A condition of one's own is a function of operands:
+/// You can write your own condition as a function of operands:
 ///
 /// ```swift
 /// func isUnset<Operand: QueryOperand, Wrapped: AttributeValueConvertible>(
@@ -16,13 +16,13 @@ public import CDModel
 public protocol QueryOperand: Sendable {
   /// The type of the values.
   associatedtype Value
-  /// The value as a tree.
+  /// The value as an expression.
   var expression: ValueExpression { get }
-  /// How many of the values must meet a condition.
+  /// How many of the values must meet the condition.
   var quantifier: QueryQuantifier { get }
 }
 
-/// How many of a path's values must meet a condition.
+/// The number of a path's values that must meet a condition.
 ///
 /// ```swift
 /// try Book.fetch(where: { $0.reviews.weight.any > 0.9 }, in: context)
@@ -30,21 +30,21 @@ public protocol QueryOperand: Sendable {
 /// try Book.fetch(where: { $0.reviews.weight.none == 0 }, in: context)
 /// ```
 public enum QueryQuantifier: Hashable, Sendable {
-  /// There is one value.
+  /// There is a single value.
   case one
-  /// One of them at least. Never true of no values.
+  /// At least one value. False if there are no values.
   case any
-  /// All of them. True of no values.
+  /// All values. True if there are no values.
   case all
-  /// None of them. True of no values.
+  /// No value. True if there are no values.
   case none
 }
 
 extension QueryOperand {
-  /// One value, where nothing else is said.
+  /// One value, by default.
   public var quantifier: QueryQuantifier { .one }
 
-  /// The operand held against a value.
+  /// Returns a comparison of the operand with a value.
   func compared(
     _ comparisonOperator: ComparisonOperator, _ right: ValueExpression, _ options: ComparisonOptions = []
   ) -> FetchPredicate {
@@ -60,20 +60,20 @@ extension QueryOperand {
   }
 }
 
-/// Values of many objects, as a condition asks for them: `\.books.title.any == "Walden"`.
+/// The values of many objects in a condition, such as `\.books.title.any == "Walden"`.
 ///
 /// ```swift
 /// let books = try Book.fetch(where: \.authors.name.any == "Thoreau", sortedBy: \.title, in: context)
 /// ```
 public struct Quantified<Value: Sendable>: QueryOperand {
   let keys: [String]
-  /// How many of the values have to meet the condition.
+  /// How many of the values must meet the condition.
   public let quantifier: QueryQuantifier
-  /// The values as an expression: the path to them.
+  /// The path to the values, as an expression.
   public var expression: ValueExpression { .keyPath(keys.joined(separator: ".")) }
 }
 
-/// What is calculated from attributes: `$0.price * 2`.
+/// A calculation with attributes, such as `$0.price * 2`.
 ///
 /// ```swift
 /// let thin = try Book.fetch(where: { ($0.pages ?? 0) + 10 < 100 }, in: context)
@@ -86,7 +86,7 @@ public struct Calculated<Value: Sendable>: QueryOperand {
 
 extension Attribute: QueryOperand {}
 
-/// An attribute of many objects, which a path through to-many relationships leads to.
+/// An attribute of many objects, at the end of a path through to-many relationships.
 ///
 /// ```swift
 /// let known = try Book.fetch(where: { $0.reviews.weight.sum > 100 }, in: context)
@@ -94,64 +94,64 @@ extension Attribute: QueryOperand {}
 /// let hers = try Book.fetch(where: { $0.authors.name.any == "Grace" }, in: context)
 /// ```
 public struct ManyAttribute<Value: Sendable>: FieldPath {
-  /// The keys on the way, as a key path has them.
+  /// The keys of the path, in order.
   public let keys: [String]
 
-  /// One of the values at least meets the condition. Never true of no values.
+  /// At least one value meets the condition. False if there are no values.
   public var any: Quantified<Value> { Quantified(keys: keys, quantifier: .any) }
-  /// All values meet the condition. True of no values.
+  /// All values meet the condition. True if there are no values.
   public var all: Quantified<Value> { Quantified(keys: keys, quantifier: .all) }
-  /// None of the values meets the condition. True of no values.
+  /// No value meets the condition. True if there are no values.
   public var none: Quantified<Value> { Quantified(keys: keys, quantifier: .none) }
 
-  /// The sum of the numbers; 0 of none.
+  /// The sum of the numbers, or 0 if there are none.
   public var sum: Attribute<Value> { aggregate("@sum") }
-  /// The average of the numbers; nil of none.
+  /// The mean of the numbers, or nil if there are none.
   public var average: Attribute<Double?> { aggregate("@avg") }
-  /// The least value; nil of none.
+  /// The least value, or nil if there are no values.
   public var min: Attribute<Value?> { aggregate("@min") }
-  /// The greatest value; nil of none.
+  /// The greatest value, or nil if there are no values.
   public var max: Attribute<Value?> { aggregate("@max") }
 
-  /// The operator stands before the attribute: `reviews.@sum.stars`.
+  /// Puts the operator before the attribute: `reviews.@sum.stars`.
   private func aggregate<Result>(_ name: String) -> Attribute<Result> {
     Attribute(keys: keys.dropLast() + [name] + keys.suffix(1))
   }
 }
 
-// Comparisons within a closure: `{ $0.publisher == "BookCo" }`.
+// Comparisons in a closure, such as `{ $0.publisher == "BookCo" }`.
 
-/// Equal; nil is equal to nil.
+/// Returns a condition: the values are equal. Nil equals nil.
 public func == <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.equalTo, .constant(value.attributeValue))
 }
 
-/// Not equal; nil is not equal to any value.
+/// Returns a condition: the values are not equal. Nil differs from each value other than nil.
 public func != <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.notEqualTo, .constant(value.attributeValue))
 }
 
-/// Less; nil is not less than anything.
+/// Returns a condition: the first value is less. Nil is never less.
 public func < <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.lessThan, .constant(value.attributeValue))
 }
 
-/// Less or equal; of nils, nil alone is.
+/// Returns a condition: the first value is less or equal. If a value is nil, this is so only if both are nil.
 public func <= <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.lessThanOrEqualTo, .constant(value.attributeValue))
 }
 
-/// Greater; nil is not greater than anything.
+/// Returns a condition: the first value is greater. Nil is never greater.
 public func > <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.greaterThan, .constant(value.attributeValue))
 }
 
-/// Greater or equal; of nils, nil alone is.
+/// Returns a condition: the first value is greater or equal. If a value is nil, this is so only if both are nil.
 public func >= <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> FetchPredicate
 where Operand.Value: AttributeValueConvertible {
   operand.compared(.greaterThanOrEqualTo, .constant(value.attributeValue))
@@ -159,7 +159,7 @@ where Operand.Value: AttributeValueConvertible {
 
 // MARK: Two operands
 
-/// Equal; nil is equal to nil.
+/// Returns a condition: the values are equal. Nil equals nil.
 public func == <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -168,7 +168,7 @@ where
   operand.compared(.equalTo, other.expression)
 }
 
-/// Not equal; nil is not equal to any value.
+/// Returns a condition: the values are not equal. Nil differs from each value other than nil.
 public func != <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -177,7 +177,7 @@ where
   operand.compared(.notEqualTo, other.expression)
 }
 
-/// Less; nil is not less than anything.
+/// Returns a condition: the first value is less. Nil is never less.
 public func < <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -186,7 +186,7 @@ where
   operand.compared(.lessThan, other.expression)
 }
 
-/// Less or equal; of nils, nil alone is.
+/// Returns a condition: the first value is less or equal. If a value is nil, this is so only if both are nil.
 public func <= <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -195,7 +195,7 @@ where
   operand.compared(.lessThanOrEqualTo, other.expression)
 }
 
-/// Greater; nil is not greater than anything.
+/// Returns a condition: the first value is greater. Nil is never greater.
 public func > <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -204,7 +204,7 @@ where
   operand.compared(.greaterThan, other.expression)
 }
 
-/// Greater or equal; of nils, nil alone is.
+/// Returns a condition: the first value is greater or equal. If a value is nil, this is so only if both are nil.
 public func >= <Operand: QueryOperand, Other: QueryOperand>(operand: Operand, other: Other) -> FetchPredicate
 where
   Operand.Value: AttributeValueConvertible, Other.Value: AttributeValueConvertible,
@@ -213,58 +213,59 @@ where
   operand.compared(.greaterThanOrEqualTo, other.expression)
 }
 
-// Strings, and membership of any value.
+// Conditions on strings, and membership of any value.
 extension QueryOperand where Value: StringAttributeValue {
-  /// The strings are the same under the options: `==[c]`.
+  /// Returns a condition: the strings are equal under the options, such as `==[c]`.
   public func equals(_ text: String, options: ComparisonOptions) -> FetchPredicate {
     compared(.equalTo, .constant(.string(text)), options)
   }
 
-  /// The string begins with a text. The empty text is at the beginning of none.
+  /// Returns a condition: the string begins with a text. No string begins with the empty text.
   public func hasPrefix(_ text: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.beginsWith, .constant(.string(text)), options)
   }
 
-  /// The string ends with a text.
+  /// Returns a condition: the string ends with a text.
   public func hasSuffix(_ text: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.endsWith, .constant(.string(text)), options)
   }
 
-  /// The string has a text in it.
+  /// Returns a condition: the string contains a text.
   public func contains(_ text: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.contains, .constant(.string(text)), options)
   }
 
-  /// The whole string is the pattern's, in which `*` is any text and `?` one character.
+  /// Returns a condition: the whole string matches a pattern, in which `*` is any text and `?` is one character.
   public func like(_ pattern: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.like, .constant(.string(pattern)), options)
   }
 
-  /// The whole string matches a regular expression. A fetch throws where that is malformed, or takes too many
-  /// steps.
+  /// Returns a condition: the whole string matches a regular expression. The fetch throws an error if the expression is
+  /// malformed or needs too many steps.
   public func matches(_ pattern: String, options: ComparisonOptions = []) -> FetchPredicate {
     compared(.matches, .constant(.string(pattern)), options)
   }
 
-  /// The string is one of these under the options.
+  /// Returns a condition: the string equals one of these strings under the options.
   public func isIn(_ texts: [Value], options: ComparisonOptions) -> FetchPredicate {
     compared(.in, .constant(.array(texts.map { .value($0.attributeValue) })), options)
   }
 }
 
 extension QueryOperand where Value: AttributeValueConvertible {
-  /// The value is one of these; nil is where nil is among them.
+  /// Returns a condition: the value is one of these. Nil is accepted if nil is one of them.
   public func isIn(_ values: [Value]) -> FetchPredicate {
     compared(.in, .constant(.array(values.map { .value($0.attributeValue) })))
   }
 
-  /// The value lies between two others or is one of them. Reversed bounds have nothing between them.
+  /// Returns a condition: the value is between two bounds or equals one of them. If the bounds are reversed, no value
+  /// is between them.
   public func isBetween(_ lower: Value, _ upper: Value) -> FetchPredicate {
     compared(
       .between, .constant(.array([.value(lower.attributeValue), .value(upper.attributeValue)])))
   }
 
-  /// The value lies in a range.
+  /// Returns a condition: the value is in a range.
   public func isIn<Bound: AttributeValueConvertible>(_ range: ClosedRange<Bound>) -> FetchPredicate
   where Bound.Comparand == Value.Comparand {
     compared(
@@ -273,46 +274,46 @@ extension QueryOperand where Value: AttributeValueConvertible {
   }
 }
 
-// The same on key paths. A literal needs its root to be called on: `(\Fields<Book>.title).hasPrefix("W")`; the
-// closure's form has no such need.
+// The same conditions on key paths. A key path literal needs its root type here, as in
+// `(\Fields<Book>.title).hasPrefix("W")`. The closure form does not.
 extension KeyPath where Value: QueryOperand {
   private func operand<Object>() -> Value where Root == Fields<Object> { Fields()[keyPath: self] }
 
-  /// The value is one of these.
+  /// Returns a condition: the value is one of these.
   public func isIn<Object>(_ values: [Value.Value]) -> TypedPredicate<Object>
   where Root == Fields<Object>, Value.Value: AttributeValueConvertible {
     TypedPredicate(operand().isIn(values))
   }
 
-  /// The string begins with a text.
+  /// Returns a condition: the string begins with a text.
   public func hasPrefix<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
   where Root == Fields<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().hasPrefix(text, options: options))
   }
 
-  /// The string ends with a text.
+  /// Returns a condition: the string ends with a text.
   public func hasSuffix<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
   where Root == Fields<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().hasSuffix(text, options: options))
   }
 
-  /// The string has a text in it.
+  /// Returns a condition: the string contains a text.
   public func contains<Object>(_ text: String, options: ComparisonOptions = []) -> TypedPredicate<Object>
   where Root == Fields<Object>, Value.Value: StringAttributeValue {
     TypedPredicate(operand().contains(text, options: options))
   }
 }
 
-// Arithmetic within a closure: `{ $0.pages * 2 > $0.limit }`. It has the checker's rules: integers divided by
-// integers give integers, a nil makes the result nil, and an overflow makes the fetch throw.
+// Arithmetic in a closure, such as `{ $0.pages * 2 > $0.limit }`. The rules are those of the checker: integers divided
+// by integers give integers, nil makes the result nil, and an overflow makes the fetch throw an error.
 
-/// The sum, or of two strings the one joined to the other.
+/// The sum of two numbers, or the concatenation of two strings.
 public func + <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> Calculated<Operand.Value>
 where Operand.Value: AttributeValueConvertible {
   Calculated(expression: .operation(operand.expression, .add, .constant(value.attributeValue)))
 }
 
-/// The sum, or of two strings the one joined to the other.
+/// The sum of two numbers, or the concatenation of two strings.
 public func + <Operand: QueryOperand, Other: QueryOperand>(
   operand: Operand, other: Other
 ) -> Calculated<Operand.Value>
@@ -357,13 +358,15 @@ where
   Calculated(expression: .operation(operand.expression, .multiply, other.expression))
 }
 
-/// The quotient; of integers it is truncated towards 0, and a division by 0 makes the fetch throw.
+/// The quotient. The quotient of integers is truncated towards 0, and their division by 0 makes the fetch throw an
+/// error.
 public func / <Operand: QueryOperand>(operand: Operand, value: Operand.Value) -> Calculated<Operand.Value>
 where Operand.Value: AttributeValueConvertible {
   Calculated(expression: .operation(operand.expression, .divide, .constant(value.attributeValue)))
 }
 
-/// The quotient; of integers it is truncated towards 0, and a division by 0 makes the fetch throw.
+/// The quotient. The quotient of integers is truncated towards 0, and their division by 0 makes the fetch throw an
+/// error.
 public func / <Operand: QueryOperand, Other: QueryOperand>(
   operand: Operand, other: Other
 ) -> Calculated<Operand.Value>
@@ -374,7 +377,7 @@ where
   Calculated(expression: .operation(operand.expression, .divide, other.expression))
 }
 
-/// The first value, or the second where that is nil.
+/// The first value, or the second value if the first one is nil.
 public func ?? <Operand: QueryOperand, Wrapped: AttributeValueConvertible>(
   operand: Operand, value: Wrapped
 ) -> Calculated<Wrapped> where Operand.Value == Wrapped? {

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// An aggregate whose value the compiler knows the type of.
+/// An aggregate whose result type is known to the compiler.
 ///
 /// ```swift
 /// let (count, cheapest, length) = try Book.aggregate(.count, .min(\.price), .average(\.pages), in: context)
@@ -25,49 +25,50 @@ public struct TypedAggregate<Object: ManagedObject, Value: Sendable>: Sendable {
 }
 
 extension TypedAggregate where Value == Int {
-  /// How many objects there are.
+  /// Counts the objects.
   public static var count: Self { Self(.count()) { $0.decoded() } }
-  /// How many objects have a value.
+  /// Counts the objects whose attribute has a value.
   public static func count<V>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
     Self(.count(of: keyPath(path))) { $0.decoded() }
   }
 }
 
 extension TypedAggregate where Value == Int64 {
-  /// The sum of integers: 0 of none. One beyond Int64 throws.
+  /// The sum of integers, or 0 if there are no values. The fetch throws if the sum does not fit in Int64.
   public static func sum<V: FixedWidthInteger>(_ path: KeyPath<Fields<Object>, Attribute<V>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
-  /// The sum of integers that are not nil: 0 of none. One beyond Int64 throws.
+  /// The sum of integers that are not nil, or 0 if there are none. The fetch throws if the sum does not fit in Int64.
   public static func sum<V: FixedWidthInteger>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
 }
 
 extension TypedAggregate where Value == Double {
-  /// The sum of numbers: 0 of none.
+  /// The sum of numbers, or 0 if there are no values.
   public static func sum<V: BinaryFloatingPoint>(_ path: KeyPath<Fields<Object>, Attribute<V>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
-  /// The sum of numbers that are not nil: 0 of none.
+  /// The sum of numbers that are not nil, or 0 if there are none.
   public static func sum<V: BinaryFloatingPoint>(_ path: KeyPath<Fields<Object>, Attribute<V?>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
 }
 
 extension TypedAggregate where Value == Decimal {
-  /// The sum of decimals: 0 of none.
+  /// The sum of decimals, or 0 if there are no values.
   public static func sum(_ path: KeyPath<Fields<Object>, Attribute<Decimal>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
-  /// The sum of decimals that are not nil: 0 of none.
+  /// The sum of decimals that are not nil, or 0 if there are none.
   public static func sum(_ path: KeyPath<Fields<Object>, Attribute<Decimal?>>) -> Self {
     Self(.sum(of: keyPath(path))) { $0.decoded() }
   }
 }
 
 extension TypedAggregate {
-  /// The mean of numbers: nil of none. Decimals are averaged as such, and the result is rounded to a double.
+  /// The mean of numbers, or nil if there are no values. The mean of decimals is calculated as a decimal and then
+  /// rounded to a double.
   public static func average<V: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<V>>
   ) -> Self where V.Comparand == NumberComparand, Value == Double? {
@@ -76,25 +77,25 @@ extension TypedAggregate {
       return value.decoded().map { .some($0) }
     }
   }
-  /// The least value: nil of none.
+  /// The least value, or nil if there are no values.
   public static func min<V: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<V>>
   ) -> Self where Value == V? {
     Self(.min(of: keyPath(path))) { $0.decodedOptional() }
   }
-  /// The greatest value: nil of none.
+  /// The greatest value, or nil if there are no values.
   public static func max<V: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<V>>
   ) -> Self where Value == V? {
     Self(.max(of: keyPath(path))) { $0.decodedOptional() }
   }
-  /// The least value of those that are not nil: nil of none.
+  /// The least value that is not nil, or nil if there is none.
   public static func min<V: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<V?>>
   ) -> Self where Value == V? {
     Self(.min(of: keyPath(path))) { $0.decodedOptional() }
   }
-  /// The greatest value of those that are not nil: nil of none.
+  /// The greatest value that is not nil, or nil if there is none.
   public static func max<V: AttributeValueConvertible>(
     _ path: KeyPath<Fields<Object>, Attribute<V?>>
   ) -> Self where Value == V? {
@@ -103,7 +104,7 @@ extension TypedAggregate {
 }
 
 extension AttributeValue {
-  /// The value as an attribute's type; nil where it is none of it.
+  /// Returns the value as an attribute's type; nil if the value has another type.
   func decoded<T>(as type: T.Type = T.self) -> T? {
     if let type = type as? any EnumAttribute.Type { return Self.enumeration(type, self) as? T }
     switch self {
@@ -127,7 +128,7 @@ extension AttributeValue {
     }
   }
 
-  /// The same where nil is a value: the outer nil says that the value is none of the type.
+  /// For optional types. Returns `.none` if the value has another type, `.some(nil)` if it is nil.
   func decodedOptional<T>() -> T?? {
     if case .null = self { return .some(nil) }
     return decoded(as: T.self).map { .some($0) }
@@ -139,13 +140,13 @@ extension AttributeValue {
 }
 
 extension EntityClass {
-  /// Counts, sums and the like over the objects that meet a condition.
+  /// Calculates aggregates of the objects that meet a condition.
   ///
   /// ```swift
   /// let (count, total) = try Book.aggregate(.count, .sum(\.price), where: \.language == .german, in: context)
   /// ```
   ///
-  /// - Throws: As ``ManagedObjectContext/aggregates(for:)``.
+  /// - Throws: The errors of ``ManagedObjectContext/aggregates(for:)``.
   public static func aggregate<each Value>(
     _ aggregates: repeat TypedAggregate<Self, each Value>, where condition: TypedPredicate<Self>? = nil,
     in context: ManagedObjectContext
@@ -157,14 +158,15 @@ extension EntityClass {
     return (repeat try row.next(each aggregates))
   }
 
-  /// The same of groups of objects with equal values of an attribute, in the order of their first objects.
+  /// Calculates aggregates for each group of objects with equal values of an attribute. The groups are in the order of
+  /// their first objects.
   ///
   /// ```swift
   /// let groups = try Book.aggregate(by: \.language, .count, .max(\.price), in: context)
   /// for (language, (count, dearest)) in groups where count > 3 { print(language, dearest ?? 0) }
   /// ```
   ///
-  /// - Throws: As ``ManagedObjectContext/aggregates(for:)``.
+  /// - Throws: The errors of ``ManagedObjectContext/aggregates(for:)``.
   public static func aggregate<Key: AttributeValueConvertible, each Value>(
     by path: KeyPath<Fields<Self>, Attribute<Key>>, _ aggregates: repeat TypedAggregate<Self, each Value>,
     where condition: TypedPredicate<Self>? = nil, in context: ManagedObjectContext
@@ -180,7 +182,7 @@ extension EntityClass {
   }
 }
 
-/// Takes the values of a group one after another.
+/// Reads the values of a group one after another.
 private struct AggregateRow {
   let values: [FetchedValue]
   let entity: String
@@ -206,14 +208,14 @@ private struct AggregateRow {
 
   mutating func next<Key>(_ keyPath: String) throws -> Key {
     let value = next()
-    // A group of objects without a value has nil for it, which an optional takes.
+    // The group of objects without a value has the key nil, which an optional type accepts.
     if let key = value.decoded(as: Key.self) { return key }
     if let type = Key.self as? any OptionalDecoding.Type, let key = type.decoded(value) as? Key { return key }
     throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that is none of \(Key.self)")
   }
 }
 
-/// An optional, whatever it wraps.
+/// An optional of any wrapped type.
 private protocol OptionalDecoding {
   static func decoded(_ value: AttributeValue) -> Any?
 }

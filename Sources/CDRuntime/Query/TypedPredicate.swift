@@ -1,34 +1,35 @@
 public import CDModel
 
-/// A condition on objects of a class, made by the operators of the typed query language.
+/// A condition on objects of a class, built with the operators of the typed query language.
 ///
 /// ```swift
 /// try Book.fetch(where: \.title == "Walden" && \.publisher.name == "BookCo", in: context)
 /// ```
 public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
-  /// The same condition as a tree.
+  /// The same condition as a predicate.
   public let predicate: FetchPredicate
 
-  /// A tree as a condition, of a format string for instance. The fetch says where it does not fit the entity.
+  /// Creates a condition from a predicate, for example from a format string. The fetch throws an error if the predicate
+  /// does not fit the entity.
   public init(_ predicate: FetchPredicate) {
     self.predicate = predicate
   }
 
-  /// A condition in the closure's form, to be combined with those of key paths:
+  /// Creates a condition from a closure, which you can combine with conditions on key paths:
   /// `\.price < 10 && TypedPredicate { $0.title.hasPrefix("W") }`.
   public init(_ condition: (Fields<Root>) -> FetchPredicate) {
     predicate = condition(Fields())
   }
 
-  /// Both conditions are met.
+  /// Returns a condition that is met if both conditions are met.
   public static func && (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate && rhs.predicate) }
-  /// One of the conditions is met, or both are.
+  /// Returns a condition that is met if at least one of the conditions is met.
   public static func || (lhs: Self, rhs: Self) -> Self { Self(lhs.predicate || rhs.predicate) }
-  /// The condition is not met.
+  /// Returns a condition that is met if the given condition is not met.
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
 
-/// An order on objects of a class.
+/// A sort order for objects of a class.
 ///
 /// ```swift
 /// let books = try Book.fetch(
@@ -36,24 +37,24 @@ public struct TypedPredicate<Root: ManagedObject>: Hashable, Sendable {
 ///   in: context)
 /// ```
 public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
-  /// The same order as a key path.
+  /// The same order as a sort key.
   public let key: SortKey
 
-  /// Smaller values first.
+  /// Puts smaller values first.
   public static func ascending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
     Self(key: SortKey(Fields()[keyPath: path].keyPath))
   }
-  /// Greater values first.
+  /// Puts greater values first.
   public static func descending<Value>(_ path: KeyPath<Fields<Root>, Attribute<Value>>) -> Self {
     Self(key: SortKey(Fields()[keyPath: path].keyPath, ascending: false))
   }
-  /// Smaller strings first, compared as the options say.
+  /// Puts smaller strings first, compared under options.
   public static func ascending<Value: StringAttributeValue>(
     _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
     Self(key: SortKey(Fields()[keyPath: path].keyPath, options: options))
   }
-  /// Greater strings first, compared as the options say.
+  /// Puts greater strings first, compared under options.
   public static func descending<Value: StringAttributeValue>(
     _ path: KeyPath<Fields<Root>, Attribute<Value>>, options: ComparisonOptions
   ) -> Self {
@@ -61,9 +62,9 @@ public struct TypedSort<Root: ManagedObject>: Hashable, Sendable {
   }
 }
 
-/// The values of string attributes: `String` and `String?`.
+/// The value types of string attributes: `String` and `String?`.
 ///
-/// These are what string operators and options are for:
+/// Only these types support string operators and options:
 ///
 /// ```swift
 /// let books = try Book.fetch(
@@ -76,19 +77,19 @@ extension Optional: StringAttributeValue where Wrapped == String {}
 
 // Requests with conditions of the typed query language.
 extension FetchRequest where Object: EntityClass {
-  /// A request for objects of a generated class by a typed condition.
+  /// Creates a request for the objects of a generated class that meet a condition.
   public init(where condition: TypedPredicate<Object>) {
     self.init(entityName: Object.entityName, where: condition.predicate)
   }
 
-  /// A request for objects of a generated class by a typed condition, in the closure's form.
+  /// Creates a request for the objects of a generated class that meet a condition, given as a closure.
   public init(where condition: (Fields<Object>) -> FetchPredicate) {
     self.init(entityName: Object.entityName, where: condition(Fields()))
   }
 }
 
 extension AggregateRequest where Object: EntityClass {
-  /// A request for a generated class.
+  /// Creates a request for a generated class.
   public init(_ aggregates: [Aggregate], where condition: TypedPredicate<Object>? = nil) {
     self.init(entityName: Object.entityName, aggregates, where: condition?.predicate)
   }

@@ -13,9 +13,9 @@ import CDModel
   import Darwin
 #endif
 
-/// Calculation with numbers. Nothing wraps around and nothing becomes NaN: both throw.
+/// Calculations with numbers. An overflow of integers or decimals, and a result that is NaN, throw an error.
 enum Arithmetic {
-  /// Two numbers of one kind.
+  /// Two numbers of the same type.
   private enum Pair {
     case ints(Int64, Int64)
     case floats(Float, Float)
@@ -23,7 +23,7 @@ enum Arithmetic {
     case decimals(Decimal, Decimal)
   }
 
-  /// A calculation with an operator or the function of the same meaning.
+  /// Calculates with an operator, or with the function that corresponds to it.
   static func calculate(
     _ left: Number, _ expressionOperator: ExpressionOperator, _ right: Number
   ) throws(EvaluationError) -> Number {
@@ -79,14 +79,14 @@ enum Arithmetic {
     }
   }
 
-  /// A double, unless it is none.
+  /// Returns a double, or throws an error if it is NaN.
   static func checked(_ result: Double, _ word: String) throws(EvaluationError) -> Number {
     if result.isNaN { throw .notANumber(operation: word) }
     return .double(result)
   }
 
-  /// The numbers in the kind that a calculation with both has. An integer goes with a Float as one where it
-  /// has no more digits than that.
+  /// Returns two numbers in their common type. An integer and a Float become Floats if the integer has at most 24 bits.
+  /// A larger integer and a Float become doubles.
   private static func pair(_ left: Number, _ right: Number) -> Pair {
     switch (left, right) {
     case (.int(let left), .int(let right)): .ints(left, right)
@@ -100,7 +100,7 @@ enum Arithmetic {
     }
   }
 
-  /// A literal in the kind of the number that it is used with: 2.5 times a decimal is a decimal.
+  /// Returns a literal in the type of the number that it is combined with. So 2.5 times a decimal is a decimal.
   static func literal(_ literal: Number, for other: Number) -> Number {
     guard case .double(let number) = literal else { return literal }
     switch other {
@@ -145,7 +145,7 @@ enum Arithmetic {
     return result
   }
 
-  /// The rest of a division, with the sign of the dividend.
+  /// Returns the remainder of a division, with the sign of the dividend.
   static func remainder(_ left: Number, _ right: Number) throws(EvaluationError) -> Number {
     let word = "modulus:by:"
     if isZero(right) { throw .divisionByZero(operation: word) }

@@ -8,14 +8,14 @@ import Foundation
   import Foundation
 #endif
 
-/// A number of any kind. A Boolean is 0 or 1.
+/// A number of any type. A Boolean is 0 or 1.
 enum Number {
   case int(Int64)
   case float(Float)
   case double(Double)
   case decimal(Decimal)
 
-  /// The number of a value; nil for a value of another kind.
+  /// The number of a value; nil for a value of another type.
   init?(_ value: EvaluationValue) {
     switch value {
     case .value(.int(let number)): self = .int(number)
@@ -36,7 +36,7 @@ enum Number {
     }
   }
 
-  /// The number as a double, rounded where it has more digits.
+  /// The number as a double, rounded if it has more digits.
   var double: Double {
     switch self {
     case .int(let number): Double(number)
@@ -46,8 +46,8 @@ enum Number {
     }
   }
 
-  /// The decimal with the digits that a double is written with: 0.1 for 0.1, which no double is exactly. Nil
-  /// for what is out of a decimal's range.
+  /// Returns the decimal with the digits of a double's text. So the double 0.1 becomes exactly 0.1, although no double
+  /// is exactly 0.1. Returns nil if the number is outside a decimal's range.
   static func decimal(_ number: Double) -> Decimal? {
     guard number.isFinite, let decimal = Decimal(string: number.description), !decimal.isNaN else {
       return nil
@@ -66,11 +66,11 @@ enum Number {
 }
 
 extension Number {
-  /// Below, equal to or above 0 where the left number is less than, equal to or greater than the right one;
-  /// nil where one of them is NaN.
+  /// Returns a negative number, 0 or a positive number if the left number is less than, equal to or greater than the
+  /// right one. Returns nil if one of them is NaN.
   ///
-  /// Integers and doubles are compared exactly, a double and a decimal by the digits that the double is
-  /// written with, a Float and another kind of fraction in the Float's precision.
+  /// Integers and doubles are compared exactly. A double and a decimal are compared by the digits of the double's text.
+  /// A Float and another fraction are compared in the precision of the Float.
   static func order(_ left: Number, _ right: Number) -> Int? {
     if left.isNaN || right.isNaN { return nil }
     switch (left, right) {
@@ -97,9 +97,9 @@ extension Number {
     left < right ? -1 : left == right ? 0 : 1
   }
 
-  /// A comparison without rounding. The double is a number.
+  /// Compares without rounding. The double must not be NaN.
   private static func order(_ left: Int64, _ right: Double) -> Int {
-    // 2^63, which no Int64 is.
+    // 2^63 is greater than any Int64.
     if right >= 0x1p63 { return -1 }
     if right < -0x1p63 { return 1 }
     let whole = right.rounded(.towardZero)
@@ -114,7 +114,7 @@ extension Number {
   }
 }
 
-/// Decimals without their fractions.
+/// The rounding of decimals to integers, and powers of decimals.
 enum DecimalRounding {
   static func rounded(_ number: Decimal, _ rule: FloatingPointRoundingRule) -> Decimal {
     var source = number
@@ -129,7 +129,7 @@ enum DecimalRounding {
     return result
   }
 
-  /// A power by squaring; nil where it is beyond a decimal.
+  /// Returns a power, calculated by repeated squaring; nil if it is outside a decimal's range.
   static func power(_ base: Decimal, _ exponent: Int64) -> Decimal? {
     var result = Decimal(1)
     var factor = base

@@ -1,9 +1,10 @@
 /// Comparison of strings by their code units.
 ///
-/// The units are UTF-8's, whose order is that of code points and of SQLite's BINARY collation. UTF-16's
-/// differs for code points beyond U+FFFF, which it puts before U+E000.
+/// The code units are those of UTF-8. Their order is the order of code points, and the order of SQLite's BINARY
+/// collation. UTF-16 has another order: it puts code points above U+FFFF before U+E000.
 enum CodeUnits {
-  /// Below, equal to or above 0 where the left string is before, equal to or behind the right one.
+  /// Returns a negative number, 0 or a positive number if the left string comes before, equals or comes after the right
+  /// one.
   static func order(_ left: String, _ right: String) -> Int {
     let fast = left.utf8.withContiguousStorageIfAvailable { first in
       right.utf8.withContiguousStorageIfAvailable { second in order(first, second) }
@@ -16,7 +17,7 @@ enum CodeUnits {
     left.utf8.count == right.utf8.count && order(left, right) == 0
   }
 
-  /// Compares bytes as unsigned numbers; a prefix comes first.
+  /// Compares bytes as unsigned numbers. A prefix comes before a longer sequence.
   static func order(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Int {
     var second = right.makeIterator()
     for byte in left {
@@ -26,7 +27,7 @@ enum CodeUnits {
     return second.next() == nil ? 0 : -1
   }
 
-  /// Whether the bytes are in others, at a place that the operator asks for. No bytes are nowhere.
+  /// Returns whether bytes contain a part at a place. An empty part is never contained.
   static func contains(_ bytes: [UInt8], _ part: [UInt8], _ place: SearchPlace) -> Bool {
     guard !part.isEmpty, part.count <= bytes.count else { return false }
     switch place {
@@ -45,7 +46,7 @@ enum CodeUnits {
   }
 }
 
-/// Where a part is looked for.
+/// The place at which a search expects a part.
 enum SearchPlace: Int, Sendable {
   case start, end, anywhere
 }

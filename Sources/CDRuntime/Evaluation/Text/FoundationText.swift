@@ -3,8 +3,8 @@ import CDModel
 // The path functions of NSString and its capitalisation are not in FoundationEssentials.
 import Foundation
 
-/// What Foundation's strings do under the options of a predicate: the one meaning that the evaluator and the
-/// functions of SQL share.
+/// Foundation's comparisons of strings under the options of a predicate. The evaluator and the SQL functions both use
+/// them, so that they always agree.
 enum FoundationText {
   static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
     let second = NSString(string: right)
@@ -29,12 +29,12 @@ enum FoundationText {
     return whole.range(of: part, options: search, range: range, locale: locale).location != NSNotFound
   }
 
-  /// A string without the differences that the options overlook.
+  /// Returns a string without the differences that the options ignore.
   static func folded(_ text: String, _ options: ComparisonOptions) -> String {
     NSString(string: text).folding(options: foundation(options), locale: nil)
   }
 
-  /// A string in which every character that has parts is written as them.
+  /// Returns a string in which each composed character is decomposed.
   static func decomposed(_ text: String) -> String {
     text.decomposedStringWithCanonicalMapping
   }
@@ -47,7 +47,7 @@ enum FoundationText {
   }
 }
 
-/// What NSString's methods make of a string that is a path or a title.
+/// NSString's methods for strings that are paths or titles.
 enum PathText {
   static func lastComponent(_ text: String) -> String { NSString(string: text).lastPathComponent }
   static func fileExtension(_ text: String) -> String { NSString(string: text).pathExtension }
@@ -68,7 +68,7 @@ enum PathText {
   static func components(_ text: String, separatedBy separator: String) -> [String] {
     text.components(separatedBy: separator)
   }
-  /// A part of a text in UTF-16 units; nil where the text has not so many.
+  /// Returns a part of a text, by indexes of UTF-16 units; nil if the text is too short.
   static func part(_ text: String, from start: Int64, to end: Int64?) -> String? {
     let text = NSString(string: text)
     guard let start = Int(exactly: start), let end = Int(exactly: end ?? Int64(text.length)), start >= 0,

@@ -1,9 +1,10 @@
 import CDModel
 
-/// The pattern of LIKE: `*` is any text, `?` one code point, a backslash takes the meaning of what follows.
+/// A pattern of LIKE. `*` matches any text, and `?` matches one code point. After a backslash, a character has no
+/// special meaning.
 ///
-/// Matching takes time proportional to the text's length times the pattern's at worst: at a mismatch it goes
-/// back to the last `*` alone, never to an earlier one.
+/// In the worst case, a match takes time proportional to the length of the text times the length of the pattern. After
+/// a mismatch, it only returns to the last `*`, never to an earlier one.
 struct LikePattern {
   private enum Token: Equatable {
     case any
@@ -31,16 +32,16 @@ struct LikePattern {
       }
       isEscaped = false
     }
-    // A backslash that nothing follows means itself.
+    // A backslash at the end stands for itself.
     if isEscaped { tokens.append(.scalar(0x5C)) }
     self.tokens = tokens
   }
 
-  /// Whether the pattern takes the whole text.
+  /// Returns whether the pattern matches the whole text.
   func matches(_ text: String) -> Bool {
     var scalars: [UInt32] = []
-    // Whether a code point of the text starts at a place of `scalars`: the parts of one that folds to
-    // several are one for `?`.
+    // Whether a code point of the text starts at an index of `scalars`. A code point may fold to several parts, but `?`
+    // matches all of them together.
     var starts: [Bool] = []
     for scalar in text.unicodeScalars {
       var isFirst = true
@@ -90,7 +91,7 @@ struct LikePattern {
     }
   }
 
-  /// A code point as the options see it: decomposed, folded, without diacritics.
+  /// Returns a code point as the options compare it: folded, decomposed, without diacritics.
   private static func folded(_ scalar: Unicode.Scalar, _ options: ComparisonOptions) -> [UInt32] {
     if options.isEmpty || options == .localeSensitive { return [scalar.value] }
     if scalar.value < 0x80 {
@@ -98,7 +99,7 @@ struct LikePattern {
       return [isUpper && options.contains(.caseInsensitive) ? scalar.value | 0x20 : scalar.value]
     }
     if options.contains(.diacriticInsensitive), scalar.properties.generalCategory == .nonspacingMark {
-      // By itself a mark would stay; behind a letter that takes one, folding drops it.
+      // Folding keeps a mark that stands alone. After a letter, folding removes the mark.
       let folded = FoundationText.folded("a" + String(scalar), options)
       if folded == "a" { return [] }
     }

@@ -6,32 +6,32 @@
   import Darwin
 #endif
 
-/// What all regular expressions of one fetch, batch or save may cost together.
+/// The common limit for all regular expressions of a fetch, batch or save.
 ///
-/// The bound of a single match is no bound for a fetch of many rows. The budget is counted in the engine's steps and not
-/// in seconds, so that the same fetch has the same answer on every machine. It grows with the texts that are matched: a
-/// pattern that takes a few steps for each character never reaches it, however many rows there are.
+/// The limit of a single match does not limit a fetch of many rows. The budget counts the engine's steps and not
+/// seconds, so that the same fetch has the same result on every machine. It grows with the length of the matched texts.
+/// So a pattern that takes only a few steps for each character never exceeds it, whatever the number of rows.
 ///
-/// The thread that fetches has the budget as its current one. SQL's functions and the evaluator spend it alike.
+/// The budget belongs to the thread of the fetch. SQL functions and the evaluator use the same budget.
 final class MatchBudget {
-  /// How many reports of the engine, one for each 10,000 steps, are free.
+  /// The number of the engine's reports that are always allowed. The engine reports every 10,000 steps.
   private static let freeReports = 2_000
-  /// How many UTF-16 units of text allow one more: 100 steps for each.
+  /// The number of UTF-16 units of text that allow one more report, which is 100 steps for each unit.
   private static let unitsPerReport = 100
-  /// How often a match looks whether the task is cancelled: as seldom as a look costs more than a match.
+  /// The number of matches between two checks for cancellation, because a check costs more than a match.
   private static let matchesPerLook = 1_024
 
   private let isCancellable: Bool
   private var units = 0
   private var reports = 0
   private var matches = 0
-  /// The pattern for which nothing was left.
+  /// The pattern that exceeded the budget.
   private(set) var exhausting: String?
   private(set) var isCancelled = false
 
   private init(isCancellable: Bool) { self.isCancellable = isCancellable }
 
-  /// Notes that a text is about to be matched.
+  /// Adds the length of a text that will be matched.
   ///
   /// - Throws: ``EvaluationError/cancelled``.
   func willMatch(units: Int) throws(EvaluationError) {
@@ -42,9 +42,9 @@ final class MatchBudget {
     if isCancelled { throw .cancelled }
   }
 
-  /// Notes that the engine has taken another 10,000 steps.
+  /// Counts another 10,000 steps of the engine.
   ///
-  /// - Returns: Whether it may go on.
+  /// - Returns: Whether the match may continue.
   func spend(on pattern: String) -> Bool {
     lookForCancellation()
     if isCancelled { return false }
@@ -58,31 +58,31 @@ final class MatchBudget {
     if isCancellable, !isCancelled { isCancelled = Task<Never, Never>.isCancelled }
   }
 
-  // MARK: The current one
+  // MARK: The current budget
 
-  /// Where a thread keeps its budget; nil where the system has no room for it, and nothing is bounded.
+  /// The thread-local slot for the budget. Nil if the system has no more slots; matches then have no common limit.
   private static let slot: pthread_key_t? = {
     var key = pthread_key_t()
     return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
-  /// The budget of what the calling thread is doing; nil where that has no bound.
+  /// The budget of the calling thread; nil if it has no limit.
   static var current: MatchBudget? {
     guard let slot, let address = pthread_getspecific(slot) else { return nil }
     return Unmanaged<MatchBudget>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Runs a body with a budget, and with its caller's where that has one.
+  /// Runs a body with a budget. If the caller already has a budget, the body uses that one.
   ///
   /// - Parameters:
-  ///   - isCancellable: Whether matching ends with an error when the task is cancelled.
-  ///   - isAnew: Whether the body has a budget of its own all the same.
+  ///   - isCancellable: Whether matching throws an error when the task is cancelled.
+  ///   - isAnew: Whether the body gets its own budget even if the caller has one.
   static func run<R>(isCancellable: Bool, isAnew: Bool = false, _ body: () throws -> R) rethrows -> R {
     guard let slot else { return try body() }
     let outer = pthread_getspecific(slot)
     if outer != nil, !isAnew { return try body() }
     let budget = MatchBudget(isCancellable: isCancellable)
-    // The thread's reference is borrowed: the budget lives until the body has ended.
+    // The thread-local pointer does not retain the budget, so the budget must live until the body ends.
     return try withExtendedLifetime(budget) {
       pthread_setspecific(slot, Unmanaged.passUnretained(budget).toOpaque())
       defer { pthread_setspecific(slot, outer) }

@@ -1,18 +1,18 @@
 import CDModel
-// NSRegularExpression is ICU's engine: possessive quantifiers, look-ahead, full case folding.
+// NSRegularExpression uses ICU's engine, which has possessive quantifiers, look-ahead and full case folding.
 import Foundation
 import Synchronization
 
-/// The pattern of MATCHES, which takes the whole string.
+/// A pattern of MATCHES, which must match the whole string.
 ///
-/// Patterns that backtrack without end are stopped after a number of the engine's steps, so that the same
-/// pattern and text have the same answer on every machine.
+/// A pattern that backtracks without end is stopped after a number of the engine's steps, so that the same pattern and
+/// text have the same result on every machine.
 struct RegularExpression: Sendable {
   private let pattern: String
   private let expression: NSRegularExpression
   private let options: ComparisonOptions
 
-  /// How often the engine may report that it is still at work on one text. It does so every 10,000 steps.
+  /// The maximum number of the engine's progress reports for one text. The engine reports every 10,000 steps.
   private static let maximumReports = 1000
 
   private init(_ pattern: String, _ options: ComparisonOptions) throws(EvaluationError) {
@@ -20,10 +20,10 @@ struct RegularExpression: Sendable {
     self.pattern = pattern
     let pattern = options.contains(.diacriticInsensitive) ? Self.withoutDiacritics(pattern) : pattern
     let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? [.caseInsensitive] : []
-    // By itself first: a pattern that is malformed must not become a good one by what is put around it.
+    // Checks the pattern alone first. The text around it must not make a malformed pattern valid.
     guard (try? NSRegularExpression(pattern: pattern, options: flags)) != nil else { throw .badPattern }
     let whole = "\\A(?:\(pattern))\\z"
-    // In a pattern that ends with a comment the closing parenthesis needs a line of its own.
+    // If a pattern ends with a comment, the closing parenthesis needs its own line.
     let expression =
       (try? NSRegularExpression(pattern: whole, options: flags))
       ?? (try? NSRegularExpression(pattern: "\\A(?:\(pattern)\n)\\z", options: flags))
@@ -31,10 +31,10 @@ struct RegularExpression: Sendable {
     self.expression = expression
   }
 
-  /// Whether the pattern takes the whole text.
+  /// Returns whether the pattern matches the whole text.
   ///
-  /// - Throws: ``EvaluationError/patternTooCostly`` where the text alone takes too many steps,
-  ///   ``EvaluationError/matchingTooCostly(pattern:)`` where the texts of a ``MatchBudget`` do, and
+  /// - Throws: ``EvaluationError/patternTooCostly`` if this text alone needs too many steps,
+  ///   ``EvaluationError/matchingTooCostly(pattern:)`` if all texts of a ``MatchBudget`` together do, and
   ///   ``EvaluationError/cancelled``.
   func matches(_ text: String) throws(EvaluationError) -> Bool {
     let budget = MatchBudget.current
@@ -78,14 +78,15 @@ struct RegularExpression: Sendable {
   // MARK: Cache
 
   private struct Key: Hashable {
-    /// Bytes, for equality of strings would take canonically equivalent patterns for one.
+    /// The pattern as bytes, because Swift considers canonically equivalent strings equal.
     let pattern: [UInt8]
     let options: UInt8
   }
 
   private static let cache = Mutex<[Key: RegularExpression]>([:])
 
-  /// The expression of a pattern. Those used last are kept: compiling one takes longer than a match.
+  /// Returns the expression of a pattern. Recent expressions are cached, because to compile one takes longer than a
+  /// match.
   static func compiled(
     _ pattern: String, _ options: ComparisonOptions
   ) throws(EvaluationError) -> RegularExpression {

@@ -2,11 +2,11 @@ import CDModel
 
 /// Comparison and search of strings under the options of a predicate.
 ///
-/// Without options, and with `[n]`, strings are compared by their code units. A search without options is
-/// not by code units: it finds canonically equivalent text, and never a part of a combining sequence. With
-/// `[c]` strings are the same when their full case foldings are (`ß` and `SS`), with `[d]` when they are
-/// without diacritics. What Foundation does for that is in ``FoundationText``; ASCII, the most of what is
-/// stored, goes the short way here, with the same answers.
+/// Without options, and with `[n]`, strings are compared by their code units. A search without options does not use
+/// code units: it finds canonically equivalent text, but never a part of a combining sequence. With `[c]`, strings are
+/// equal if their full case foldings are equal (`ß` and `SS`). With `[d]`, strings are equal if they are equal without
+/// diacritics. ``FoundationText`` calls Foundation for this. Most stored texts are ASCII, for which this type has a
+/// faster way with the same results.
 enum TextComparison {
   static func order(_ left: String, _ right: String, _ options: ComparisonOptions) -> Int {
     if options.isEmpty || options.contains(.normalized) { return CodeUnits.order(left, right) }
@@ -23,15 +23,15 @@ enum TextComparison {
     return order(left, right, options) == 0
   }
 
-  /// Whether a text holds another. The empty string is nowhere.
+  /// Returns whether a text contains another one. The empty string is never contained.
   static func contains(
     _ text: String, _ part: String, at place: SearchPlace, _ options: ComparisonOptions
   ) -> Bool {
     TextSearch(part, options).isFound(in: text, at: place)
   }
 
-  /// The order of the bytes of two texts that have ASCII alone; nil where they have more, or where letters are compared
-  /// as a language does.
+  /// Compares the bytes of two ASCII texts. Returns nil if a text contains other characters, or if the options depend
+  /// on the locale.
   static func order(
     ascii left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions
   ) -> Int? {
@@ -48,13 +48,13 @@ enum TextComparison {
     return left.count == right.count ? 0 : left.count < right.count ? -1 : 1
   }
 
-  /// The bytes of a string that has ASCII alone.
+  /// Returns the bytes of an ASCII string; nil for other strings.
   static func ascii(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
     return bytes.allSatisfy { $0 < 0x80 } ? bytes : nil
   }
 
-  /// A letter of ASCII as the small one.
+  /// Returns the lowercase form of an ASCII letter.
   @inline(__always) static func lowercased(_ byte: UInt8) -> UInt8 {
     byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }

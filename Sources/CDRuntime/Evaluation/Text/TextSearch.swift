@@ -1,11 +1,11 @@
 import CDModel
 
-/// A text that is looked for in others: CONTAINS, BEGINSWITH and ENDSWITH, prepared once for all of them.
+/// The search for a part in many texts, prepared once: CONTAINS, BEGINSWITH and ENDSWITH.
 struct TextSearch {
   private let part: String
   private let options: ComparisonOptions
-  /// The part's bytes where bytes are compared: for `[n]`, or where both texts are ASCII. In small letters where case
-  /// does not count.
+  /// The bytes of the part, for a comparison of bytes: with `[n]`, or if both texts are ASCII. They are lowercase if
+  /// the options ignore case. Nil if bytes are never compared.
   private let bytes: [UInt8]?
   private let isEmpty: Bool
   private let foldsCase: Bool
@@ -26,13 +26,13 @@ struct TextSearch {
     }
   }
 
-  /// Whether a text has the part at a place. The empty string is nowhere.
+  /// Returns whether a text contains the part at a place. The empty string is never contained.
   func isFound(in text: String, at place: SearchPlace) -> Bool {
     var text = text
     return text.withUTF8 { isFound(in: $0, at: place) }
   }
 
-  /// The same for the bytes of a text.
+  /// Returns whether the bytes of a text contain the part at a place.
   func isFound(in text: UnsafeBufferPointer<UInt8>, at place: SearchPlace) -> Bool {
     if isEmpty || text.isEmpty { return false }
     if let bytes, options.contains(.normalized) || text.allSatisfy({ $0 < 0x80 }) {
@@ -67,11 +67,12 @@ struct TextSearch {
   }
 }
 
-/// The patterns of a predicate, prepared when they are first used: most are constants, which all rows are held against.
+/// The patterns of a predicate, prepared at their first use. Most patterns are constants, which are compared with all
+/// rows.
 ///
-/// It is kept by an evaluator, and used by one thread at a time.
+/// An evaluator holds this object. Only one thread uses it at a time.
 final class PreparedTexts {
-  /// Patterns may come from rows too: the newest are kept.
+  /// The maximum number of prepared patterns. Patterns may also come from rows, so only the newest ones are kept.
   private static let capacity = 16
 
   private struct Entries<Value> {

@@ -1,5 +1,5 @@
-/// Why an expression has no value. Messages tell of keys, operators, types and patterns, never of
-/// other data.
+/// The reason why an expression has no value. The messages contain keys, operators, types and patterns, but no other
+/// data.
 ///
 /// ```swift
 /// do {
@@ -10,41 +10,41 @@
 /// }
 /// ```
 public enum EvaluationError: Error, Hashable, Sendable {
-  /// An object has no such property. `entity` is the object's entity, or the kind of a value that is no
+  /// An object has no such property. `entity` is the entity of the object, or the type of a value that is not an
   /// object.
   case unknownKey(String, entity: String)
-  /// Nothing was bound to `$name`.
+  /// The variable `$name` has no value.
   case unboundVariable(String)
-  /// An operator has no answer for values of these kinds.
+  /// An operator cannot compare values of these types.
   case incomparable(operator: String, left: String, right: String)
-  /// An operator or a function does not take a value of this kind.
+  /// An operator or function does not accept a value of this type.
   case wrongOperand(operation: String, found: String)
-  /// ANY and ALL are for many values.
+  /// An operation for many values, such as ANY or ALL, has a single value.
   case notACollection(operation: String, found: String)
-  /// BETWEEN takes two bounds.
+  /// BETWEEN needs exactly two bounds.
   case wrongBounds(count: Int)
   /// A function has too few or too many arguments.
   case wrongArguments(function: String, count: Int)
-  /// The result of an integer or decimal calculation has no place in its type.
+  /// The result of an integer or decimal calculation does not fit in its type.
   case overflow(operation: String)
-  /// A division by 0, of numbers of any kind.
+  /// A division by 0, of numbers of any type.
   case divisionByZero(operation: String)
-  /// A calculation has no number as its result: the square root of -1.
+  /// The result of a calculation is not a number, such as the square root of -1.
   case notANumber(operation: String)
   /// A collection has no element at an index.
   case indexOutOfRange
-  /// A CAST without an `else` met a value that has no counterpart in the type.
+  /// A CAST without a third argument has a value that the type cannot represent.
   case failedConversion(type: String, from: String)
   /// A regular expression is malformed.
   case badPattern
-  /// Matching a regular expression takes too many steps: its pattern backtracks without end.
+  /// Matching a regular expression needs too many steps, because its pattern backtracks without end.
   case patternTooCostly
-  /// The regular expressions of a fetch, batch or save take too many steps together: this one was at work when the limit
-  /// was reached.
+  /// The regular expressions of a fetch, batch or save need too many steps together. The pattern is the one in use when
+  /// the limit was reached.
   case matchingTooCostly(pattern: String)
   /// The task was cancelled while a fetch matched regular expressions.
   case cancelled
-  /// The language has the construct and cdgen does not evaluate it.
+  /// The expression language has this construct, but cdgen does not evaluate it.
   case unsupported(String)
   /// The expression is nested deeper than the limit.
   case tooDeep(depth: Int)

@@ -1,6 +1,6 @@
 public import CDModel
 
-/// What a predicate can be evaluated with: a managed object, a row, or anything else that has values by key.
+/// A subject of predicates: a managed object, a row, or anything else that has values by key.
 ///
 /// ```swift
 /// struct Dog: EvaluationSubject {
@@ -18,37 +18,37 @@ public import CDModel
 /// }
 /// ```
 public protocol EvaluationSubject {
-  /// The value of a property. A to-one relationship is a subject or nil, a to-many one a collection of
-  /// subjects, a `Float` attribute ``EvaluationValue/float(_:)``.
+  /// Returns the value of a property. A to-one relationship is a subject or nil. A to-many relationship is a collection
+  /// of subjects. A `Float` attribute is ``EvaluationValue/float(_:)``.
   ///
-  /// - Throws: ``EvaluationError/unknownKey(_:entity:)`` where there is no such property.
+  /// - Throws: ``EvaluationError/unknownKey(_:entity:)`` if there is no such property.
   func evaluationValue(forKey key: String) throws(EvaluationError) -> EvaluationValue
 
-  /// By what the subject is equal to another one, or to an object that is a constant; nil for one that is
-  /// equal to none.
+  /// The identity, by which the subject equals another subject or an object that is a constant. A subject without an
+  /// identity equals no other object.
   var evaluationIdentity: ObjectReference? { get }
 
-  /// Whether another subject is the same object: by their identities, unless the type knows better.
+  /// Returns whether another subject is the same object. By default, compares the identities.
   func isSameObject(as other: any EvaluationSubject) -> Bool
 
-  /// Whether a constant means the object: by its identity, unless the type knows better.
+  /// Returns whether a constant is the same object. By default, compares the identities.
   func isSameObject(as reference: ObjectReference) -> Bool
 }
 
 extension EvaluationSubject {
-  /// Whether both have one identity; false where one of them has none.
+  /// Returns whether both subjects have the same identity. Returns false if one of them has none.
   public func isSameObject(as other: any EvaluationSubject) -> Bool {
     evaluationIdentity.map { $0.isSame(as: other.evaluationIdentity) } ?? false
   }
 
-  /// Whether the identity is the constant's; false where there is none.
+  /// Returns whether the constant is the subject's identity. Returns false if the subject has none.
   public func isSameObject(as reference: ObjectReference) -> Bool {
     reference.isSame(as: evaluationIdentity)
   }
 }
 
 extension ObjectReference {
-  /// Whether two identities mean one object; false where the other is none.
+  /// Returns whether two identities are the same object. Returns false if the other one is nil.
   func isSame(as other: ObjectReference?) -> Bool {
     other.map { CodeUnits.areEqual(uri, $0.uri) } ?? false
   }

@@ -6,7 +6,7 @@ public import CDModel
   import Foundation
 #endif
 
-/// A value while an expression is evaluated: what an attribute has, many values, or an object.
+/// A value during the evaluation of an expression: a single value, many values, or an object.
 ///
 /// ```swift
 /// let average = try ValueExpression(format: "reviews.@avg.weight")
@@ -15,30 +15,30 @@ public import CDModel
 /// }
 /// ```
 public enum EvaluationValue {
-  /// An attribute's value or a constant; nil is `AttributeValue.null`.
+  /// The value of an attribute or a constant. Nil is `AttributeValue.null`.
   case value(AttributeValue)
-  /// The value of a `Float` attribute. It is compared with other numbers in its own precision, so that an
-  /// attribute with 1.7 is equal to the literal 1.7, which is a double.
+  /// The value of a `Float` attribute. It is compared with other numbers in the precision of a Float. So an attribute
+  /// with the value 1.7 equals the literal 1.7, which is a double.
   case float(Float)
   /// An array, a set or a to-many relationship.
   case collection([EvaluationValue])
-  /// Values by key. A key that is not there reads as nil.
+  /// Values by key. A missing key reads as nil.
   case dictionary([String: EvaluationValue])
-  /// An object of which nothing is known but its identity.
+  /// An object of which only the identity is known.
   case reference(ObjectReference)
   /// An object.
   case subject(any EvaluationSubject)
 
-  /// No value.
+  /// Nil.
   public static var null: EvaluationValue { .value(.null) }
 
-  /// The value of a constant.
+  /// Creates the value of a constant.
   public init(_ constant: ExpressionConstant) {
     switch constant {
     case .value(let value): self = .value(value)
     case .array(let elements): self = .collection(elements.map(EvaluationValue.init))
     case .set(let elements):
-      // A set has no order; that of the canonical text makes equal sets equal collections.
+      // A set has no order. The order of the canonical texts makes equal sets equal collections.
       let sorted = elements.map { ($0.description, $0) }.sorted { CodeUnits.order($0.0, $1.0) < 0 }
       self = .collection(sorted.map { EvaluationValue($0.1) })
     case .dictionary(let elements): self = .dictionary(elements.mapValues(EvaluationValue.init))
@@ -46,13 +46,13 @@ public enum EvaluationValue {
     }
   }
 
-  /// Whether there is no value.
+  /// Whether the value is nil.
   public var isNull: Bool {
     if case .value(.null) = self { return true }
     return false
   }
 
-  /// The kind of value in words, for messages: they never tell the value itself.
+  /// The type of the value in words, for messages, which never contain the value itself.
   var kindName: String {
     switch self {
     case .value(let value): value.kindName
@@ -70,7 +70,7 @@ public enum EvaluationValue {
 }
 
 extension AttributeValue {
-  /// The kind of value in words.
+  /// The type of the value in words.
   var kindName: String {
     switch self {
     case .null: "nil"
@@ -88,13 +88,13 @@ extension AttributeValue {
   }
 }
 
-/// The bytes by which a UUID is stored and ordered.
+/// The bytes of a UUID, which determine its stored form and its order.
 enum ValueBytes {
   static func bytes(_ uuid: UUID) -> [UInt8] {
     withUnsafeBytes(of: uuid.uuid) { Array($0) }
   }
 
-  /// The UUID of 16 bytes; nil for another count.
+  /// Returns the UUID for 16 bytes; nil for any other number of bytes.
   static func uuid(_ data: Data) -> UUID? {
     guard data.count == 16 else { return nil }
     var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

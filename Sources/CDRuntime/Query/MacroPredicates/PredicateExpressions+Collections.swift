@@ -85,13 +85,13 @@ extension PredicateExpressions.SequenceMaximum: TranslatableExpression {
   }
 }
 
-/// Whether a collection has no elements.
+/// Returns a condition: a collection has no elements.
 func isEmpty(_ collection: ValueExpression) -> FetchPredicate {
   FetchPredicate(count(collection), .equalTo, .constant(.int(0)))
 }
 
 func count(_ collection: ValueExpression) -> ValueExpression {
-  // `titles.isEmpty || titles.contains(…)` is then decided before any row is read.
+  // With a constant count, `titles.isEmpty || titles.contains(…)` is decided before any row is read.
   if case .constant(.array(let elements)) = collection.kind {
     return .constant(.int(Int64(elements.count)))
   }
@@ -102,7 +102,8 @@ func count(_ collection: ValueExpression) -> ValueExpression {
 
 func isText(_ type: Any.Type) -> Bool { type == String.self || type == Substring.self }
 
-/// A search in a text. The empty text is in every text, as in Swift; to an operator of format strings it is in none.
+/// Returns a search in a text. Each text contains the empty text, as in Swift. For an operator of format strings, no
+/// text contains it.
 private func search(
   _ text: ValueExpression, _ operator: ComparisonOperator, _ part: ValueExpression
 ) -> FetchPredicate {
@@ -136,7 +137,7 @@ extension PredicateExpressions.StringContainsRegex: TranslatableExpression {
     guard case .regularExpression(let pattern) = try translator.translate(regex) else {
       throw PredicateTranslator.unsupported(Self.self, remedy: "write the regular expression as a literal")
     }
-    // MATCHES looks at the whole text.
+    // MATCHES compares the whole text, so this pattern allows any text before and after.
     let whole = ValueExpression.constant(.string("[\\s\\S]*?(?:\(pattern))[\\s\\S]*"))
     return .condition(FetchPredicate(try translator.value(subject), .matches, whole))
   }

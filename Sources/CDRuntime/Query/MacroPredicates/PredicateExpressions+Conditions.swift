@@ -6,7 +6,7 @@ import CDModel
   import Foundation
 #endif
 
-// Comparisons, and what joins them.
+// Comparisons, and operators that combine conditions.
 
 extension PredicateExpressions.Equal: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {

@@ -44,7 +44,7 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
   }
 }
 
-/// Whether a path of an enumeration leads to the raw value, in which case it gives that of every case.
+/// Returns whether a key path of an enumeration leads to the raw value. It does if it gives the raw value of each case.
 private func isRawValue<Value: EnumAttribute>(_ path: AnyKeyPath, of type: Value.Type) -> Bool {
   guard let path = path as? KeyPath<Value, Value.RawValue> else { return false }
   return Value.allCases.allSatisfy { $0[keyPath: path].attributeValue == $0.rawValue.attributeValue }

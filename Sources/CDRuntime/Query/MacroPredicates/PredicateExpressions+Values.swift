@@ -6,7 +6,7 @@ import CDModel
   import Foundation
 #endif
 
-// Constants, variables and what is calculated.
+// Constants, variables and calculations.
 
 extension PredicateExpressions.Value: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
@@ -43,7 +43,7 @@ extension PredicateExpressions.ForcedUnwrap: TranslatableExpression {
 extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
     let wrapped = try translator.translate(wrapped)
-    // A constant is nil or is not: there is nothing to ask.
+    // A constant that is nil gives nil, without a test at the fetch.
     if case .value(let value) = wrapped, value == .null { return wrapped }
     let result = try translator.binding(variable.key, to: wrapped) { try $0.translate(transform) }
     guard let value = wrapped.mayBeNil else { return result }
@@ -53,14 +53,14 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
     case .condition(let condition): inner = .truth(of: condition)
     case .range, .regularExpression: return result
     }
-    // What is asked of nothing is nil; of a condition, neither true nor false.
+    // An expression on nil is nil. A condition on nil is then neither true nor false.
     if inner.isNil(where: value) { return .value(inner) }
     return .value(.ternary(FetchPredicate(value, .equalTo, .null), .null, inner))
   }
 }
 
 extension TranslatedExpression {
-  /// The value, where it is one that can be nil: no constant, and no condition.
+  /// The value, if it can be nil. Nil for constants and conditions.
   fileprivate var mayBeNil: ValueExpression? {
     guard case .value(let value) = self else { return nil }
     if case .constant = value.kind { return nil }
@@ -105,7 +105,7 @@ extension PredicateExpressions.UnaryMinus: TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression {
     let value = try translator.value(wrapped)
     switch value.kind {
-    // Swift has no negative literals in a predicate, only the operator.
+    // A predicate has no negative literals in Swift, only the operator.
     case .constant(.value(.int(let number))) where number != .min: return .value(.constant(.int(-number)))
     case .constant(.value(.double(let number))): return .value(.constant(.double(-number)))
     default: return .value(.negated(value))

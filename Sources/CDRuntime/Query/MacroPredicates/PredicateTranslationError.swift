@@ -1,4 +1,4 @@
-/// Why a condition of the `#Predicate` macro cannot be translated.
+/// The reason why a condition of the `#Predicate` macro cannot be translated.
 ///
 /// ```swift
 /// do {
@@ -8,12 +8,12 @@
 /// }
 /// ```
 public enum PredicateTranslationError: Error, Hashable, Sendable {
-  /// The expression language has no counterpart of a construct. The remedy, where there is one, says how else the
-  /// condition can be stated.
+  /// The expression language has no counterpart of a construct. If there is a remedy, it describes another way to write
+  /// the condition.
   case unsupported(construct: String, remedy: String?)
-  /// A key path leads to no property of the model: to a computed one of the app's own, for instance.
+  /// A key path does not lead to a property of the model, but for example to a computed property of the app.
   case unknownKeyPath(type: String, keyPath: String)
-  /// The type's key paths are not known, since its code was generated without them.
+  /// The key paths of the type are unknown, because its code was generated without them.
   case noKeyPaths(type: String)
 }
 

@@ -6,16 +6,16 @@ import CDModel
   import Foundation
 #endif
 
-/// What a part of a `#Predicate` comes to.
+/// The translation of a part of a `#Predicate`.
 enum TranslatedExpression {
   case value(ValueExpression)
   case condition(FetchPredicate)
-  /// A range, for `contains` alone.
+  /// A range, which only `contains` can use.
   case range(TranslatedRange)
   case regularExpression(String)
 }
 
-/// A range's bounds; nil where it has none.
+/// The bounds of a range; nil for a missing bound.
 struct TranslatedRange {
   var lower: ValueExpression?
   var upper: ValueExpression?
@@ -27,13 +27,13 @@ protocol TranslatableExpression {
   func translated(by translator: inout PredicateTranslator) throws -> TranslatedExpression
 }
 
-/// Walks the tree that the `#Predicate` macro makes, whose types are the parts and whose stored properties are what
-/// they consist of, and makes a ``FetchPredicate`` of it.
+/// Translates the tree of a `#Predicate` to a ``FetchPredicate``. The types in the tree are the constructs, and their
+/// stored properties are the operands.
 struct PredicateTranslator {
   private var variables: [PredicateExpressions.VariableID: TranslatedExpression] = [:]
   private var elementCount = 0
 
-  /// - Parameter value: What the predicate's variable stands for.
+  /// - Parameter value: The value of the predicate's variable.
   mutating func condition<Input>(
     of predicate: Predicate<Input>, standingFor value: ValueExpression
   ) throws -> FetchPredicate {
@@ -78,7 +78,7 @@ struct PredicateTranslator {
     return value
   }
 
-  /// Binds a variable to what it stands for, for what is translated within.
+  /// Binds a variable to a value during the translation in a body.
   mutating func binding<Result>(
     _ variable: PredicateExpressions.VariableID, to value: TranslatedExpression,
     _ body: (inout PredicateTranslator) throws -> Result
@@ -88,7 +88,7 @@ struct PredicateTranslator {
     return try body(&self)
   }
 
-  /// The elements of a collection that meet a condition.
+  /// Returns the elements of a collection that meet a condition.
   mutating func elements(
     of collection: Any, _ variable: PredicateExpressions.VariableID, where test: Any, negated: Bool = false
   ) throws -> ValueExpression {
@@ -101,7 +101,8 @@ struct PredicateTranslator {
 
   // MARK: Errors
 
-  /// The error for a part of a type that is not translated, by its name without Foundation's prefix and arguments.
+  /// Returns the error for a construct that is not translated. It names the type without Foundation's prefix and
+  /// generic arguments.
   static func unsupported(_ type: Any.Type, remedy: String? = nil) -> PredicateTranslationError {
     var name = String(describing: type)
     if let bracket = name.firstIndex(of: "<") { name = String(name[..<bracket]) }

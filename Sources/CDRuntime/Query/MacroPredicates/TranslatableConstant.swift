@@ -6,7 +6,7 @@ import CDModel
   import Foundation
 #endif
 
-/// A constant of a `#Predicate` that is no attribute's value.
+/// A constant of a `#Predicate` that is not the value of an attribute.
 protocol TranslatableConstant {
   func translated() throws -> TranslatedExpression
 }
@@ -16,7 +16,7 @@ extension PredicateExpressions.PredicateRegex: TranslatableConstant {
 }
 
 extension ExpressionConstant {
-  /// A single value.
+  /// Creates a constant from a single value.
   init(translating value: Any) throws {
     if let value = value as? any AttributeValueConvertible {
       self = .value(value.attributeValue)
@@ -35,7 +35,7 @@ extension ExpressionConstant {
 }
 
 extension TranslatedExpression {
-  /// Any constant.
+  /// Creates a translation from any constant.
   init(translating value: Any) throws {
     if let value = value as? any TranslatableConstant {
       self = try value.translated()

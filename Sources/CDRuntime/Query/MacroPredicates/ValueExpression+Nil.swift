@@ -1,13 +1,14 @@
 import CDModel
 
 extension ValueExpression {
-  /// YES where a condition is met, and NO where it is not.
+  /// Returns an expression that is true if a condition is met, and otherwise false.
   static func truth(of condition: FetchPredicate) -> ValueExpression {
     .ternary(condition, .constant(.bool(true)), .constant(.bool(false)))
   }
 
-  /// Whether the expression is nil of itself where a value is, so that nobody need ask for that first. A path of
-  /// keys is and stays one, for which a store has an index; a count is not, for it makes 0 of nil.
+  /// Returns whether the expression is always nil if the given value is nil, so that no test for nil is needed. This is
+  /// so for a path of keys, which stays a simple path, so that a store can use an index. It is not so for a count,
+  /// because the count of nil is 0.
   func isNil(where value: ValueExpression) -> Bool {
     if self == value { return true }
     switch kind {

@@ -6,29 +6,29 @@ import CDModel
   import Foundation
 #endif
 
-/// A store that is open, with the connection that it was opened by: one in memory goes when its last connection does.
+/// An open store, with the connection that opened it. A store in memory exists only as long as it has a connection.
 struct OpenedStore {
   let store: SQLiteStore
   let connection: SQLiteConnection
 }
 
-/// A store of a coordinator before it is open.
+/// A store of a coordinator before it is opened.
 ///
-/// ``open()`` throws ``StoreError/needsMigration(_:model:from:to:)`` for a store of an older version, and leaves it as it
-/// is. Who can migrate it does so then: this floor knows of no migration.
+/// ``open()`` throws ``StoreError/needsMigration(_:model:from:to:)`` for a store of an older version, and does not
+/// change the store. This layer does not depend on migrations; a caller that can migrate the store does so then.
 enum ClosedStore {
   /// A SQLite file.
   case database(DatabaseOpening)
-  /// A file that is read and written whole.
+  /// A file that is read and written as a whole.
   case file(FileStoreOpening)
-  /// Memory alone.
+  /// Only memory.
   case memory(MemoryOpening)
 
   /// - Parameter others: The configurations of the coordinator's other stores.
-  /// - Throws: ``StoreError`` where there is a file that cannot be had.
+  /// - Throws: ``StoreError`` if the file cannot be used.
   init(_ settings: StoreSettings, place: Int, model: ModelPlan, others: [String?]) throws {
     var settings = settings
-    // Everything beside the store has its name, which is that of the file and not of a link to it.
+    // All files beside the store are named after the real file, not after a link to it.
     settings.location = try settings.location.resolvingLink()
     switch settings.location {
     case .engine: throw StoreError.notSupported("stores of several engines in one coordinator")
@@ -47,7 +47,7 @@ enum ClosedStore {
     }
   }
 
-  /// Whether the store is to be read alone, because of its format for instance.
+  /// Whether the store must only be read, for example because of its format.
   var isReadOnly: Bool {
     switch self {
     case .database(let opening): opening.settings.isReadOnly
@@ -56,9 +56,9 @@ enum ClosedStore {
     }
   }
 
-  /// Opens the store, and makes it where there is none.
+  /// Opens the store, or creates it if it does not exist.
   ///
-  /// - Throws: ``StoreError``; an existing store is then as it was.
+  /// - Throws: ``StoreError``. An existing store is then unchanged.
   func open() throws -> OpenedStore {
     switch self {
     case .database(let opening): try opening.open()

@@ -18,7 +18,7 @@ struct DatabaseOpening {
 
   private var path: String { url.path(percentEncoded: false) }
 
-  /// - Parameter migration: What has made the store what it is a moment ago.
+  /// - Parameter migration: The migration that has just changed the store; nil if there was none.
   func open(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let opened = settings.isReadOnly ? try openToRead() : try openToWrite(after: migration)
     if !settings.isReadOnly, model.hasExternalSlots(ofStore: place) {
@@ -27,14 +27,15 @@ struct DatabaseOpening {
     return opened
   }
 
-  /// What is to be right before SQLite opens the file.
+  /// Checks the store's files before SQLite opens the database.
   private func checkFiles() throws {
     try DatabaseFile.checkHeader(of: url)
     try MigrationFiles(url).checkNames()
     if model.hasExternalSlots(ofStore: place) { try ExternalFiles(store: url).checkFolder() }
   }
 
-  /// Opens a file that is current, and leaves it with a lock of SQLite's that keeps it where it is.
+  /// Opens a file of the current version for writing. SQLite then holds a lock, so that no migration can replace the
+  /// file.
   private func openToWrite(after migration: MigrationResult?) throws -> OpenedStore {
     let isJustMigrated = migration != nil
     return try FolderLock.whileBusy(url, timeout: settings.busyTimeout) {
@@ -47,8 +48,8 @@ struct DatabaseOpening {
         configurations: isJustMigrated ? nil : (settings.configuration, others),
         isJustMigrated: isJustMigrated
       ).open()
-      // The journal of a store that is not ours, or not yet, is left alone until here. From here on the connection has a
-      // lock on the file as long as it is open.
+      // The opening does not change the journal of a foreign or unchecked file before this point. From here on, the
+      // connection has a lock on the file as long as it is open.
       _ = try connection.scalar("PRAGMA journal_mode = WAL")
       if connection.hasMoved { throw StoreError.replaced(url) }
       connection.wait(forOthers: settings.busyTimeout)
@@ -85,16 +86,16 @@ struct DatabaseOpening {
     do {
       let connection = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
       connection.limitScans(ofFiles: [path])
-      // The first read is what opens the file and its journal.
+      // Only the first read really opens the file and its journal.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
-      // SQLite opens a file that it may not write to all the same, and fails at the first write.
+      // SQLite opens a file without write permission too, and fails only at the first write.
       if sqlite3_db_readonly(connection.handle, "main") == 1 {
         throw StoreError.notWritable([url], reason: "it may only be read")
       }
       return connection
     } catch StoreError.inputOutput(_, let reason) {
       let reason = Disk.hindrance(of: url, toWrite: true) ?? reason
-      // The one thing that cannot be opened of a file that is there is the journal beside it.
+      // If the file exists, only the journal beside it can fail to open.
       throw isThere
         ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)
     }
@@ -102,17 +103,17 @@ struct DatabaseOpening {
 }
 
 extension ExternalFiles {
-  /// How long, in seconds, a file stays that no row refers to any more.
+  /// How many seconds an unused file stays.
   private static let grace: Double = 3600
 
-  /// Removes the files that have been listed for long enough.
+  /// Removes the files that have been on the list of unused files for long enough.
   fileprivate func collect(_ connection: SQLiteConnection, now: Date = Date()) throws {
     let limit = now.timeIntervalSinceReferenceDate - Self.grace
     let names = try connection.rows("SELECT \"name\" FROM \"_cdgen_files\" WHERE \"time\" < \(limit)")
       .compactMap { $0[0] }
     guard !names.isEmpty else { return }
     try connection.write {
-      // Listed again, or referred to, by whoever was faster: the row is gone or younger then.
+      // Another connection may have listed the file again or used it again. Then the entry is newer or gone.
       let statement = try connection.statement(
         "DELETE FROM \"_cdgen_files\" WHERE \"name\" = ?1 AND \"time\" < ?2")
       for name in names {

@@ -4,19 +4,19 @@ import Foundation
 struct FetchedColumns {
   private enum Reading {
     case attribute(StorageType)
-    /// A key, with the column of its entity's name where there may be several.
+    /// A key, with the column for the name of its entity if the object can be of several entities.
     case object(EntityPlan, nameColumn: Int32?)
   }
 
   private let readings: [Reading]
   private let session: SQLiteSession
   let sql: String
-  /// How many columns the values take, without those of entities' names.
+  /// The number of columns for the values, without the columns for entity names.
   let count: Int
-  /// Whether equal values may be kept in different ways.
+  /// Whether equal values may have different stored forms.
   let hasOpaque: Bool
 
-  /// Nil where SQL has no form of one of the values.
+  /// Returns nil if SQL has no form of one of the values.
   init?(
     _ names: [String], _ types: [ExpressionType], of plan: EntityPlan, _ session: SQLiteSession
   ) throws {

@@ -4,8 +4,8 @@
   import Foundation
 #endif
 
-/// The opening of a store that is read whole: its rows go into a database in memory, which is then opened as a SQLite
-/// store's file is. Nobody else can have the file meanwhile.
+/// The opening of a store that is read as a whole. Its rows are loaded into a database in memory, which is then opened
+/// like the file of a SQLite store. Meanwhile no other process can open the file for writing.
 struct FileStoreOpening {
   let file: StoreFile
   let settings: StoreSettings
@@ -13,12 +13,12 @@ struct FileStoreOpening {
   let place: Int
   /// The configurations of the coordinator's other stores.
   private let others: [String?]
-  /// The rows of the file in memory, and the path by which other connections open them; nil for an empty file.
+  /// The rows of the file in memory, and the path by which other connections open them. Nil for an empty file.
   let rows: (connection: SQLiteConnection, memory: String)?
 
   var url: URL { file.url }
 
-  /// Reads the file. A migration works on the same rows.
+  /// Reads the file. A migration then works on the same rows.
   init(file: StoreFile, settings: StoreSettings, model: ModelPlan, place: Int, others: [String?]) throws {
     self.file = file
     self.settings = settings
@@ -29,7 +29,7 @@ struct FileStoreOpening {
     if let rows { try file.read(into: StoreBuilder(rows.connection, url: file.url, current: (model, place))) }
   }
 
-  /// An empty database in memory.
+  /// Creates an empty database in memory.
   private static func memory(of url: URL) throws -> (connection: SQLiteConnection, memory: String) {
     let path = SQLiteConnection.memoryPath()
     return (try SQLiteConnection.inMemory(path, of: url), path)
@@ -49,13 +49,13 @@ struct FileStoreOpening {
     return opened(connection, memory, id)
   }
 
-  /// Makes a new store.
+  /// Creates a new store.
   ///
-  /// - Parameter migration: Why there is a new one where there was another.
+  /// - Parameter migration: The result that says why the new store replaces an old one; nil if there was no old store.
   func make(after migration: MigrationResult? = nil) throws -> OpenedStore {
     let (connection, memory) = try Self.memory(of: url)
     let id = try opening(connection).open()
-    // The rest of the world is to see at once which store it is.
+    // Other processes must be able to see at once which store the file contains.
     try write(connection)
     return opened(connection, memory, id, migration)
   }
@@ -90,12 +90,12 @@ struct FileStoreOpening {
 
   // MARK: Large values
 
-  /// Removes files of large values that no row refers to: nobody else can still come for them. Those of a backup that
-  /// stays are left.
+  /// Removes files of large values that no row refers to. No other process can still read them for this store. Does
+  /// nothing while a backup exists, because the backup may need the files.
   func removeUnusedFiles(_ connection: SQLiteConnection) throws {
     let files = ExternalFiles(store: url)
     let names = files.names
-    // By a link the folder may be another store's too.
+    // The folder can be a link to the folder of another store.
     guard !names.isEmpty, files.isOwn else { return }
     let siblings = try FileManager.default.contentsOfDirectory(
       atPath: url.deletingLastPathComponent().path(percentEncoded: false))

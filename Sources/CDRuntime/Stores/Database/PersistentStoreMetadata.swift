@@ -6,9 +6,9 @@ public import CDModel
   public import Foundation
 #endif
 
-/// What a store says of itself: which store it is, and the model that it was written with.
+/// The metadata of a store: its identity, and the model that it was written with.
 ///
-/// A store can be opened with the model that it carries, without generated classes:
+/// You can open a store with the model that it contains, without generated classes:
 ///
 /// ```swift
 /// let metadata = try PersistentStoreCoordinator.metadata(forStoreAt: url)
@@ -16,7 +16,7 @@ public import CDModel
 /// let container = try PersistentContainer(model: metadata.managedObjectModel, at: url)
 /// ```
 public struct PersistentStoreMetadata: Hashable, Sendable {
-  /// The store's UUID, which is part of its objects' identifiers.
+  /// The UUID of the store. It is part of the identifiers of the store's objects.
   public let storeID: UUID
   /// The version of the store's layout.
   public let formatVersion: Int
@@ -24,22 +24,22 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
   public let modelID: UUID
   /// The name of the model.
   public let modelName: String
-  /// The number of the version, as the store says it beside the version.
+  /// The number of the version, from its own entry in the store.
   let versionNumber: Int
-  /// The version of the model that the store was written with, whole: a store describes itself.
+  /// The complete version of the model that the store was written with, so that a store describes itself.
   public let modelVersion: ModelVersion
   /// The data hash of the entities that the store holds.
   public let dataHash: String
   /// The hash of the version's indexes and unique constraints.
   public let layoutHash: String
-  /// The hash of the whole version, of all that has an effect.
+  /// The hash of the complete version, with everything that has an effect.
   public let definitionHash: String
   /// The data hashes of the version's entities, by name.
   public let entityHashes: [String: String]
-  /// What the app keeps here: see ``PersistentStoreCoordinator/setMetadata(_:forStore:)``.
+  /// The app's own values. See ``PersistentStoreCoordinator/setMetadata(_:forStore:)``.
   public let values: [String: String]
 
-  /// - Parameter url: By which errors name the store.
+  /// - Parameter url: The URL that errors show.
   init(_ metadata: StoreMetadata, url: URL) throws {
     storeID = metadata.storeID
     formatVersion = metadata.formatVersion
@@ -71,7 +71,7 @@ extension PersistentStoreMetadata {
     try self.init(StoreMetadata(connection, schema: schema, url: url), url: url)
   }
 
-  /// The model of the store's version, to open the store with where nothing else is known of it.
+  /// The model of the store's version. You can open the store with it if you have no other model.
   public var managedObjectModel: ManagedObjectModel {
     ManagedObjectModel(
       name: modelName, id: modelID, versions: [modelVersion], currentVersionNumber: modelVersion.number)
@@ -79,7 +79,7 @@ extension PersistentStoreMetadata {
 }
 
 extension PersistentStoreMetadata {
-  /// Reads the metadata of a store that nobody has to have open.
+  /// Reads the metadata of a store, which need not be open.
   init(ofStoreAt url: URL, formats: [any StoreFormat]) throws {
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
       try self.init(ofStoreAt: url, format: format)

@@ -1,14 +1,16 @@
 import CSQLite
 import Synchronization
 
-/// Connections to read by that no context uses now.
+/// Reader connections that no context uses at the moment.
 ///
-/// A context gets one of them with its statements prepared: opening a connection costs as much as reading some
-/// hundred objects, and a background task is over with less.
+/// A context gets a connection with prepared statements. To open a new connection costs as much as to read some hundred
+/// objects, and a background task is often shorter than that.
 ///
-/// Unchecked: a connection is here when nobody else has it, and the lock lets one caller at a time take or give one.
+/// Unchecked: a connection is in the pool only while nothing else uses it, and the lock allows one caller at a time to
+/// take or return one.
 final class ReaderPool: @unchecked Sendable {
-  /// How many are kept: as many as there may be tasks at work, for each has its own cache of pages.
+  /// The maximum number of kept connections, about the number of parallel tasks. Each connection has its own page
+  /// cache.
   private static let capacity = 4
 
   private let lock = Mutex<Void>(())
@@ -16,30 +18,30 @@ final class ReaderPool: @unchecked Sendable {
 
   func take() -> SQLiteConnection? {
     var taken: SQLiteConnection?
-    // By a variable, since the lock's own result would have to be free to go to another isolation.
+    // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in taken = connections.popLast() }
     return taken
   }
 
-  /// - Parameter connection: One that the caller uses no more.
+  /// - Parameter connection: A connection that the caller does not use any more.
   func give(_ connection: SQLiteConnection) {
     guard connection.becomeIdle() else { return }
-    // What does not find room is closed when the lock is free again.
+    // A connection without room in the pool is closed after the lock has been released.
     lock.withLock { _ in
       if connections.count < Self.capacity { connections.append(connection) }
     }
   }
 
-  /// Closes all of them.
+  /// Closes all connections.
   func removeAll() {
     lock.withLock { _ in connections.removeAll() }
   }
 }
 
 extension SQLiteConnection {
-  /// Ends what is still being read.
+  /// Ends all statements and transactions.
   ///
-  /// - Returns: Whether nothing is left that would hold an old state of the store.
+  /// - Returns: Whether the connection no longer holds an old state of the store.
   fileprivate func becomeIdle() -> Bool {
     var statement = sqlite3_next_stmt(handle, nil)
     while let current = statement {

@@ -7,7 +7,7 @@ import CSQLite
   import Foundation
 #endif
 
-/// The work of a batch as statements of SQLite, each of which looks at many rows.
+/// The operations of a batch as SQL statements, each of which processes many rows.
 final class SQLiteBatchSession: StoreBatchSession {
   private let session: SQLiteSession
   private var connection: SQLiteConnection { session.connection }
@@ -18,7 +18,7 @@ final class SQLiteBatchSession: StoreBatchSession {
 
   // MARK: Statements
 
-  /// Runs what changes rows.
+  /// Runs an operation that changes rows, and converts the errors of constraints.
   private func changing<R>(_ entity: EntityPlan, _ body: () throws -> R) throws -> R {
     do {
       return try body()
@@ -35,7 +35,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     try statement.run()
   }
 
-  /// A condition on the rows of an entity's table, whose alias is `t0`.
+  /// Returns the condition for a selection of rows of an entity's table, whose alias is `t0`.
   private func condition(_ rows: RowSelection) -> SQLText {
     switch rows {
     case .keys(let keys): SQLText(text: "t0._pk IN \(SQLite.boundKeys)", bindings: [SQLite.list(keys)])
@@ -50,7 +50,7 @@ final class SQLiteBatchSession: StoreBatchSession {
           text: query.restriction().isEmpty ? "1" : String(query.restriction().dropFirst(" WHERE ".count)),
           bindings: query.condition?.bindings ?? [])
       } else {
-        // No query but this engine's is ever among its selections.
+        // A selection of this engine contains only this engine's queries.
         "0"
       }
     }
@@ -60,14 +60,14 @@ final class SQLiteBatchSession: StoreBatchSession {
     "(t0._pk >= \(keys.lowerBound) AND t0._pk < \(keys.upperBound))"
   }
 
-  /// `_pk`, and `_entity` where the table has several.
+  /// Returns `_pk`, and `_entity` if the table contains several entities.
   private static func keyColumns(of entity: EntityPlan, alias: String = "") -> String {
     alias + "_pk" + (entity.hasEntityColumn ? ", \(alias)_entity" : "")
   }
 
-  /// The first columns of a statement's rows as keys, with the entity of each.
+  /// Runs a statement and returns the first column of its rows as keys, with the entity of each row.
   ///
-  /// - Parameter entity: The entity of the rows, where the statement's second column does not name it.
+  /// - Parameter entity: The entity of the rows, if the statement has no second column with the entity's name.
   private func keys(
     _ sql: String, _ bindings: [AttributeValue] = [], of entity: EntityPlan
   ) throws -> [FetchedKey] {
@@ -197,7 +197,7 @@ final class SQLiteBatchSession: StoreBatchSession {
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(isSource ? "_source" : "_target") = t0._pk"
     }
     let statement = try connection.statement(
-      // A name that no attribute can have: an attribute's would count instead.
+      // No attribute can have the name `_count`. The name of an attribute would refer to its column instead.
       "SELECT t0._pk, (\(count)) AS _count FROM \(SQLite.quoted(owner.table)) AS t0 "
         + "WHERE t0._pk IN \(SQLite.boundKeys) AND NOT _count BETWEEN ? AND ? LIMIT \(most)")
     defer { statement.reset() }
@@ -227,7 +227,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     case .constant(let value): return .constant(value)
     case .value(let value)
     where !compiler.mayFail && (!value.isNullable || !isMandatory) && type.holds(value.kind)
-      // Another row of the table may have its new value already when it is read.
+      // A row of the same table could already have its new value when the calculation reads it.
       && !compiler.readRoots.contains(entity.root):
       return .store(value.sql)
     case .value, .collection, nil: return .evaluator
@@ -302,13 +302,13 @@ final class SQLiteBatchSession: StoreBatchSession {
       condition.bindings)
   }
 
-  /// Runs a statement that changes rows of an entity's table.
+  /// Runs a statement that changes rows of an entity's table, and returns their keys.
   private func change(
     _ entity: EntityPlan, _ change: SQLiteConnection.RowChange, _ sql: String, _ bindings: [AttributeValue]
   ) throws -> [Int: KeyRanges] {
     try changing(entity) {
       if entity.hasEntityColumn {
-        // A key alone does not say which entity a row is of.
+        // In a table with several entities, the key alone does not determine the entity of a row.
         let keys = try keys(sql + " RETURNING \(Self.keyColumns(of: entity))", bindings, of: entity)
         return KeyRanges.byEntity(keys)
       }
@@ -373,7 +373,8 @@ final class SQLiteBatchSession: StoreBatchSession {
       [.string(model.entities[entity.root].name), .int(key)])
   }
 
-  /// The parameters are the key and the columns of each row; what all rows have alike is bound here.
+  /// Prepares an insertion. The key and the columns of each row are parameters. The defaults that are the same for all
+  /// rows are bound here.
   func insertion(_ plan: InsertionPlan) throws -> any RowInsertion {
     let entity = plan.entity
     var names = ["_pk", "_version"]
@@ -462,11 +463,11 @@ final class SQLiteBatchSession: StoreBatchSession {
 
 extension SQLText: StoreCalculation {}
 
-/// A prepared INSERT. The parameters are the key and the values of each row.
+/// A prepared INSERT. Its parameters are the key and the values of each row.
 private final class SQLiteRowInsertion: RowInsertion {
   private let statement: SQLiteStatement
   private let entity: EntityPlan
-  /// Whether the statement tells which row it has written.
+  /// Whether the statement returns the key of the row that it has written.
   private let returnsKey: Bool
 
   init(_ statement: SQLiteStatement, _ entity: EntityPlan, returnsKey: Bool) {
@@ -518,7 +519,7 @@ private final class SQLiteRowSearch: RowSearch {
 }
 
 extension StorageType {
-  /// Whether every value that SQL calculates is one of the column's.
+  /// Whether a column of this type can hold every value that SQL calculates.
   fileprivate func holds(_ kind: SQLValue.Kind) -> Bool {
     switch (self, kind) {
     case (.int16, .int(let range)):

@@ -1,21 +1,23 @@
 import CSQLite
 
-// What writes, where stores may be files that are written whole.
+// Write transactions, also for stores whose files are written as a whole.
 extension SQLiteDatabase {
   private var hasFileStores: Bool { attached.all.contains { $0.file != nil } }
 
-  /// Begins a transaction that writes.
+  /// Begins a write transaction.
   ///
-  /// A file that is written whole takes its name before the transaction ends. So nothing may be left then that the
-  /// end would have to wait for: nobody reads from memory in between.
+  /// If a store's file is written as a whole, the new file gets its final name before the transaction ends. After that,
+  /// the COMMIT must not wait for readers. So the transaction is exclusive, and no connection reads from memory in the
+  /// meantime.
   func begin(_ connection: SQLiteConnection) throws {
     try connection.execute(hasFileStores ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
   }
 
-  /// Ends a transaction: what it has changed is in the stores' files then.
+  /// Ends a transaction. The stores' files then have all its changes.
   ///
-  /// - Parameter check: Called before anything is final, and after all code of the app's: formats write their files.
-  /// - Throws: Before anything is written, or where nothing of it is.
+  /// - Parameter check: Called after all code of the app, such as formats that write their files, and before the
+  ///   transaction becomes final.
+  /// - Throws: An error; nothing has been written then.
   func commit(
     _ connection: SQLiteConnection, changed: [SQLiteStore], check: () throws -> Void = {}
   ) throws {
@@ -31,10 +33,9 @@ extension SQLiteDatabase {
         StoreContents(
           StoreRows(model, store: store.place), connection, schema: stores.schema(of: store)))
     }
-    // All files are on the disk before the first of them takes its name: what can go wrong has mostly gone wrong by
-    // then.
+    // Writes all files to the disk before the first file gets its final name. Most errors have occurred by then.
     var prepared: [StoreFile.Prepared] = []
-    // The last one that may have its name.
+    // The index of the last file that may have its final name.
     var taken = -1
     do {
       for (store, file) in files {
@@ -51,7 +52,7 @@ extension SQLiteDatabase {
         files[rest].1.discard(prepared[rest])
       }
       if prepared.count == files.count {
-        // Those that may have their names by now are taken back, as far as the disk lets them.
+        // Files that may have their final names by now get their old contents back, if the disk allows it.
         try? connection.execute("ROLLBACK")
         for (store, file) in files.prefix(taken + 1) { try? file.put(prepare(store, file)) }
       }
@@ -60,9 +61,9 @@ extension SQLiteDatabase {
     try connection.execute("COMMIT")
   }
 
-  /// Calls a body with what writes. A body keeps nothing of it.
+  /// Runs a body with a session for writing. The body must not keep the session.
   ///
-  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread writes already.
+  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already writing.
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
     try writer.use { connection in
       let session = SQLiteSession(connection, stores: attached, model: model, sql: sql)
@@ -70,14 +71,14 @@ extension SQLiteDatabase {
     }
   }
 
-  /// Runs a body in a transaction that changes one store: all of it or, where it throws, nothing.
+  /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
   func write<R>(_ connection: SQLiteConnection, to store: SQLiteStore, _ body: () throws -> R) throws -> R {
     try write(connection) { (try body(), [store]) }
   }
 
-  /// Runs a body in a transaction: all of it or, where it throws, nothing.
+  /// Runs a body in a transaction. If the body throws, nothing is changed.
   ///
-  /// - Parameter body: Tells which stores it has changed.
+  /// - Parameter body: Returns the stores that it has changed, too.
   func write<R>(
     _ connection: SQLiteConnection, _ body: () throws -> (result: R, changed: [SQLiteStore])
   ) throws -> R {
@@ -94,13 +95,13 @@ extension SQLiteDatabase {
 }
 
 extension SQLiteConnection {
-  /// Throws what a `COMMIT` would where a reference leads nowhere.
+  /// Throws the same error as a `COMMIT` if a reference leads to a missing row.
   fileprivate func checkDeferredReferences() throws {
     var current: Int32 = 0
     var highest: Int32 = 0
     sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
     guard current == 0 else {
-      // SQLITE_CONSTRAINT_FOREIGNKEY, which the C header composes by a macro.
+      // SQLITE_CONSTRAINT_FOREIGNKEY, which is a macro in the C header.
       throw StoreError(
         code: SQLITE_CONSTRAINT | (3 << 8), message: "FOREIGN KEY constraint failed", of: stores,
         during: "ending a transaction")

@@ -6,49 +6,51 @@ import Synchronization
   import Foundation
 #endif
 
-/// The stores of a coordinator as SQLite sees them: a connection has the only one open, or several attached, so that
-/// one statement reads, and one transaction writes, whatever store an object is in.
+/// A coordinator's stores in SQLite. A connection opens a single store as its main database, or attaches several
+/// stores. So one statement can read, and one transaction can write, objects in any store.
 ///
-/// A table's name stands in one store alone, and needs no store before it. In a crash, or a power failure, each
-/// file has the whole of a save or nothing of it; that several files of one save have the same is what SQLite does
-/// not promise where the journal is a WAL.
+/// A table's name occurs in only one store, so statements need no schema name before it. After a crash or power
+/// failure, each file has either all or nothing of a save. If a save changed several files, SQLite does not promise
+/// that they agree, because the journal is a WAL.
 final class SQLiteDatabase: StoreEngine {
   let writer: SQLiteWriter
-  /// Where each store keeps its large values, by its place; nil for one in memory.
+  /// The files of large values, by the index of the store; nil for a store in memory.
   let files: [ExternalFiles?]
   let model: ModelPlan
-  /// The texts of the statements on its rows.
+  /// The SQL statements on the model's rows.
   let sql: ModelSQL
-  /// Taken with the writer's lock held, or without it; nobody takes the writer's lock while holding this one.
+  /// A thread may take this lock while it holds the writer's lock. A thread that holds this lock must not take the
+  /// writer's lock.
   private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
   private let readers = ReaderPool()
-  /// How many seconds to wait for others who write: as long as any of the stores would.
+  /// How many seconds to wait for other writers: the longest time of all stores.
   private let busyTimeout: Double
-  /// Who is told of what is saved.
+  /// Notifies a listener about saves.
   let watch = HistoryWatch()
-  /// Tells the saves of this coordinator from those of others in the history.
+  /// Marks the saves of this coordinator in the history, to tell them from the saves of others.
   let origin = UUID.random().uuidString
-  /// Keys that contexts have given back, by the place of the root entity.
+  /// Keys that contexts have given back, by the index of the root entity.
   private let spareKeys = Mutex<[Int: [Range<ObjectKey>]]>([:])
 
-  /// The stores that there are now.
+  /// The current stores.
   var attached: SQLiteStoreSet { current.withLock { $0 } }
   var stores: StoreSet { attached.stores }
 
-  /// How many stores have been removed, for a context to notice that one has.
+  /// The number of removed stores. A context compares it to notice a removal.
   @inline(__always) var removalCount: Int { removals.load(ordering: .acquiring) }
 
-  /// Opens stores, and makes those that are not there.
+  /// Opens stores, and creates those that do not exist.
   ///
-  /// - Parameter open: Opens the store of a place, where more is to be done than to open it.
-  /// - Throws: ``StoreError``, or what `open` throws; existing stores are then as they were.
+  /// - Parameter open: Opens the store at an index. A caller can do more here, such as a migration.
+  /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
   init(
     _ settings: [StoreSettings], model: ModelPlan,
     open: (_ store: ClosedStore, _ place: Int) throws -> OpenedStore = { store, _ in try store.open() }
   ) throws {
-    // A single store's goes on as the writer's; others are kept until that has attached their stores.
+    // The connection of a single store becomes the writer. Several connections stay open until the writer has attached
+    // their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
     for (place, own) in settings.enumerated() {
@@ -78,7 +80,7 @@ final class SQLiteDatabase: StoreEngine {
     withExtendedLifetime(kept) {}
   }
 
-  /// A store that is being made by a connection of its own. What others would read and write here is empty.
+  /// A database for a store that another connection creates. Its own connection only has an empty database in memory.
   init(making store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
     sql = ModelSQL(model)
@@ -88,7 +90,7 @@ final class SQLiteDatabase: StoreEngine {
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
   }
 
-  /// SQLite's stores, for what no other engine does.
+  /// Returns the SQLite database of an engine, for a feature that other engines do not have.
   ///
   /// - Throws: ``StoreError/notSupported(_:)`` for another engine.
   static func of(_ engine: any StoreEngine, for feature: String) throws -> SQLiteDatabase {
@@ -120,20 +122,20 @@ final class SQLiteDatabase: StoreEngine {
     for store in set.all { try connection.execute("PRAGMA \(set.schema(of: store)).synchronous = NORMAL") }
   }
 
-  /// Refuses to read a store in memory while the calling thread writes to it: SQLite would wait for the writer, which
-  /// waits for who reads.
+  /// Throws an error if the calling thread is writing. A read of a store in memory would then never end: SQLite waits
+  /// for the writer, and the writer waits for the thread that reads.
   func checkIsReadable() throws {
     if writer.isHeldByThisThread { throw StoreError.nestedWrite(stores.all.map(\.url)) }
   }
 
-  /// What to read by until it is given back.
+  /// Returns a session for reading. The caller gives it back after use.
   func takeSession() throws -> any StoreSession { try session() }
 
   func session() throws -> SQLiteSession {
     if attached.isInMemory { try checkIsReadable() }
     var result: Result<SQLiteSession, any Error> = .failure(CancellationError())
-    // With the lock held, so that no store is removed, and its file perhaps with it, before it has been opened. By a
-    // variable, since the lock's own result would have to be free to go to another isolation.
+    // With the lock held, no store can be removed, perhaps with its file, before the session has opened it. The lock's
+    // own result would have to be `sending`, so the closure sets a variable.
     current.withLock { set in
       let set = set
       result = Result {
@@ -147,15 +149,16 @@ final class SQLiteDatabase: StoreEngine {
 
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let connection = try Self.connect(to: set, busyTimeout)
-    // Somebody may have put another file in the place of the one that was opened.
+    // The file may have been replaced since it was opened.
     for store in set.all where store.isReadOnly { try store.checkIdentity() }
-    // What leads to an entity whose store is not there leads nowhere, in each statement that says so.
+    // Empty temporary tables take the place of the tables of missing stores. So a relationship to an entity of a
+    // missing store reads as empty in every statement.
     for sql in set.absentTables { try connection.execute(sql) }
     try connection.execute("PRAGMA query_only = ON")
     return connection
   }
 
-  /// - Parameter session: One that was taken, and is used no more.
+  /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
   func giveBack(_ session: any StoreSession) {
     guard let session = session as? SQLiteSession else { return }
     current.withLock { if $0.removals == session.stores.removals { readers.give(session.connection) } }
@@ -163,10 +166,10 @@ final class SQLiteDatabase: StoreEngine {
 
   // MARK: Removal
 
-  /// Lets go of a store.
+  /// Closes a store and removes it from the stores.
   ///
-  /// - Returns: Whether it was one of the stores.
-  /// - Throws: ``StoreError`` where the others cannot be opened anew; nothing has changed then.
+  /// - Returns: Whether the store was one of the stores.
+  /// - Throws: ``StoreError`` if the other stores cannot be opened again. Nothing has changed then.
   func remove(_ id: UUID) throws -> Bool {
     let isRemoved = try writer.replace {
       guard let next = attached.removing(id, of: model) else { return nil }
@@ -182,7 +185,7 @@ final class SQLiteDatabase: StoreEngine {
     return isRemoved
   }
 
-  /// Lets somebody know of each removal, from whichever thread it is made.
+  /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
   func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
     removalObservers.withLock { $0[id] = tell }
@@ -194,16 +197,17 @@ final class SQLiteDatabase: StoreEngine {
 
   // MARK: Keys
 
-  /// Reserves keys for new objects: never any that was reserved before, by whichever process.
+  /// Reserves keys for new objects: unused keys that were given back to this coordinator, or new keys that no process
+  /// has reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey> {
     guard stores.store(of: root) != nil else { throw StoreError.noStore(entity: root.name) }
     if let spare = spareKeys.withLock({ $0[root.index]?.popLast() }) { return spare }
     return try writer.use { connection in
-      // With the writer in hand: the store may have been removed since.
+      // Reads the stores again with the writer held, because the store may have been removed meanwhile.
       let stores = attached
       guard let store = stores.store(of: root) else { throw StoreError.noStore(entity: root.name) }
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
-      // Somebody may have set the counter to a key that is taken, or where none follow.
+      // The counter may have been changed from outside: its key may be in use, or no keys may follow.
       let statement = try connection.statement(
         "INSERT INTO \(stores.schema(of: store)).\"_cdgen_keys\" AS k (\"entity\", \"next\") "
           + "VALUES (?1, 1 + ?2) ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = k.\"next\" + ?2 "
@@ -220,10 +224,11 @@ final class SQLiteDatabase: StoreEngine {
     }
   }
 
-  /// The largest key of an object. More follow in 64 bits, so that sums of keys and counts never overflow.
+  /// The greatest key of an object. It is well below the greatest Int64, so that sums of keys and counts never
+  /// overflow.
   static let largestKey: Int64 = 1 << 62
 
-  /// Takes back keys that no object has had.
+  /// Takes back reserved keys that no object has used.
   func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {
     guard !keys.isEmpty else { return }
     spareKeys.withLock { $0[root, default: []].append(keys) }

@@ -6,19 +6,19 @@ import CSQLite
   import Foundation
 #endif
 
-/// The statement that finds objects by a value of one attribute, kept by whoever asks again: a lookup then costs little more
-/// than SQLite's own search.
+/// A statement that finds objects by the value of one attribute. The caller keeps it for repeated use, so that a lookup
+/// costs little more than SQLite's own search.
 ///
-/// It answers what SQLite's `=` decides as a predicate's does.
+/// It supports only the types for which SQLite's `=` has the same result as a predicate's.
 private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
   private let cell: StorageType
   private let sql: String
-  /// With and without a limit of two rows.
+  /// The statements without and with a limit of two rows.
   private var statements: [SQLiteStatement?] = [nil, nil]
 
-  /// Nil where `=` would not do.
+  /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
     guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
     switch cell {
@@ -41,9 +41,9 @@ private final class SQLiteLookup: ValueLookup {
     case (.string(var text), .string):
       let statement = try statement(isSingle)
       return try text.withUTF8 { bytes in
-        // SQLite reads the bytes where they are: the statement is done with them before they go.
+        // SQLite uses the bytes without a copy. The statement has ended before the bytes become invalid.
         bytes.withMemoryRebound(to: CChar.self) {
-          // No address would be NULL.
+          // SQLite would bind a nil address as NULL.
           let empty = $0.isEmpty || $0.baseAddress == nil
           _ =
             empty

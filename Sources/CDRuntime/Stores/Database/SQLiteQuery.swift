@@ -4,14 +4,13 @@
   import Foundation
 #endif
 
-/// A ``StoreQuery`` as SQL: what of it SQLite decides as the evaluator does, and its answers.
+/// A ``StoreQuery`` as SQL: the parts that SQLite decides like the evaluator, and the results.
 struct SQLiteQuery: StoreAnswer {
   let session: SQLiteSession
   let query: StoreQuery
-  /// Nil where all objects are wanted.
+  /// Nil if all objects are wanted.
   let condition: SQLPredicate?
-  /// The terms of ORDER BY for the sort keys, which leave no choice; nil where SQL cannot sort so, and where the condition
-  /// is not exact.
+  /// The terms of ORDER BY for the sort keys. Nil if SQL cannot sort by them, and if the condition is not exact.
   let terms: String?
 
   private var entity: EntityPlan { query.entity }
@@ -25,9 +24,9 @@ struct SQLiteQuery: StoreAnswer {
 
   // MARK: Answers
 
-  /// The rows of objects, in the query's order if it is sorted, and in that of insertion if not.
+  /// Returns the rows of objects, in the query's order or in the order of insertion.
   ///
-  /// - Parameter isSorted: Whether the query's order matters.
+  /// - Parameter isSorted: Whether the rows must be in the query's order.
   func rows(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor {
     let select = session.sql.selects[entity.index]
     let statement = try session.connection.statement(select.sql + rest(window, isSorted))
@@ -63,12 +62,12 @@ struct SQLiteQuery: StoreAnswer {
     return try self.keys(by: sql, (condition?.bindings ?? []) + Self.binding(of: keys), unusable)
   }
 
-  /// The keys of rows and of objects that the store does not have so, sorted together; nil where the values of those are
-  /// not to be had in a form that SQL can sort.
+  /// Returns the keys of stored rows together with other objects, sorted as one list. The other objects have values
+  /// that the store does not have. Returns nil if these values have no form that SQL can sort.
   ///
   /// - Parameters:
-  ///   - others: Each with its values by the sort keys.
-  ///   - keys: The rows that do not count.
+  ///   - others: The other objects, each with its values for the sort keys.
+  ///   - keys: The keys of rows to exclude.
   func keys(
     _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
@@ -120,7 +119,7 @@ struct SQLiteQuery: StoreAnswer {
       }
       let name = statement.string(1) ?? ""
       if current?.name != name {
-        // A row of an entity that this model has not is nobody's to read.
+        // The model has no such entity, so the row cannot become an object.
         guard let place = model.places[name] else { continue }
         current = (name, place)
       }
@@ -131,14 +130,15 @@ struct SQLiteQuery: StoreAnswer {
 
   // MARK: Values
 
-  /// The values of key paths, without those that equal an earlier row's where they are to be distinct; nil where SQL
-  /// cannot give them so.
+  /// Returns the values of key paths. If `isDistinct`, leaves out a row that equals an earlier one. Returns nil if SQL
+  /// cannot do so.
   func values(
     of names: [String], _ types: [ExpressionType], isDistinct: Bool, _ window: StoreWindow,
     _ report: RowReport
   ) throws -> [[FetchedValue]]? {
     guard isSorted, let columns = try FetchedColumns(names, types, of: entity, session) else { return nil }
-    // Equal values stand together where the order is one of them; where it is not, the first one is kept here.
+    // If only requested values are sort keys, SQLite can group equal rows. Otherwise, `DistinctRows` keeps the first of
+    // equal rows.
     let isGrouped =
       isDistinct && !columns.hasOpaque
       && query.sortKeys.allSatisfy { names.contains($0.keyPath) && $0.options.isEmpty }
@@ -163,7 +163,8 @@ struct SQLiteQuery: StoreAnswer {
     return distinct.rows
   }
 
-  /// The values of each group, and behind them its aggregates; nil where SQL has no exact form of something.
+  /// Returns a row for each group: the group's values, then its aggregates. Returns nil if SQL has no exact form of one
+  /// of them.
   func aggregates(
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType],
@@ -200,7 +201,7 @@ struct SQLiteQuery: StoreAnswer {
     }
     let connection = session.connection
     let statement = try connection.statement(sql)
-    // The one row of an aggregate over all rows may be counted in one instruction.
+    // An aggregate over all rows has one row, for which SQLite may count all rows in one instruction.
     func step() throws -> Bool {
       try columns.count > 0 ? statement.step() : connection.watchingCount { try statement.step() }
     }
@@ -218,7 +219,8 @@ struct SQLiteQuery: StoreAnswer {
     return rows
   }
 
-  /// An aggregate in SQL, and how its result is read; nil where memory may come to another one.
+  /// Returns an aggregate in SQL, and the type of its result. Returns nil if the evaluator could have a different
+  /// result.
   private func term(
     _ function: Aggregate.Function, _ value: SQLValue, _ type: ExpressionType?
   ) -> (String, StorageType)? {
@@ -226,7 +228,7 @@ struct SQLiteQuery: StoreAnswer {
     switch (function, value.kind) {
     case (.count, .opaque): return nil
     case (.count, _): return ("count(\(sql))", .int64)
-    // SQLite's sum of integers fails where it overflows, as ours does.
+    // SQLite's sum of integers fails on overflow, like the evaluator's.
     case (.sum, .int): return ("coalesce(sum(\(sql)), 0)", .int64)
     case (.average, .int(let range)) where range.lowerBound > -(1 << 40) && range.upperBound < 1 << 40:
       return ("CAST(sum(\(sql)) AS REAL) / count(\(sql))", .double)
@@ -243,7 +245,7 @@ struct SQLiteQuery: StoreAnswer {
 
   // MARK: Parts of statements
 
-  /// The WHERE of the wanted entities and the condition.
+  /// The WHERE clause for the wanted entities and the condition.
   func restriction(isWithoutKeys: Bool = false) -> String {
     var parts: [String] = []
     if query.includesSubentities || !entity.isPolymorphic {
@@ -270,9 +272,9 @@ struct SQLiteQuery: StoreAnswer {
     terms.map { $0 + ", t0._pk" } ?? insertionOrder(window)
   }
 
-  /// The order of insertion. SQLite has rows in it when it walks over the table, and prefers that to looking for a
-  /// range in an index and sorting what it finds. A range is mostly a small part of a table: the `+` keeps it
-  /// from seeing the chance. Where a limit is given, the walk may soon be over.
+  /// Returns the terms for the order of insertion. A table already has this order. So SQLite prefers to scan the table,
+  /// rather than to find a range in an index and sort the result. But a range is usually a small part of a table. The
+  /// `+` hides the table's order from SQLite. With a limit, a scan may end early, so it stays possible.
   private func insertionOrder(_ window: StoreWindow) -> String {
     guard window.limit == nil, let predicate = query.predicate,
       !entity.description.indexes.isEmpty || entity.lineage.count > 1
@@ -280,8 +282,8 @@ struct SQLiteQuery: StoreAnswer {
     return isIndexedRange(predicate) ? "+t0._pk" : "t0._pk"
   }
 
-  /// Whether an index finds the range of a comparison that all wanted objects meet, and none their equality, whose
-  /// rows an index has in the right order.
+  /// Whether the predicate requires a range of an indexed attribute, but no equality. For an equality, an index already
+  /// has the rows in the order of insertion.
   private func isIndexedRange(_ predicate: FetchPredicate) -> Bool {
     let parts: [FetchPredicate] = if case .and(let parts) = predicate.kind { parts } else { [predicate] }
     var isRange = false
@@ -330,7 +332,7 @@ extension SQLiteSession {
     return SQLiteQuery(session: self, query: query, condition: condition, terms: terms)
   }
 
-  /// Finds the keys of objects that are constants of predicates.
+  /// Finds the keys of objects that are constants in predicates.
   var keyLookup: SQLPredicate.KeyLookup {
     SQLPredicate.keys(in: model) { [model, stores] root in
       stores.store(of: model.entities[root])?.storeID ?? EmptyValue.uuid

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// What a context reads SQLite by: a connection, and all questions that are asked by it.
+/// The session in which a context reads SQLite: a connection and all its queries.
 final class SQLiteSession: StoreSession {
   let connection: SQLiteConnection
   let model: ModelPlan
@@ -25,7 +25,7 @@ final class SQLiteSession: StoreSession {
   func beginSnapshot() throws { try connection.execute("BEGIN DEFERRED") }
 
   func endSnapshot() {
-    // Nothing was written, so there is nothing to lose should it fail.
+    // The transaction has written nothing, so a failure loses nothing.
     try? connection.execute("COMMIT")
   }
 
@@ -109,7 +109,7 @@ final class SQLiteSession: StoreSession {
     return cursor(statement, select)
   }
 
-  /// The same of many objects: each row says whose it is.
+  /// Returns the rows of the related objects of many objects. Two extra columns give the owner and the position.
   func rows(of relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> RowCursor {
     let select = sql.selects[relationship.destination]
     let related = RelatedSQL(relationship, model)
@@ -191,7 +191,7 @@ final class SQLiteSession: StoreSession {
     return try keys("SELECT t0._pk FROM \(table) AS t0\(related.join) WHERE \(related.owner) = ?1", key)
   }
 
-  /// The first column of the rows of a statement with one parameter.
+  /// Returns the first column of the rows of a statement with one parameter.
   func keys(_ sql: String, _ key: ObjectKey) throws -> [ObjectKey] {
     let statement = try connection.statement(sql)
     defer { statement.reset() }
@@ -201,7 +201,7 @@ final class SQLiteSession: StoreSession {
     return keys
   }
 
-  /// - Parameter condition: With one parameter.
+  /// - Parameter condition: A condition with one parameter.
   private func rows(of entity: EntityPlan, where condition: String, _ value: AttributeValue) throws
     -> RowCursor
   {
@@ -245,7 +245,7 @@ final class SQLiteSession: StoreSession {
     defer { statement.reset() }
     statement.bind(save, at: 1)
     while try statement.step() {
-      // Anybody may have written a number there that is none of a time.
+      // The number may have been changed from outside, and may not be a valid time.
       let seconds = statement.double(1)
       let entry = HistoryEntry(
         number: statement.int64(0),

@@ -4,30 +4,31 @@
   import Foundation
 #endif
 
-/// One store of a ``SQLiteDatabase``: a SQLite file, memory, or memory with the rows of a file that is read and
-/// written whole.
+/// One store of a ``SQLiteDatabase``: a SQLite file, a database in memory, or a database in memory with the rows of a
+/// file that is read and written as a whole.
 final class SQLiteStore: AttachedStore {
-  /// The place among the coordinator's stores.
+  /// The index of the store in the coordinator.
   let place: Int
   let url: URL
   let storeID: UUID
   let isReadOnly: Bool
   let isInMemory: Bool
-  /// What SQLite is to open: a path, or a URI.
+  /// The path or URI that SQLite opens.
   let path: String
-  /// Where large values are; nil for a store in memory alone, whose rows hold them all.
+  /// The files of large values. Nil for a store that is only in memory, because its rows contain all values.
   let files: ExternalFiles?
-  /// The file that each save writes whole; nil where SQLite has the file, or there is none.
+  /// The file that each save writes as a whole. Nil for a SQLite file, and for a store that is only in memory.
   let file: StoreFile?
-  /// The file that was opened, to notice when another has taken its name.
+  /// The identity of the opened file, to notice when another file has replaced it.
   private let identity: FileIdentity?
-  /// What its metadata said of the version when it was opened; nil where SQLite keeps a lock on the file as long as it is
-  /// open, which no migration passes. A file with a rollback journal is locked only while it is read.
+  /// The version in the metadata when the store was opened. Nil if SQLite has a lock on the file as long as it is open,
+  /// which prevents a migration. A file with a rollback journal is locked only during a read, so its version must be
+  /// checked.
   private let unlockedVersion: [String?]?
-  /// The migration that opening took; nil where none was needed.
+  /// The migration that the opening of the store did; nil if none was needed.
   let migration: MigrationResult?
 
-  /// A store that is open.
+  /// An open store.
   init(
     place: Int, url: URL, storeID: UUID, path: String, isReadOnly: Bool, isInMemory: Bool = false,
     files: ExternalFiles? = nil, file: StoreFile? = nil, identity: FileIdentity? = nil,
@@ -46,28 +47,28 @@ final class SQLiteStore: AttachedStore {
     self.migration = migration
   }
 
-  /// A store that is being made in the place of another.
+  /// A store that is being created to replace another one.
   ///
-  /// - Parameter url: The other one's, by which errors name it, and beside which large values are.
+  /// - Parameter url: The URL of the store to replace. Errors show it, and the files of large values are beside it.
   convenience init(making url: URL, storeID: UUID) {
     self.init(
       place: 0, url: url, storeID: storeID, path: ":memory:", isReadOnly: false,
       files: ExternalFiles(store: url))
   }
 
-  /// Refuses to go on where the file has been removed, or another one has taken its place: what is written would
-  /// be lost, or would hit what was never read.
+  /// Throws an error if the file was removed or replaced. Otherwise, a write would be lost, or would change a file that
+  /// was never read.
   func checkIdentity() throws(StoreError) {
     if let file { return try file.checkIdentity() }
     guard let identity else { return }
     if FileIdentity(url.path(percentEncoded: false)) != identity { throw .replaced(url) }
   }
 
-  /// Whether a migration may make another file of it between two reads, so that each has to begin with
+  /// Whether a migration may change the file between two reads. If so, each read must begin with
   /// ``checkVersion(_:schema:)``.
   var isUnlocked: Bool { unlockedVersion != nil }
 
-  /// Refuses to go on reading a file that has been migrated since it was opened: columns may have other contents.
+  /// Throws an error if the file has been migrated since it was opened, because the columns may have changed.
   func checkVersion(_ connection: SQLiteConnection, schema: String) throws {
     guard let unlockedVersion else { return }
     try checkIdentity()
@@ -76,7 +77,7 @@ final class SQLiteStore: AttachedStore {
     }
   }
 
-  /// What the metadata say of the version that the file has, in a fixed order.
+  /// Returns the entries of the metadata that determine the version, in a fixed order.
   static func version(_ connection: SQLiteConnection, schema: String) throws -> [String?] {
     let statement = try connection.statement(
       "SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" "
@@ -87,7 +88,7 @@ final class SQLiteStore: AttachedStore {
     return result
   }
 
-  /// Whether a URL leads to the store's file, by whatever name.
+  /// Returns whether a URL leads to the store's file, by any name.
   func isFile(at url: URL) -> Bool {
     (identity ?? file?.identity).map { $0 == FileIdentity(url.path(percentEncoded: false)) } ?? false
   }

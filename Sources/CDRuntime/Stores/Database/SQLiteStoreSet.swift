@@ -4,21 +4,21 @@
   import Foundation
 #endif
 
-/// A coordinator's stores as SQLite has them open.
+/// A coordinator's stores, as SQLite has them open.
 struct SQLiteStoreSet: Sendable {
   let all: [SQLiteStore]
-  /// The same for those who know of no SQLite.
+  /// The same stores, for code that does not depend on SQLite.
   let stores: StoreSet
-  /// `CREATE TABLE` of what no store has, for a reader to find empty.
+  /// `CREATE TABLE` statements for the tables of missing stores, so that a reader finds them empty.
   let absentTables: [String]
-  /// Those that may be migrated between two reads.
+  /// The stores that a migration may change between two reads.
   private let unlocked: [SQLiteStore]
-  /// The places in the order in which a save goes to them.
+  /// The indexes of the stores in the order in which a save commits to them.
   private let order: [Int]
   private let isAlone: Bool
 
-  /// - Parameter isAlone: Whether the coordinator was made with one store, which is a connection's own database then.
-  ///   Of several each is attached, so that any of them can be missing and the order is free.
+  /// - Parameter isAlone: Whether the coordinator was made with a single store. This store is then the main database of
+  ///   each connection. Several stores are all attached, so that any of them can be missing and the order is free.
   init(_ stores: [SQLiteStore], isAlone: Bool, of model: ModelPlan) {
     self.init(stores, removals: 0, isAlone: isAlone, of: model)
   }
@@ -33,45 +33,47 @@ struct SQLiteStoreSet: Sendable {
     order = Self.order(places, model)
   }
 
-  /// The same without one of the stores; nil where it is none of them.
+  /// Returns the set without one of the stores; nil if the store is not in the set.
   func removing(_ id: UUID, of model: ModelPlan) -> SQLiteStoreSet? {
     guard all.contains(where: { $0.storeID == id }) else { return nil }
     return SQLiteStoreSet(
       all.filter { $0.storeID != id }, removals: removals + 1, isAlone: isAlone, of: model)
   }
 
-  /// How many stores have been removed.
+  /// The number of removed stores.
   var removals: Int { stores.removals }
 
-  /// Whether one of the stores is in memory, which has no snapshots to read from.
+  /// Whether one of the stores is in memory. Such a store has no snapshots to read from.
   var isInMemory: Bool { all.contains(where: \.isInMemory) }
 
-  /// Refuses to read from a store that has been migrated since it was opened, where no lock keeps that from happening.
+  /// Throws an error if a store has been migrated since it was opened. Checks only the stores that no lock protects
+  /// from a migration.
   ///
-  /// - Parameter connection: One whose snapshot has just begun, so that what is found holds until it ends; or any, where
-  ///   each statement reads the newest state.
+  /// - Parameter connection: A connection whose snapshot has just begun, so that the check is valid until the snapshot
+  ///   ends. Or any connection, if each statement reads the newest state.
   @inline(__always) func checkVersions(_ connection: SQLiteConnection) throws {
     for store in unlocked { try store.checkVersion(connection, schema: schema(of: store)) }
   }
 
   subscript(id: UUID) -> SQLiteStore? { all.first { $0.storeID == id } }
 
-  /// The store that holds an entity's objects; nil where none does.
+  /// The store that holds an entity's objects; nil if no attached store does.
   func store(of plan: EntityPlan) -> SQLiteStore? { plan.storeIndex.flatMap(store(at:)) }
 
   private func store(at place: Int) -> SQLiteStore? { all.first { $0.place == place } }
 
-  /// The store that a connection opens as its own.
+  /// The store that a connection opens as its main database.
   var main: SQLiteStore? { isAlone ? all.first : nil }
 
-  /// The stores that a connection attaches, in the order in which SQLite commits what they have.
+  /// The stores that a connection attaches, in the order in which SQLite commits them.
   var attached: [SQLiteStore] { isAlone ? [] : order.compactMap(store(at:)) }
 
-  /// The name by which connections know a store.
+  /// The name of a store's database in a connection.
   func schema(of store: any AttachedStore) -> String { isAlone ? "main" : "store\(store.place)" }
 
-  /// Stores after those that their objects refer to: where a save ends between two files, what has been written
-  /// refers to nothing that has not. Where stores refer to each other in a circle, as they were given.
+  /// Returns the stores in an order in which each store follows the stores that it refers to. If a save is interrupted
+  /// between two files, the written objects then refer only to written objects. Stores that refer to each other in a
+  /// circle keep the given order.
   private static func order(_ places: [Int], _ model: ModelPlan) -> [Int] {
     guard places.count > 1 else { return places }
     var targets: [Int: Set<Int>] = [:]

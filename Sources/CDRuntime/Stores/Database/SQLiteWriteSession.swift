@@ -6,19 +6,19 @@ import CSQLite
   import Foundation
 #endif
 
-/// What a save writes SQLite by: the connection that writes, and all changes of rows that are made by it.
+/// The session in which a save writes to SQLite: the writer's connection and all changes of rows.
 final class SQLiteWriteSession: StoreWriteSession {
   let session: SQLiteSession
   var reader: any StoreSession { session }
   var batch: any StoreBatchSession { SQLiteBatchSession(session) }
   private let database: SQLiteDatabase
   private let writer = RowWriter()
-  /// The statement of the last row of each kind: the next one mostly needs it again.
+  /// The last statement of each operation. The next row usually needs the same statement.
   private var lastInsert: (entity: Int, statement: SQLiteStatement)?
   private var lastUpdate: (entity: Int, changed: SlotSet, statement: SQLiteStatement, slots: [Int])?
   private var lastDelete: (root: Int, statement: SQLiteStatement)?
   private var lastPositions: (relationship: RelationshipPlan, sql: PositionSQL)?
-  /// The statement of a row that could not be written.
+  /// The statement of the last row that could not be written.
   private var failed: SQLiteStatement?
 
   private var connection: SQLiteConnection { session.connection }
@@ -42,7 +42,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     }
   }
 
-  /// Takes everything back, where SQLite has not done so.
+  /// Rolls the transaction back, unless SQLite has already done so.
   func rollback() {
     if sqlite3_get_autocommit(connection.handle) == 0 { try? connection.execute("ROLLBACK") }
   }
@@ -140,10 +140,10 @@ final class SQLiteWriteSession: StoreWriteSession {
     return sqlite3_changes(connection.handle) == 0 ? .missing : .done
   }
 
-  /// What is wrong with values of a row that was ``Outcome/unwritable``; nil for nothing.
+  /// Returns the reason why a row was ``RowOutcome/unwritable``; nil if the values have no error.
   func failure(of encode: (RowWriter) -> Void) -> (any Error)? {
     guard let failed else { return nil }
-    // The parameters do not matter any more.
+    // The statement only serves to bind the values again, so its other parameters do not matter.
     writer.start(failed.handle)
     encode(writer)
     return writer.failure
@@ -159,7 +159,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     for column in columns where !slots.contains(entity.columns[column].slot) {
       slots.append(entity.columns[column].slot)
     }
-    // All columns of a slot are written together; those of the list are compared.
+    // A slot writes all its columns together, but only the list's columns are compared.
     let written = slots.flatMap { entity.slots[$0].columns }
     let values = written.indices.map { "?\($0 + 1) AS c\($0)" }.joined(separator: ", ")
     let conditions = columns.map { column in
@@ -179,7 +179,8 @@ final class SQLiteWriteSession: StoreWriteSession {
     return (statement.int64(0), statement.string(1) ?? entity.name)
   }
 
-  /// The values of some columns as SQLite compares them; nil if one of them is nil.
+  /// Returns the values of some columns as texts that are equal if SQLite considers the values equal. Returns nil if
+  /// one of the values is nil.
   ///
   /// - Parameter encode: Writes slots of an object.
   func comparedValues(
@@ -211,7 +212,7 @@ final class SQLiteWriteSession: StoreWriteSession {
       }
     let statement = try connection.statement(
       "UPDATE \(SQLite.quoted(entity.table)) SET \(name) = \(value) WHERE _pk = ?1")
-    // Two numbers alike are as good as impossible, and a dozen of them more so.
+    // A collision of random values is extremely unlikely, and twelve collisions in a row are practically impossible.
     for attempt in 1... {
       statement.bind(key, at: 1)
       do {
@@ -246,7 +247,7 @@ final class SQLiteWriteSession: StoreWriteSession {
     }
   }
 
-  /// Nil for a relationship without positions.
+  /// Returns nil for a relationship without positions.
   private func positionSQL(_ relationship: RelationshipPlan) -> PositionSQL? {
     if let lastPositions, lastPositions.relationship === relationship { return lastPositions.sql }
     guard let sql = PositionSQL(relationship, in: model) else { return nil }
@@ -363,7 +364,7 @@ final class SQLiteWriteSession: StoreWriteSession {
 }
 
 extension StoreError {
-  /// The properties of the index that refuses a row, as far as SQLite's message names its columns.
+  /// Returns the properties of the index that refused a row, if SQLite's message names its columns.
   func refusedProperties(of plan: EntityPlan) -> [String] {
     guard case .sqlite(_, _, let message, _) = self, let colon = message.lastIndex(of: ":") else {
       return []
@@ -377,7 +378,7 @@ extension StoreError {
     return rest.split(separator: ",").map { part in
       let column = part.drop { $0 == " " }
       let name = String(column.hasPrefix(table) ? column.dropFirst(table.count) : column)
-      // A column shared with a sibling's name has the entity's before it.
+      // If a sibling entity has a property of the same name, the column's name contains the entity's name too.
       guard let found = plan.columns.first(where: { $0.name == name }) else { return name }
       let slot = plan.slots[found.slot]
       return slot.columns.count == 1 ? slot.name : name

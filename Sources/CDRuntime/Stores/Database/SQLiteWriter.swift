@@ -8,32 +8,33 @@ import Synchronization
   import Darwin
 #endif
 
-/// The one connection by which a coordinator writes to its stores.
+/// The only connection by which a coordinator writes to its stores.
 ///
-/// Unchecked: the lock lets one caller at a time use the connection, and nobody keeps it beyond the call.
+/// Unchecked: the lock allows one caller at a time to use the connection, and no caller keeps it after the call.
 final class SQLiteWriter: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private var connection: SQLiteConnection
-  /// The thread that has the lock; 0 for none. A thread that finds itself here has called the writer from within: the
-  /// body ran code of the app, a batch's sequence or a format of stores, and waiting would never end.
+  /// The thread that holds the lock; 0 for none. A thread can call the writer again from within its own body, because
+  /// the body runs code of the app, such as the sequence of a batch or a store format. Without a check, that
+  /// thread would wait forever.
   private let holder = Atomic<UInt>(0)
 
-  /// - Parameter connection: One that nobody else has.
+  /// - Parameter connection: A connection that nothing else uses.
   init(_ connection: SQLiteConnection) { self.connection = connection }
 
-  /// Whether the calling thread is in a body of ``use(_:)``.
+  /// Whether the calling thread is inside a body of ``use(_:)``.
   var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == Self.thisThread }
 
-  /// Calls a body with the connection. A body keeps nothing of it.
+  /// Runs a body with the connection. The body must not keep the connection.
   ///
-  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is in such a body already.
+  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already inside such a body.
   func use<R>(_ body: (SQLiteConnection) throws -> R) throws -> R {
     try exclusively { try body(connection) }
   }
 
-  /// Exchanges the connection, when nobody uses it, for the one that a body makes.
+  /// Replaces the connection, when it is not in use, by the connection that a closure returns.
   ///
-  /// - Returns: Whether the body made one.
+  /// - Returns: Whether the closure returned a connection.
   /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread uses the connection.
   func replace(_ make: () throws -> SQLiteConnection?) throws -> Bool {
     try exclusively {
@@ -43,14 +44,14 @@ final class SQLiteWriter: @unchecked Sendable {
     }
   }
 
-  /// Runs a body with the lock held. It takes the connection at once and not for its whole length: code that the body
-  /// calls comes here again.
+  /// Runs a body with the lock held. This method has no exclusive access to the connection for the whole call, because
+  /// code that the body calls may enter here again.
   private func exclusively<R>(_ body: () throws -> R) throws -> R {
     let thread = Self.thisThread
-    // Only this thread writes its own number there, so that no other thread's write can be mistaken for it.
+    // Only this thread stores its own number here, so a relaxed read is enough to recognize it.
     guard holder.load(ordering: .relaxed) != thread else { throw StoreError.nestedWrite(connection.stores) }
     var result: Result<R, any Error> = .failure(CancellationError())
-    // By a variable, since the lock's own result would have to be free to go to another isolation.
+    // The lock's own result would have to be `sending`, so the closure sets a variable.
     lock.withLock { _ in
       holder.store(thread, ordering: .relaxed)
       defer { holder.store(0, ordering: .relaxed) }
@@ -59,7 +60,7 @@ final class SQLiteWriter: @unchecked Sendable {
     return try result.get()
   }
 
-  /// A number that no other living thread has, and that is not 0.
+  /// A number other than 0 that no other living thread has.
   private static var thisThread: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())

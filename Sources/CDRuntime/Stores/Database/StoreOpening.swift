@@ -7,20 +7,21 @@ import CDModel
   import Foundation
 #endif
 
-/// The opening of a store: checks what it is, makes it where there is none, brings its indexes up to date.
+/// The opening of a store: checks its contents, creates it if it does not exist, and updates its indexes.
 struct StoreOpening {
   let connection: SQLiteConnection
   let url: URL
   let model: ModelPlan
-  /// The store's place among the coordinator's: it gets the tables of the entities whose home it is.
+  /// The index of the store in the coordinator. The store gets the tables of the entities that are assigned to it.
   let place: Int
   var isReadOnly = false
-  /// The configuration of the store, and those of the coordinator's other stores, which say what this one does not hold.
+  /// The configurations of this store and of the coordinator's other stores. The other configurations exclude entities
+  /// from this store.
   var configurations: (own: String?, others: [String?])?
-  /// Whether a migration has made the store what it is a moment ago.
+  /// Whether a migration has just written the store.
   var isJustMigrated = false
 
-  /// - Returns: The store's UUID.
+  /// - Returns: The UUID of the store.
   func open() throws -> UUID {
     if let found = try connection.read({ try inspect() }) {
       if found.isCurrent || isReadOnly { return found.storeID }
@@ -29,19 +30,19 @@ struct StoreOpening {
     }
     if isReadOnly { throw StoreError.foreignDatabase(url) }
     return try connection.write {
-      // Another process may have been faster.
+      // Another process may have created the store meanwhile.
       guard let found = try inspect() else { return try create() }
       if !found.isCurrent { try bringUpToDate(found) }
       return found.storeID
     }
   }
 
-  /// A store of the model, as it was found.
+  /// A store of the model, with the changes that it needs.
   private struct Found {
     let storeID: UUID
-    /// The files of earlier versions, which are to go.
+    /// The backups of earlier versions that can be removed.
     var backups: [String] = []
-    /// What the metadata should be; nil where they and the indexes are as they should be.
+    /// The metadata to write; nil if the metadata and the indexes are up to date.
     var wanted: StoreMetadata?
 
     var isCurrent: Bool { backups.isEmpty && wanted == nil }
@@ -65,9 +66,9 @@ struct StoreOpening {
     return storeID
   }
 
-  /// Checks what the store is, in one state of it.
+  /// Checks the store's contents within one snapshot.
   ///
-  /// - Returns: Nil where there is nothing in the file.
+  /// - Returns: Nil if the file is empty.
   private func inspect() throws -> Found? {
     let stored = try StoredSchema(connection)
     if stored.isEmpty { return nil }
@@ -78,7 +79,7 @@ struct StoreOpening {
       throw StoreError.otherModel(
         url, found: found.model, expected: ModelIdentity(source.model))
     }
-    // What was written with this very version, for the same entities, says of itself what would be written now.
+    // A store that was written with exactly this version and for the same entities already has the expected metadata.
     let isSame =
       model.isWhole(store: place) && found.version == source.version.canonicalJSON
       && model.entities.map(\.table).allSatisfy(stored.tables.contains)
@@ -91,7 +92,8 @@ struct StoreOpening {
     try stored.check(expected, of: url)
     var result = Found(storeID: found.storeID)
     if !isJustMigrated { result.backups = found.pendingBackups }
-    // The hashes are the model's; what this release makes of it may have more indexes than the one that wrote last.
+    // The hashes depend only on the model. This release may create more indexes for the same model than the release
+    // that wrote the store.
     if try found.layoutHash != wanted.layoutHash || found.definitionHash != wanted.definitionHash
       || found.partVersions != wanted.partVersions || !stored.hasIndexes(of: expected)
     {
@@ -100,7 +102,8 @@ struct StoreOpening {
     return result
   }
 
-  /// The error of a store of another version; where it is of several merged models, with the first of them that moves.
+  /// Returns the error for a store of another version. For a store of several merged models, the error names the first
+  /// model whose version differs.
   private func needsMigration(_ found: StoreMetadata, to source: StoreSource) -> StoreError {
     for part in source.model.parts {
       if let number = found.partVersions[part.id], number != part.currentVersionNumber {
@@ -111,13 +114,13 @@ struct StoreOpening {
       url, model: found.modelName, from: found.versionNumber, to: source.version.number)
   }
 
-  /// Refuses a store that holds the objects of other entities than it is opened for, by the version that it was written
-  /// with: no migration would bring it there.
+  /// Throws an error if the store holds other entities than the configurations assign to it, according to the version
+  /// that it was written with. A migration could not change this.
   private func checkConfiguration(_ found: StoreMetadata, tables: Set<String>) throws {
     guard let configurations, let version = try? ModelVersion(canonicalJSON: found.version) else { return }
     let graph = EntityGraph(version)
     let names = Set(version.configurations.map(\.name))
-    // A configuration that the version has not says nothing of it.
+    // The version does not have this configuration, so it is ignored.
     let known = [configurations.own] + configurations.others.filter { $0.map(names.contains) ?? true }
     guard let assignment = try? StoreAssignment(graph, configurations: known) else { return }
     func root(_ entity: String) -> String { graph.root(of: entity)?.name ?? entity }
@@ -128,7 +131,8 @@ struct StoreOpening {
     throw StoreError.otherConfiguration(url, holds: holds, configuration: fitting?.name, asked: asked)
   }
 
-  /// Whether mappings change objects on the way from a version that stores the same as the current one.
+  /// Whether mappings change objects in the steps from the store's version to the current one, although both store the
+  /// same data.
   private func hasMappedSteps(from found: StoreMetadata) -> Bool {
     let model = model.source(ofStore: place).model
     if model.parts.isEmpty { return Self.hasMappedSteps(from: found.versionNumber, of: model) }
@@ -138,7 +142,7 @@ struct StoreOpening {
   }
 
   private static func hasMappedSteps(from version: Int, of model: ManagedObjectModel) -> Bool {
-    // Mappings may calculate, and names that two properties exchange say nothing in the hashes.
+    // Mappings may calculate values. Two properties that exchange their names do not change the hashes.
     guard version != model.currentVersionNumber,
       !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
     else { return false }
@@ -146,7 +150,7 @@ struct StoreOpening {
     return steps.contains { !$0.changesNoData }
   }
 
-  /// What a unique index that cannot be made is to say: the objects were equal before their values had to differ.
+  /// Returns the error for a unique index that cannot be created, because objects already have equal values.
   private func duplicate(_ index: String, _ version: Int) throws -> MigrationError? {
     guard let (entity, properties) = model.uniqueConstraint(ofIndex: index) else { return nil }
     let table = SQLite.quoted(entity.table)
@@ -162,7 +166,7 @@ struct StoreOpening {
       objectKey: key.flatMap { Int64($0) })
   }
 
-  /// Makes the indexes those of the model, and lets the metadata say so.
+  /// Creates and removes indexes to match the model, and updates the metadata.
   private func update(to metadata: StoreMetadata, _ schema: SQLiteSchema) throws {
     let wanted = Dictionary(
       schema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -188,7 +192,7 @@ struct StoreOpening {
 }
 
 extension ModelVersion {
-  /// Whether something had another name in the version before.
+  /// Whether an entity or property had another name in the previous version.
   fileprivate var hasRenames: Bool {
     entities.contains { entity in
       entity.renamedFrom != nil || entity.attributes.contains { $0.renamedFrom != nil }

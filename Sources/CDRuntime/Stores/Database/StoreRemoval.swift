@@ -4,23 +4,24 @@
   import Foundation
 #endif
 
-/// The removal of a store with all that belongs to it.
+/// The removal of a store with all its files.
 struct StoreRemoval {
   /// The file itself, not a link to it.
   let url: URL
 
-  /// Removes a SQLite store that nobody has open.
+  /// Removes a SQLite store that is not open anywhere.
   ///
-  /// - Parameter isMeant: Is asked when nobody else can open or change the store any more.
-  /// - Returns: Whether it was meant.
-  /// - Throws: ``StoreError/inUse(_:)`` where somebody has it open: nothing was removed then.
+  /// - Parameter isMeant: Returns whether to remove the store. Called when no other process can open or change the
+  ///   store any more.
+  /// - Returns: Whether the store was removed.
+  /// - Throws: ``StoreError/inUse(_:)`` if the store is open. Nothing was removed then.
   func removeDatabase(where isMeant: (StoreMetadata) -> Bool) throws -> Bool {
-    // Nobody may open the file, or put another one in its place, until it is gone.
+    // No other process may open or replace the file until it is removed.
     let lock: FolderLock
     do { lock = try FolderLock(.alone, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
     defer { withExtendedLifetime(lock) {} }
     var backups: [String] = []
-    // This needs the file for itself: it fails while another connection is open, in any process.
+    // This requires exclusive use of the file. It fails if any process has another connection open.
     do {
       let connection = try SQLiteConnection(path: url.path(percentEncoded: false), of: [url], busyTimeout: 0)
       let mode = try connection.scalar("PRAGMA journal_mode = DELETE")
@@ -38,7 +39,7 @@ struct StoreRemoval {
     return true
   }
 
-  /// Removes the files of a store that nobody else has.
+  /// Removes the files of a store that nothing else uses.
   func removeFiles() throws {
     let path = url.path(percentEncoded: false)
     do {

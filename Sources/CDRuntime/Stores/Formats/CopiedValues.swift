@@ -4,23 +4,23 @@
   import Foundation
 #endif
 
-/// The values of `external:` attributes on their way from a store into its copy.
+/// The values of `external:` attributes for the copy of a store.
 final class CopiedValues {
   private let source: ExternalFiles
   private let target: ExternalFiles
-  /// The files that the copy has got.
+  /// The names of the files that the copy has received.
   private var taken: [String] = []
 
   /// - Parameters:
-  ///   - source: The store that is copied.
+  ///   - source: The store to copy.
   ///   - target: The copy.
   init(from source: URL, to target: URL) {
     self.source = ExternalFiles(store: source)
     self.target = ExternalFiles(store: target)
   }
 
-  /// A value as a row of the copy has it: what is too large for a row goes into a file, and a file of the store is one of
-  /// the copy too.
+  /// Returns a value in the form in which the copy's row contains it. Writes data that is too large for a row to a new
+  /// file. Adds a file of the store to the copy.
   func placed(_ value: StoreValue) throws(StoreError) -> StoreValue {
     switch value {
     case .bytes(let data) where data.count > ExternalFiles.largestInlineSize:
@@ -35,16 +35,16 @@ final class CopiedValues {
     }
   }
 
-  /// Makes the names of the copy's files stay, to be called before its rows have their place.
+  /// Makes the names of the copy's files permanent on the disk. Call this before the copy's rows become final.
   func sync() throws(StoreError) {
     if !taken.isEmpty { try target.syncFolder() }
   }
 
-  /// Gives the copy one of the store's files; one that is missing is missing in the copy.
+  /// Adds a file of the store to the copy. If the store does not have the file, the copy does not either.
   func take(_ name: String) throws(StoreError) {
     if try target.take(name, from: source) { taken.append(name) }
   }
 
-  /// Removes the files of a copy that is not made after all.
+  /// Removes the files of an unfinished copy.
   func discard() { target.removeAll(taken) }
 }

@@ -7,7 +7,8 @@ import CSQLite
   public import Foundation
 #endif
 
-/// What a ``StoreFormat`` gives the rows that it reads: the metadata first, then the rows, in any order of the tables.
+/// Receives the contents of a file from a ``StoreFormat``: first the metadata, then the rows. The tables can come in
+/// any order.
 ///
 /// ```swift
 /// struct Contents: Decodable {
@@ -25,21 +26,20 @@ import CSQLite
 /// }
 /// ```
 ///
-/// Everything is checked: that the model has the entities, that the values are of their columns' types, that no key is
-/// there twice and no reference leads nowhere.
+/// The builder checks everything: the model has the entities, the values have the types of their columns, no key occurs
+/// twice, and each reference leads to an existing object.
 public final class StoreBuilder {
-  /// The metadata's key for the names of the entities that the store holds and that inherit from none, with a blank
-  /// between two.
+  /// The metadata's key for the names of the root entities whose objects the store holds, separated by spaces.
   static let entitiesKey = "entities"
 
-  /// Ends the reading where no more than the metadata is asked for.
+  /// Ends the reading when only the metadata is wanted.
   struct MetadataIsEnough: Error {}
 
   let connection: SQLiteConnection
   let url: URL
   private let current: (plan: ModelPlan, place: Int)?
   private let wantsMetadataOnly: Bool
-  /// Where large values go; nil where they stay as they are.
+  /// The files of large values for a copy; nil if large values stay as they are.
   private let largeValues: CopiedValues?
   private var rows: StoreRows?
   private var schema: SQLiteSchema?
@@ -47,7 +47,7 @@ public final class StoreBuilder {
   private var prepared: [Prepared?] = []
   private var nextSave: Int64 = 0
 
-  /// What a row of a table is written by.
+  /// The statement and types for writing rows of a table.
   private struct Prepared {
     let statement: SQLiteStatement
     let table: StoreTable
@@ -58,9 +58,9 @@ public final class StoreBuilder {
 
   /// - Parameters:
   ///   - connection: An empty database.
-  ///   - current: A model of which the store may be, and the place of the store in it, so that nothing is made of the
-  ///     store's own where it is the same.
-  ///   - largeValues: The files of the store that is being made, where it is a copy.
+  ///   - current: A model that the store may have, and the index of the store in that model. If the store's model is
+  ///     the same, the builder does not build a plan of the store's own model.
+  ///   - largeValues: The files of large values, if the new store is a copy.
   init(
     _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
     wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil
@@ -74,9 +74,10 @@ public final class StoreBuilder {
 
   var hasBegun: Bool { rows != nil }
 
-  /// The store's tables, by what it says of itself. To be called once, before any row is added.
+  /// Returns the store's tables, as its metadata describes them. Call this once, before you add a row.
   ///
-  /// - Throws: ``StoreFormatError``, ``StoreError`` or an error of the builder's own, which is to be passed on.
+  /// - Throws: ``StoreFormatError``, ``StoreError`` or an internal error of the builder. Your format must pass these
+  ///   errors on.
   public func begin(metadata: [String: String]) throws -> [StoreTable] {
     guard rows == nil else { throw StoreFormatError(.syntax("the metadata are there twice")) }
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
@@ -106,8 +107,8 @@ public final class StoreBuilder {
     return rows.tables
   }
 
-  /// The tables of a store that does not carry its model, because others made it. To be called once, instead of
-  /// ``begin(metadata:)``.
+  /// Returns the tables of a store that does not contain its model because another program wrote it. Call this once,
+  /// instead of ``begin(metadata:)``.
   ///
   /// ```swift
   /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
@@ -121,11 +122,11 @@ public final class StoreBuilder {
   /// ```
   ///
   /// - Parameters:
-  ///   - model: The model, whose current version is the store's.
-  ///   - storeID: The store's UUID, which is to be the same whenever it is read.
-  ///   - entities: Those that inherit from none and whose objects the store holds.
-  ///   - values: The app's own metadata: see ``PersistentStoreMetadata/values``.
-  /// - Throws: ``ModelError``, or what ``begin(metadata:)`` throws.
+  ///   - model: The model. Its current version is the version of the store.
+  ///   - storeID: The UUID of the store. It must be the same each time the store is read.
+  ///   - entities: The root entities whose objects the store holds. A root entity inherits from no other entity.
+  ///   - values: The app's own metadata. See ``PersistentStoreMetadata/values``.
+  /// - Throws: ``ModelError``, or an error of ``begin(metadata:)``.
   public func begin(
     model: ManagedObjectModel, storeID: UUID, entities: Set<String>, values: [String: String] = [:]
   ) throws -> [StoreTable] {
@@ -148,7 +149,7 @@ public final class StoreBuilder {
   }
 
   private func plan(_ found: StoreMetadata, roots: Set<String>) throws -> (ModelPlan, Int) {
-    // A model that was changed without its hash is not the one that the rows are of.
+    // If the file's model was changed without its hash, the rows do not belong to that model.
     func checkHash(_ plan: ModelPlan, _ place: Int) throws {
       guard plan.dataHash(ofStore: place).description == found.dataHash else {
         throw StoreFormatError(.metadata(key: "dataHash"))
@@ -174,9 +175,9 @@ public final class StoreBuilder {
     } catch is ModelError { throw StoreFormatError(.metadata(key: "version")) }
   }
 
-  /// Adds a row, whose values are in the order of the table's columns.
+  /// Adds a row. Its values are in the order of the table's columns.
   ///
-  /// - Throws: ``StoreFormatError`` where the values are not those of the columns, or the row is there already.
+  /// - Throws: ``StoreFormatError`` if a value does not fit its column, or if the row already exists.
   public func add(_ row: [StoreValue], to table: StoreTable) throws {
     let part = try prepare(table)
     guard row.count == part.types.count else {
@@ -198,7 +199,7 @@ public final class StoreBuilder {
     switch part.kind {
     case .objects: try checkSystemValues(row, table)
     case .keys, .pairs, .history:
-      // An identifier that is null would be given a number.
+      // SQLite would replace a null identifier by a number.
       if row.first == .null { throw StoreFormatError(.invalidRow(entity: table.name, key: nil)) }
     }
     do {
@@ -228,7 +229,7 @@ public final class StoreBuilder {
     return true
   }
 
-  /// Keys are positive, and the next one is a number too.
+  /// Checks that the key is positive and has a next key, and that the version fits in 32 bits.
   private func checkSystemValues(_ row: [StoreValue], _ table: StoreTable) throws {
     guard case .integer(let key) = row[0], key > 0, key < .max else {
       throw StoreFormatError(.invalidRow(entity: table.name, key: nil))
@@ -238,7 +239,7 @@ public final class StoreBuilder {
     }
   }
 
-  /// The value as SQLite is to have it; nil for one that is not of the type.
+  /// Returns the value in the form that SQLite stores; nil if the value does not have the type.
   private static func fitted(_ value: StoreValue, _ type: StoreColumn.ValueType) -> StoreValue? {
     switch (type, value) {
     case (_, .null): return value
@@ -257,7 +258,7 @@ public final class StoreBuilder {
     }
   }
 
-  /// Whether a number is one that a narrower type has.
+  /// Returns whether a number fits in the range of a narrower type.
   private static func isInRange(_ value: StoreValue, _ cell: StorageType) -> Bool {
     switch (cell, value) {
     case (.int16, .integer(let number)): Int16(exactly: number) != nil
@@ -280,7 +281,7 @@ public final class StoreBuilder {
     if error.isUniquenessViolation || code == SQLITE_CONSTRAINT | (10 << 8) {
       return StoreFormatError(.duplicateKey(entity: table.name, key: key))
     }
-    // The message ends with the column: `NOT NULL constraint failed: Table.column`.
+    // The message ends with the column, for example `NOT NULL constraint failed: Table.column`.
     let column = table.columns.first { column in
       message.hasPrefix("NOT NULL") && message.hasSuffix("." + column.name)
     }
@@ -288,7 +289,7 @@ public final class StoreBuilder {
     return StoreFormatError(.invalidValue(entity: table.name, property: column.name, key: key))
   }
 
-  /// Makes the indexes, checks the references, and commits.
+  /// Creates the indexes, checks the references, and commits.
   func finish() throws {
     guard let rows, let schema, let model else { throw StoreFormatError(.truncated) }
     prepared.removeAll()
@@ -301,7 +302,7 @@ public final class StoreBuilder {
     }
     try checkReferences(model)
     for root in rows.roots {
-      // A key that is taken is none that comes next.
+      // The next key must be greater than each existing key.
       let name = SQLite.literal(root)
       let next = "(SELECT coalesce(max(\"_pk\"), 0) + 1 FROM \(SQLite.quoted(root)))"
       try connection.execute(
@@ -325,7 +326,7 @@ public final class StoreBuilder {
     throw StoreFormatError(.danglingReference(entity: table, key: key, destination: destination))
   }
 
-  /// The source of a pair that one of its sides is missing of: such rows have no number.
+  /// Returns the source of a pair with a missing object. Rows of a join table have no number of their own.
   private func pairKey(_ table: String, _ foreignKey: Int64) throws -> Int64? {
     let name = SQLite.quoted(table)
     for row in try connection.rows("PRAGMA foreign_key_list(\(name))") where row[0] == "\(foreignKey)" {

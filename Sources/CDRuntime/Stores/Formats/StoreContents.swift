@@ -6,7 +6,7 @@ import CSQLite
   import Foundation
 #endif
 
-/// All that a store holds, for a ``StoreFormat`` to write: its metadata, and rows table by table.
+/// The complete contents of a store, for a ``StoreFormat`` to write: the metadata, and the rows of each table.
 ///
 /// ```swift
 /// func write(_ contents: StoreContents, to output: StoreOutput) throws {
@@ -17,17 +17,17 @@ import CSQLite
 /// }
 /// ```
 public final class StoreContents {
-  /// What the store says of itself, its model included. A format keeps it as it is, and gives it to
+  /// The store's metadata, with its model. A format must write all entries unchanged, and later pass them to
   /// ``StoreBuilder/begin(metadata:)``.
   public let metadata: [String: String]
-  /// The tables, each of which may be without rows.
+  /// The tables. A table may have no rows.
   public let tables: [StoreTable]
 
   private let rows: StoreRows
   private let connection: SQLiteConnection
   private let schema: String
 
-  /// - Parameter isCopy: Whether it is for a store of another name, beside which no backup is.
+  /// - Parameter isCopy: Whether the contents are for a store with another name, which has no backups.
   init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false) throws {
     self.rows = rows
     self.connection = connection
@@ -42,10 +42,10 @@ public final class StoreContents {
     self.metadata = metadata
   }
 
-  /// Calls a body with the values of each row of a table, in the order of its columns. Objects come in the order of
-  /// their keys.
+  /// Calls a body with the values of each row of a table, in the order of the table's columns. Objects are in the order
+  /// of their keys.
   ///
-  /// - Throws: What the body throws, or ``StoreError``.
+  /// - Throws: An error of the body, or ``StoreError``.
   public func forEachRow(of table: StoreTable, _ body: ([StoreValue]) throws -> Void) throws {
     guard tables.indices.contains(table.place) else { return }
     let statement = try connection.makeStatement(rows.parts[table.place].select(schema))
@@ -54,7 +54,7 @@ public final class StoreContents {
     while try statement.step() {
       for column in row.indices { row[column] = statement.storeValue(Int32(truncatingIfNeeded: column)) }
       for column in decimals {
-        // The key by which a decimal sorts is SQLite's need alone.
+        // SQLite stores a sort key before the digits of a decimal. A format must not see it.
         if case .text(let text) = row[column], let blank = text.utf8.lastIndex(of: UInt8(ascii: " ")) {
           row[column] = .text(String(text[text.utf8.index(after: blank)...]))
         }

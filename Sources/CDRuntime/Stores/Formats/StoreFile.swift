@@ -11,16 +11,16 @@ import Synchronization
   import Darwin
 #endif
 
-/// The file of a store that is read whole and written whole, and the right to it.
+/// The file of a store that is read and written as a whole, and the lock on this file.
 ///
-/// Who has the store open to write holds a lock (`flock`) on the file, which the system lets go of with the process,
-/// however it ends. A new file is locked before it takes the old one's name, so that the lock never rests; who was
-/// waiting for the old one notices by the file's identity. Reading alone takes no lock: a file is never changed, only
-/// replaced.
+/// A process that has the store open for writing holds a lock (`flock`) on the file. The system releases the lock when
+/// the process ends for any reason. A new file is locked before it replaces the old one, so that the store is locked at
+/// every moment. A process that has opened the old file notices the replacement by the file's identity. Reading needs
+/// no lock, because a file is never changed, only replaced.
 final class StoreFile: Sendable {
   let url: URL
   let format: any StoreFormat
-  /// The file itself, where the URL leads to it by symbolic links: those stay.
+  /// The path of the file itself. If the URL is a symbolic link, the link stays as it is.
   let path: String
 
   private struct State {
@@ -28,15 +28,15 @@ final class StoreFile: Sendable {
     var identity: FileIdentity?
   }
   private let state: Mutex<State>
-  /// Whether the file is a SQLite database, which a format of others' stores may read. Only SQLite opens it then.
+  /// Whether the file is a SQLite database, which a read-only format may read. Then only SQLite opens the file.
   private let isDatabase: Bool
 
-  /// The name of a file that a save writes.
+  /// The path of the file that a save writes.
   private var work: String { path + "-saving" }
 
-  /// Opens the file, and makes an empty one where there is none.
+  /// Opens the file, or creates an empty file if it does not exist.
   ///
-  /// - Throws: ``StoreError/inUse(_:)`` where somebody else has it open to write.
+  /// - Throws: ``StoreError/inUse(_:)`` if another process has the file open for writing.
   init(_ url: URL, _ format: any StoreFormat, isReadOnly: Bool) throws {
     self.url = url
     self.format = format
@@ -75,7 +75,7 @@ final class StoreFile: Sendable {
   }
 
   private static func lock(_ path: String, _ url: URL) throws -> Int32 {
-    // Where another is quicker, the file is another one when it is ours.
+    // Another process may replace the file between the opening and the lock. Then the next attempt opens the new file.
     for _ in 0..<100 {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else {
@@ -100,7 +100,7 @@ final class StoreFile: Sendable {
     throw StoreError.inUse(url)
   }
 
-  /// Removes what a save or a migration has left that did not end. The lock says that none is going on.
+  /// Removes the files of an interrupted save or migration. Because of the lock, no save or migration is running.
   private func removeLeftovers() {
     unlink(work)
     let files = MigrationFiles(URL(filePath: path))
@@ -110,14 +110,14 @@ final class StoreFile: Sendable {
 
   // MARK: Reading
 
-  /// Whether there is nothing in the file: it becomes a store.
+  /// Whether the file is empty, so that a new store can be created in it.
   var isEmpty: Bool {
     if isDatabase { return false }
     var status = stat()
     return state.withLock { fstat($0.descriptor, &status) } == 0 && status.st_size == 0
   }
 
-  /// Gives a builder the file's rows.
+  /// Passes the file's rows to a builder.
   ///
   /// - Throws: ``StoreError/unreadable(_:_:)``, or another ``StoreError``.
   func read(into builder: StoreBuilder) throws {
@@ -145,24 +145,24 @@ final class StoreFile: Sendable {
 
   // MARK: Writing
 
-  /// Which file it is; nil where it is read alone.
+  /// The identity of the file; nil for a store that is only read.
   var identity: FileIdentity? { state.withLock(\.identity) }
 
-  /// Refuses to go on where the file has been removed, or another one has taken its place.
+  /// Throws an error if the file was removed or replaced.
   func checkIdentity() throws(StoreError) {
     guard let identity else { return }
     if FileIdentity(path) != identity { throw .replaced(url) }
   }
 
-  /// A whole new file that is on the disk and has not taken the store's name yet.
+  /// A complete new file on the disk that has not yet replaced the store's file.
   struct Prepared {
     let path: String
     fileprivate let descriptor: Int32
   }
 
-  /// Writes a store to a file of its own.
+  /// Writes a store to a separate file.
   ///
-  /// - Parameter name: The file's path; by default a name for a save.
+  /// - Parameter name: The path of the file; by default the path for a save.
   func prepare(_ contents: StoreContents, at name: String? = nil) throws -> Prepared {
     let name = name ?? work
     unlink(name)
@@ -172,7 +172,7 @@ final class StoreFile: Sendable {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw StoreError.system(errno, url, during: "locking")
       }
-      // Who may read the store goes on to be who may.
+      // The new file keeps the permissions of the old one.
       var status = stat()
       if stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
       let output = StoreOutput(descriptor, of: url)
@@ -193,7 +193,7 @@ final class StoreFile: Sendable {
     }
   }
 
-  /// Lets a prepared file take the store's name.
+  /// Replaces the store's file by a prepared file.
   func put(_ prepared: Prepared) throws {
     do {
       try checkIdentity()
@@ -206,7 +206,7 @@ final class StoreFile: Sendable {
     try syncFolder()
   }
 
-  /// Holds a prepared file, which has the store's name now, instead of the one before.
+  /// Holds a prepared file, which now has the store's name, instead of the old file.
   func adopt(_ prepared: Prepared) {
     let former = state.withLock { state in
       defer { state = State(descriptor: prepared.descriptor, identity: FileIdentity(path)) }

@@ -4,12 +4,11 @@
   public import Foundation
 #endif
 
-/// How a store's contents stand in a file of their own kind: XML and binary stores have one each, and an app may
-/// bring its own.
+/// A file format for stores. There are formats for XML and binary stores, and an app can add its own.
 ///
-/// A file of such a kind is read whole when the store is opened, and written whole by each save; in between its
-/// objects are in memory, in tables as a SQLite store has them, so that fetches, rules and migrations are the same
-/// for all kinds. A format sees rows of plain values, one after the other, and need not know what they mean:
+/// The whole file is read when the store is opened, and each save writes the whole file. In between, the objects are in
+/// memory, in the same tables as in a SQLite store. So fetches, rules and migrations are the same for all formats. A
+/// format only reads and writes rows of plain values, and need not know their meaning:
 ///
 /// ```swift
 /// struct LineFormat: StoreFormat {
@@ -36,19 +35,19 @@
 /// }
 /// ```
 ///
-/// A store is opened with its format:
+/// You open a store with its format:
 ///
 /// ```swift
 /// let location = StoreLocation.custom(url, LineFormat())
 /// ```
 ///
-/// What is written goes to a new file, which takes the place of the old one when it is whole and on the disk:
-/// a format never sees half a file of its own, unless somebody else cut it. It should notice that, and anything else
-/// that it did not write, and throw a ``StoreFormatError``.
+/// A save writes to a new file. When this file is complete and on the disk, it replaces the old one. So a format never
+/// sees an incomplete file of its own, unless another program has truncated it. A format should detect an incomplete
+/// file, and everything else that it did not write, and throw a ``StoreFormatError``.
 ///
 /// ## Topics
 ///
-/// ### What a format reads and writes
+/// ### Contents that a format reads and writes
 /// - ``StoreContents``
 /// - ``StoreBuilder``
 /// - ``StoreTable``
@@ -60,37 +59,39 @@
 /// - ``StoreOutput``
 /// - ``StoreFormatError``
 public protocol StoreFormat: Sendable {
-  /// The format's name, for errors and to tell two formats apart.
+  /// The name of the format. Errors show it, and two formats with the same name are considered equal.
   var name: String { get }
 
-  /// Whether a file is of this format, by its first bytes: 512 at the most.
+  /// Returns whether a file has this format, judged by its first bytes (at most 512).
   func recognizes(_ start: [UInt8]) -> Bool
 
-  /// Whether a file is of this format, where its first bytes may not tell: unless implemented, they do.
+  /// Returns whether a file has this format, if the first bytes are not enough to decide. By default, the first bytes
+  /// decide.
   func recognizes(_ start: [UInt8], of url: URL) -> Bool
 
-  /// Whether the format is there to read the stores of others: false unless implemented. Such a store is opened to be
-  /// read alone, whatever its description says, and never changed, migrated or removed.
+  /// Whether the format can only read, such as a format for stores of other programs. By default false. A store of a
+  /// read-only format is opened for reading only, whatever its description says. It is never changed, migrated or
+  /// removed.
   var isReadOnly: Bool { get }
 
   /// Writes all rows of a store.
   ///
-  /// - Throws: What the output and the contents throw, or an error of the format's own: the save fails with it, and
-  ///   the old file stays.
+  /// - Throws: An error of the output or the contents, or an error of your own. The save then fails with this error,
+  ///   and the old file stays.
   func write(_ contents: StoreContents, to output: StoreOutput) throws
 
-  /// Reads what ``write(_:to:)`` wrote.
+  /// Reads a file that ``write(_:to:)`` has written.
   ///
-  /// Errors of the builder are to be passed on: it may end the reading by one, when it knows enough.
+  /// Pass on the errors of the builder. It may throw an error to end the reading when it knows enough.
   ///
-  /// - Throws: ``StoreFormatError`` for a file that is damaged or none of this format.
+  /// - Throws: ``StoreFormatError`` for a file that is damaged or has another format.
   func read(_ input: StoreInput, into builder: StoreBuilder) throws
 }
 
 extension StoreFormat {
-  /// Asks ``recognizes(_:)``.
+  /// Calls ``recognizes(_:)``.
   public func recognizes(_ start: [UInt8], of url: URL) -> Bool { recognizes(start) }
 
-  /// False: the format writes too.
+  /// False: by default, a format writes too.
   public var isReadOnly: Bool { false }
 }

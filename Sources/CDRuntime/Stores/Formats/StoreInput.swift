@@ -9,7 +9,7 @@
   import Darwin
 #endif
 
-/// The bytes of a store's file, for a ``StoreFormat`` to read from beginning to end.
+/// The bytes of a store's file, which a ``StoreFormat`` reads from beginning to end.
 ///
 /// ```swift
 /// func read(_ input: StoreInput, into builder: StoreBuilder) throws {
@@ -17,7 +17,8 @@
 /// }
 /// ```
 public final class StoreInput {
-  /// The store's URL, for a format that has more than one file or reads by another library. Errors are to name it.
+  /// The URL of the store, for a format that has several files or reads with another library. Your errors should name
+  /// it.
   public let url: URL
   private let source: Source
 
@@ -25,10 +26,10 @@ public final class StoreInput {
     case descriptor(Int32)
     case database(DatabaseFile)
   }
-  /// How many bytes of a database were read.
+  /// The number of bytes that were read from the database file.
   private var offset: Int64 = 0
 
-  /// - Parameter descriptor: The caller's, open at the file's beginning.
+  /// - Parameter descriptor: A descriptor at the beginning of the file. The caller closes it.
   init(_ descriptor: Int32, of url: URL) {
     source = .descriptor(descriptor)
     self.url = url
@@ -39,7 +40,7 @@ public final class StoreInput {
     self.url = url
   }
 
-  /// The next bytes, as many as asked for unless the file ends; nil at its end.
+  /// Reads the next bytes: the requested number, or fewer at the end of the file. Returns nil if no bytes are left.
   ///
   /// - Throws: ``StoreError/inputOutput(_:reason:)``.
   public func read(upToCount count: Int) throws -> [UInt8]? {
@@ -48,7 +49,7 @@ public final class StoreInput {
     return bytes.isEmpty ? nil : bytes
   }
 
-  /// All bytes that are left.
+  /// Reads all remaining bytes.
   ///
   /// - Throws: ``StoreError/inputOutput(_:reason:)``.
   public func readAll() throws -> Data {
@@ -57,7 +58,7 @@ public final class StoreInput {
     return result
   }
 
-  /// Replaces an array by the next bytes; by none at the file's end.
+  /// Replaces an array by the next bytes. At the end of the file, the array becomes empty.
   func read(upToCount count: Int, into bytes: inout [UInt8]) throws {
     guard count > 0 else { return bytes.removeAll() }
     let descriptor: Int32

@@ -1,37 +1,38 @@
 public import Foundation
 
-/// Where a store is, and of what kind it is.
+/// The location and type of a store.
 ///
 /// ```swift
 /// let location = StoreLocation.xml(url)
 /// let coordinator = try PersistentStoreCoordinator(for: LibraryModel.self, at: location)
 /// ```
 ///
-/// <doc:StoreTypes> says when to take which.
+/// See <doc:StoreTypes> for when to use which type.
 public enum StoreLocation: Sendable {
-  /// A SQLite file, which is made where there is none.
+  /// A SQLite file. It is created if it does not exist.
   case sqlite(URL)
-  /// An XML file, which is made where there is none. It is read whole, and each save writes it whole.
+  /// An XML file. It is created if it does not exist. The whole file is read when the store is opened, and each save
+  /// writes the whole file.
   case xml(URL)
-  /// A binary file, compact and with checksums, which is made where there is none. It is read whole, and each save
-  /// writes it whole.
+  /// A binary file, which is compact and has checksums. It is created if it does not exist. The whole file is read when
+  /// the store is opened, and each save writes the whole file.
   case binary(URL)
-  /// A file of an app's own format, which is made where there is none. It is read whole, and each save writes it
-  /// whole.
+  /// A file of an app's own format. It is created if it does not exist. The whole file is read when the store is
+  /// opened, and each save writes the whole file.
   case custom(URL, any StoreFormat)
-  /// Memory, for as long as the coordinator lives.
+  /// Memory. The store exists as long as its coordinator.
   case inMemory
-  /// A store of another engine than SQLite.
+  /// A store of an engine other than SQLite.
   case engine(StoreEngineLocation)
 }
 
 extension StoreLocation: Hashable {
-  /// Whether two locations are the same file by the same format; formats of one name count as one.
+  /// Returns whether two locations are the same file with the same format. Formats with the same name are equal.
   public static func == (left: Self, right: Self) -> Bool {
     left.url == right.url && left.kind == right.kind
   }
 
-  /// Hashes what is compared.
+  /// Hashes the values that `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(url)
     hasher.combine(kind)
@@ -48,7 +49,7 @@ extension StoreLocation: Hashable {
 }
 
 extension StoreLocation {
-  /// The file; nil for memory, and for another engine's store.
+  /// The URL of the file. Nil for a store in memory or of another engine.
   public var url: URL? {
     switch self {
     case .sqlite(let url), .xml(let url), .binary(let url), .custom(let url, _): url
@@ -56,7 +57,7 @@ extension StoreLocation {
     }
   }
 
-  /// The format of a file that is read and written whole; nil for all others.
+  /// The format of a file that is read and written as a whole; nil for other locations.
   var format: (any StoreFormat)? {
     switch self {
     case .xml: XMLStoreFormat()
@@ -66,7 +67,7 @@ extension StoreLocation {
     }
   }
 
-  /// The location of a file that is there, by what it holds and not by its name.
+  /// Determines the location of an existing file by its contents, not by its name.
   ///
   /// ```swift
   /// let location = try StoreLocation(recognizing: url)
@@ -75,9 +76,9 @@ extension StoreLocation {
   ///
   /// - Parameters:
   ///   - url: The file.
-  ///   - formats: The app's own, which are asked first.
-  /// - Returns: ``sqlite(_:)`` where there is no file, or an empty one.
-  /// - Throws: ``StoreError/notADatabase(_:)`` for a file of no known kind, or what the system says.
+  ///   - formats: The app's own formats. They are tried first.
+  /// - Returns: ``sqlite(_:)`` if the file does not exist or is empty.
+  /// - Throws: ``StoreError/notADatabase(_:)`` if the file has no known format, or an error of the system.
   public init(recognizing url: URL, formats: [any StoreFormat] = []) throws {
     guard FileIdentity(url.path(percentEncoded: false)) != nil else {
       self = .sqlite(url)
@@ -96,7 +97,7 @@ extension StoreLocation {
     }
   }
 
-  /// The same location by the file's own name, where the URL is a symbolic link.
+  /// Returns the same location with the real file's name, if the URL is a symbolic link.
   func resolvingLink() throws(StoreError) -> Self {
     switch self {
     case .sqlite(let url): .sqlite(try Disk.resolvingLink(url))
@@ -108,9 +109,9 @@ extension StoreLocation {
   }
 }
 
-/// Where a store of another engine than SQLite is.
+/// The location of a store of an engine other than SQLite.
 ///
-/// The module that has the engine makes such locations. A coordinator has stores of one engine alone.
+/// The engine's module creates such locations. All stores of a coordinator must be of the same engine.
 ///
 /// ```swift
 /// func describe(_ location: StoreLocation) -> String {
@@ -118,9 +119,9 @@ extension StoreLocation {
 /// }
 /// ```
 public struct StoreEngineLocation: Sendable {
-  /// By which two locations are told apart.
+  /// The name by which two locations are compared.
   let name: String
-  /// Opens all stores of a coordinator, and makes those that are not there.
+  /// Opens all stores of a coordinator, and creates those that do not exist.
   let open: @Sendable (_ stores: [StoreSettings], ModelPlan) throws -> any StoreEngine
 
   init(name: String, open: @escaping @Sendable ([StoreSettings], ModelPlan) throws -> any StoreEngine) {
@@ -129,14 +130,14 @@ public struct StoreEngineLocation: Sendable {
   }
 }
 
-/// What the opening of a store needs to know of it, but for its migration.
+/// The settings for the opening of a store, without those for its migration.
 struct StoreSettings: Sendable {
-  /// Where the store is.
+  /// The location of the store.
   var location: StoreLocation
-  /// The configuration whose entities the store holds; nil for what no other store's configuration names.
+  /// The configuration whose entities the store holds. Nil for all entities that are in no other store's configuration.
   var configuration: String?
-  /// Whether the store is opened to be read alone.
+  /// Whether to open the store for reading only.
   var isReadOnly = false
-  /// How many seconds to wait for others who write.
+  /// How many seconds to wait for other writers.
   var busyTimeout: Double = 10
 }

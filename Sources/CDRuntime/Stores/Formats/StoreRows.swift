@@ -1,20 +1,21 @@
-/// The tables of a store as a format sees them, and the statements that read and write their rows.
+/// The tables of a store for a format, and the statements that read and write their rows.
 struct StoreRows {
   struct Part {
     let table: StoreTable
-    /// What is narrower than a column's values: an integer of 16 or 32 bits, a Float.
+    /// The narrow types of columns, whose range must be checked: 16-bit and 32-bit integers, and Float. Nil for other
+    /// columns.
     let cells: [StorageType?]
-    /// `SELECT` for all rows, by the name of the database on the connection.
+    /// Returns the `SELECT` for all rows. The argument is the name of the database in the connection.
     let select: @Sendable (String) -> String
     let insert: String
   }
 
-  /// How many saves a file keeps: nobody else reads a file while it is open, so that a reader of the history comes
-  /// from the same program.
+  /// The number of saves that a file keeps. No other process reads the file while it is open, so only this program
+  /// reads the history.
   private static let historyLength = 1000
 
   private(set) var parts: [Part] = []
-  /// The roots whose objects the store holds.
+  /// The names of the root entities whose objects the store holds.
   let roots: [String]
 
   var tables: [StoreTable] { parts.map(\.table) }
@@ -42,8 +43,8 @@ struct StoreRows {
   }
 
   private mutating func addKeys() {
-    // Beside the entities' keys it keeps where the saves' numbers go on: those of saves that are gone are not
-    // to come again.
+    // In addition to the keys of the entities, this table contains the next number of a save, so that the numbers of
+    // purged saves are not used again.
     add(
       .keys, "_keys", [StoreColumn("_entity", .string), StoreColumn("_next", .count)],
       insert: "INSERT INTO main.\"_cdgen_keys\" (\"entity\", \"next\") VALUES (?, ?)"
@@ -53,7 +54,7 @@ struct StoreRows {
     }
   }
 
-  /// What stands for the saves among the entities of the keys; no entity has such a name.
+  /// The name of the entry for saves in the table of keys. No entity has this name.
   static let historyKey = "_history"
 
   private mutating func add(_ entity: EntityPlan, columnsOfTable: Set<String>) {

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// A column of a store's rows, with what its values mean.
+/// A column of a store's rows, with the meaning of its values.
 ///
 /// ```swift
 /// func numbers(of table: StoreTable) -> [String] {
@@ -12,11 +12,12 @@
 /// }
 /// ```
 public struct StoreColumn: Hashable, Sendable {
-  /// What a column's values mean, and so of which kind they are. Any of them may be null where the model allows it.
+  /// The meaning of a column's values, which determines their type. Any value may be null if the model allows it.
   public enum ValueType: String, Hashable, Sendable, CaseIterable {
-    /// ``StoreValue/integer(_:)``: a number of an object, as its key and those of the objects it refers to.
+    /// ``StoreValue/integer(_:)``: the number of an object, either its own key or a reference to another object.
     case key
-    /// ``StoreValue/integer(_:)``: how often an object was saved, a place in an order, a number of a save.
+    /// ``StoreValue/integer(_:)``: the version of an object, a position in an ordered relationship, or the number of a
+    /// save.
     case count
     /// ``StoreValue/integer(_:)``.
     case integer
@@ -28,7 +29,7 @@ public struct StoreColumn: Hashable, Sendable {
     case date
     /// ``StoreValue/text(_:)``.
     case string
-    /// ``StoreValue/text(_:)``: digits, with a point and a sign where there are.
+    /// ``StoreValue/text(_:)``: digits, with a decimal point and a sign if the number has them.
     case decimal
     /// ``StoreValue/text(_:)``.
     case url
@@ -36,17 +37,18 @@ public struct StoreColumn: Hashable, Sendable {
     case json
     /// ``StoreValue/bytes(_:)``.
     case data
-    /// ``StoreValue/bytes(_:)``: 16 of them.
+    /// ``StoreValue/bytes(_:)``: 16 bytes.
     case uuid
-    /// ``StoreValue/bytes(_:)``, or ``StoreValue/text(_:)``, which is the name of the file beside the store that
-    /// has them.
+    /// ``StoreValue/bytes(_:)``, or ``StoreValue/text(_:)`` with the name of the file beside the store that contains
+    /// the bytes.
     case externalData
   }
 
-  /// The name: that of the attribute or relationship, `composite.field`, or `relationship.position` for the place in
-  /// an ordered to-many relationship whose inverse this is. Those that are no property begin with an underscore.
+  /// The name of the column: the name of an attribute or relationship, or `composite.field`. `relationship.position` is
+  /// the position in an ordered to-many relationship whose inverse is this relationship. The name of a column that is
+  /// not a property begins with an underscore.
   public let name: String
-  /// What the values mean.
+  /// The meaning of the values.
   public let type: ValueType
 
   init(_ name: String, _ type: ValueType) {
@@ -55,8 +57,7 @@ public struct StoreColumn: Hashable, Sendable {
   }
 }
 
-/// A kind of rows of a store: the objects of an entity, the pairs of a relationship, or what the store keeps for
-/// itself.
+/// A table of a store: the objects of an entity, the pairs of a relationship, or internal data of the store.
 ///
 /// ```swift
 /// func entities(of contents: StoreContents) -> [String] {
@@ -64,31 +65,31 @@ public struct StoreColumn: Hashable, Sendable {
 /// }
 /// ```
 public struct StoreTable: Hashable, Sendable {
-  /// What the rows are.
+  /// The content of a table's rows.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// The next free key of each entity that inherits from none: `_entity`, `_next`.
+    /// The next free key of each root entity: `_entity`, `_next`.
     case keys
-    /// Objects of just the entity that the table is named after: `_key`, `_version`, and a column for each
+    /// The objects of exactly the entity that gives the table its name: `_key`, `_version`, and a column for each
     /// stored property.
     case objects
-    /// Pairs of a relationship that neither side has a column for: `_source`, `_target`, and the places in the order
-    /// of either side, `_position` and `_inverse_position`, where it has one.
+    /// The pairs of a relationship that has no reference column: `_source` and `_target`. If a side is ordered, the
+    /// pairs also have the positions in its order, `_position` and `_inverse_position`.
     case pairs
     /// The newest saves: `_id`, `_time`, `_origin`, `_author`, `_changes`. See <doc:SQLiteLayout>.
     case history
   }
 
-  /// What the rows are.
+  /// The content of the rows.
   public let kind: Kind
-  /// The name: that of an entity, `Entity.relationship` for pairs, `_keys` or `_history`.
+  /// The name of the table: the name of an entity, `Entity.relationship` for pairs, `_keys` or `_history`.
   public let name: String
   /// The columns, in the order of a row's values.
   public let columns: [StoreColumn]
-  /// The place among the store's tables.
+  /// The index of the table in the store.
   let place: Int
 }
 
-/// A value as a store's file has it: one of the five kinds that SQLite has too. What it means, its column says.
+/// A value in a store's file. It has one of SQLite's five types. The column gives its meaning.
 ///
 /// ```swift
 /// let row: [StoreValue] = [.integer(1), .integer(1), .text("Walden"), .null]
@@ -96,12 +97,12 @@ public struct StoreTable: Hashable, Sendable {
 public enum StoreValue: Hashable, Sendable {
   /// No value.
   case null
-  /// A whole number; 0 or 1 for a Bool.
+  /// An integer; 0 or 1 for a Bool.
   case integer(Int64)
-  /// A number; seconds since 2001-01-01 00:00:00 UTC for a date.
+  /// A floating-point number; seconds since 2001-01-01 00:00:00 UTC for a date.
   case real(Double)
-  /// Text; also a decimal number, a URL, and the JSON of a codable type.
+  /// Text. Decimal numbers, URLs and the JSON of codable types are texts too.
   case text(String)
-  /// Bytes; 16 of them for a UUID.
+  /// Bytes; 16 bytes for a UUID.
   case bytes(Data)
 }

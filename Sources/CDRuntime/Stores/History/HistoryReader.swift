@@ -9,7 +9,7 @@ struct HistoryReader {
   private let engine: any StoreEngine
   private let session: any StoreSession
 
-  /// Calls a body with what reads, by a session of its own.
+  /// Runs a body with a reader that has its own session.
   static func read<Result>(_ engine: any StoreEngine, _ body: (HistoryReader) throws -> Result) throws
     -> Result
   {
@@ -32,7 +32,7 @@ struct HistoryReader {
     for store in session.stores.all {
       let id = store.storeID.uuidString
       let seen = token?.saves[id] ?? 0
-      // A file of before the token has been put in the store's place.
+      // An older copy of the file has replaced the store.
       guard try seen <= session.newestSave(of: store) else {
         throw HistoryError.expiredToken(storeID: store.storeID)
       }
@@ -40,7 +40,8 @@ struct HistoryReader {
       var expected = token?.saves[id].map { $0 + 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
-        // Numbers follow each other: a gap is what somebody has purged, by the clock and not by the number.
+        // Numbers are consecutive, so a gap means that entries were purged. A purge by date can leave a gap after newer
+        // numbers.
         guard entry.number == expected ?? entry.number else {
           throw HistoryError.expiredToken(storeID: store.storeID)
         }

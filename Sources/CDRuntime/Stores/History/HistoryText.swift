@@ -4,20 +4,20 @@
   import Foundation
 #endif
 
-/// The `changes` of a save in `_cdgen_history`: JSON, entity name → kind of change → ranges of keys.
+/// The column `changes` of a save in `_cdgen_history`: a JSON object, entity name → type of change → ranges of keys.
 ///
-/// `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`: bounds belong to the range.
+/// Example: `{"ToDo":{"inserted":[[1,200],[205,205]],"deleted":[[3,3]]}}`. A range includes both bounds.
 ///
-/// Beside the kinds, `"properties":{"due":[[7,9]],"title":true}` says of which of the updated objects each property was
-/// changed; `true` stands for all of them, as it mostly is.
+/// In addition, `"properties":{"due":[[7,9]],"title":true}` lists the updated objects for each changed property. `true`
+/// means all updated objects, which is the most frequent case.
 ///
-/// The save's identifier stands beside the entities, whose names never begin so: `"_save":{"id":"UUID"}`. A save to
-/// several stores names them there: `"stores":["UUID", …]`.
+/// The identifier of the save is beside the entities: `"_save":{"id":"UUID"}`. The name of an entity never begins with
+/// `_`. A save to several stores lists them there: `"stores":["UUID", …]`.
 enum HistoryText {
-  /// What tells a save from all others, and the parts of one save, in several stores, that they belong together.
+  /// The identifier of a save. It is the same in all stores of a save to several stores.
   struct Mark {
     let save: UUID
-    /// The stores of one that went to several, or of what completes it; none where there is one alone.
+    /// The stores of a save to several stores, or of an entry that completes such a save; empty for a single store.
     let stores: [UUID]
 
     static let key = "_save"
@@ -27,7 +27,7 @@ enum HistoryText {
       self.stores = stores
     }
 
-    /// Nil where a text has no mark, or none that can be read.
+    /// Returns nil if the text has no readable mark.
     init?(_ text: String) {
       guard text.contains(Self.key), let mark = (try? JSONValue(parsing: text))?[Self.key] else { return nil }
       self.init(mark)
@@ -58,16 +58,16 @@ enum HistoryText {
     }
   }
 
-  /// The member of an entity that says which properties were changed.
+  /// The key, within an entity, of the changed properties.
   static let properties = "properties"
 
-  /// The updated objects of an entity by the property that was changed.
+  /// Returns the updated objects of an entity for each changed property.
   static func properties(of entity: JSONValue) -> [(name: String, keys: [ClosedRange<ObjectKey>])] {
     guard case .object(let members)? = entity[properties] else { return [] }
     return members.map { ($0.key, ranges($0.value == .bool(true) ? entity["updated"] : $0.value)) }
   }
 
-  /// Whether a text is one of this release's, to its last range. Entities may be those of another version.
+  /// Returns whether this release can read the complete text. The entities may be those of another version.
   static func isReadable(_ text: String) -> Bool {
     guard case .object(let entities)? = try? JSONValue(parsing: text) else { return false }
     return entities.allSatisfy { entity in
@@ -86,7 +86,7 @@ enum HistoryText {
     return ranges(keys).count == pairs.count
   }
 
-  /// The ranges of one kind of change; none where the text is none of this release's.
+  /// Returns the ranges of one type of change; without the ranges that this release cannot read.
   static func ranges(_ json: JSONValue?) -> [ClosedRange<ObjectKey>] {
     guard case .array(let pairs)? = json else { return [] }
     return pairs.compactMap { pair in
@@ -115,7 +115,7 @@ enum HistoryText {
     return ranges
   }
 
-  /// The text for what was changed of a store's objects; nil for nothing.
+  /// Returns the text for the changes of a store's objects; nil if there are none.
   ///
   /// - Parameter properties: The updated objects by entity and changed property.
   static func text(
@@ -131,7 +131,8 @@ enum HistoryText {
       }
     }
     guard !entities.isEmpty else { return nil }
-    // There may be a range for every other row of a table: no tree is built of them, and no string of each.
+    // A text may have a range for every second row of a table. So this builds neither a JSON tree nor a string for each
+    // range.
     var text = Array("{".utf8)
     text += (JSONValue.string(Mark.key).canonicalText + ":" + mark.json.canonicalText).utf8
     func append(
@@ -163,7 +164,7 @@ enum HistoryText {
   }
 
   private static func append(_ ranges: [ClosedRange<ObjectKey>], to text: inout [UInt8]) {
-    // Two numbers of 19 digits at most, written from their ends.
+    // Two numbers of at most 19 digits, written from their last digits.
     let longest = 2 * 20 + 4
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longest) { buffer in
       func write(_ key: ObjectKey, before place: inout Int) {

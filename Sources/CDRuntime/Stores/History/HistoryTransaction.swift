@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// One save or batch as a store's history tells it, of whatever context and process.
+/// A save or batch in a store's history, written by any context or process.
 ///
 /// ```swift
 /// let token = try coordinator.currentHistoryToken()
@@ -14,28 +14,28 @@
 /// }
 /// ```
 public struct HistoryTransaction: Hashable, Sendable {
-  /// When it was written, by the clock of whoever did it.
+  /// The time of the save, by the clock of the process that wrote it.
   public let date: Date
   /// The ``ManagedObjectContext/transactionAuthor`` of the context that wrote it.
   public let author: String?
   /// The UUID of the store.
   public let storeID: UUID
-  /// What tells the save or batch from all others. Where it wrote to several stores, it is the same in each of them. Nil
-  /// where the store's file does not say.
+  /// The identifier of the save or batch. If it wrote to several stores, it has the same identifier in each store. Nil
+  /// if the store's file has no identifier.
   public let saveID: UUID?
-  /// Which objects were inserted, updated and deleted. Entities that the model has no more are left out.
+  /// The inserted, updated and deleted objects. Objects of entities that the model no longer has are left out.
   public let changes: ObjectChanges
   /// Whether a context of this coordinator wrote it.
   public let isOwn: Bool
-  /// The point of the history right after it.
+  /// The point in the history directly after this transaction.
   public let token: HistoryToken
   let updatedProperties: [UpdatedProperty]
 
-  /// The updated objects of one entity whose values of a property were changed.
+  /// The updated objects of one entity for which a property was changed.
   struct UpdatedProperty: Hashable, Sendable {
     let entityName: String
     let name: String
-    /// In their order, with a gap between two.
+    /// In ascending order, with a gap between two ranges.
     let keys: [ClosedRange<ObjectKey>]
 
     func contains(_ key: ObjectKey) -> Bool {
@@ -48,11 +48,11 @@ public struct HistoryTransaction: Hashable, Sendable {
     }
   }
 
-  /// The names of the properties that were changed of an updated object: what a copy elsewhere has to be told. Of derived
-  /// attributes a batch names all that it has computed anew.
+  /// Returns the names of the changed properties of an updated object, for example to update a copy of the object. For
+  /// derived attributes, a batch names every attribute that it computed again.
   ///
-  /// A change of a relationship is named on the side whose row or pairs it changes, and on the other side where the context
-  /// had that object. None for objects that were not updated.
+  /// A change of a relationship is named on the side whose row or pairs it changes. It is named on the other side too
+  /// if the context had that object. The result is empty for an object that was not updated.
   ///
   /// ```swift
   /// for transaction in try coordinator.history() {
@@ -66,7 +66,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   }
 }
 
-/// A point in the history of a coordinator's stores. It can be kept outside of them.
+/// A point in the history of a coordinator's stores. You can save it outside the stores.
 ///
 /// ```swift
 /// let data = try JSONEncoder().encode(coordinator.currentHistoryToken())
@@ -78,7 +78,7 @@ public struct HistoryToken: Hashable, Codable, Sendable {
   var saves: [String: Int64]
 }
 
-/// Why a history cannot be told.
+/// The reason why a history cannot be read.
 ///
 /// ```swift
 /// do {
@@ -88,7 +88,8 @@ public struct HistoryToken: Hashable, Codable, Sendable {
 /// }
 /// ```
 public enum HistoryError: Error, Hashable, Sendable {
-  /// Some of what came after the token has been purged, or the file is one of before it: read everything anew.
+  /// Entries after the token have been purged, or an older copy of the store's file has replaced the file. Read
+  /// everything again.
   case expiredToken(storeID: UUID)
 }
 

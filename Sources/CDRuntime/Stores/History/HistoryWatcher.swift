@@ -5,13 +5,13 @@
 #endif
 
 extension StoreEngine {
-  /// Who reads the histories for all that listen: the one that there is, or a new one.
+  /// The watcher that reads the histories for all listeners. Makes one if there is none.
   func watcher() -> HistoryWatcher { watch.watcher { HistoryWatcher(self) } }
 }
 
-/// Reads the stores' histories while somebody listens, on a thread of its own.
+/// Reads the stores' histories for listeners, on a thread of its own.
 actor HistoryWatcher: HistoryListener {
-  /// How often the store is asked whether somebody else has written to it.
+  /// The time between two checks whether another process has written to a store.
   static let interval = Duration.milliseconds(250)
 
   private struct Listener {
@@ -22,10 +22,10 @@ actor HistoryWatcher: HistoryListener {
   private let executor = BackgroundExecutor()
   private let engine: any StoreEngine
   private var listeners: [UUID: Listener] = [:]
-  /// Those that were let go of before they were added.
+  /// The listeners that were removed before they were added.
   private var gone: Set<UUID> = []
   private var polling: Task<Void, Never>?
-  /// A session that is kept, since it tells what others have written since it was last asked.
+  /// The session is kept, because its change mark is only comparable with its own earlier marks.
   private var session: (any StoreSession)?
   private var lastMark: String?
 
@@ -62,7 +62,7 @@ actor HistoryWatcher: HistoryListener {
   private func poll() {
     guard !listeners.isEmpty else { return }
     do {
-      // A store that is removed is to be let go of.
+      // After the removal of a store, the old session would keep the store open.
       if session?.stores.removals != engine.stores.removals { session = nil }
       let session = try session ?? engine.takeSession()
       self.session = session
@@ -75,7 +75,7 @@ actor HistoryWatcher: HistoryListener {
     }
   }
 
-  /// Gives every listener what it has not been told.
+  /// Sends to each listener the transactions after its token.
   func tell() {
     for (id, listener) in listeners {
       do {
@@ -86,7 +86,7 @@ actor HistoryWatcher: HistoryListener {
         listeners[id]?.token = last.token
         for transaction in transactions { listener.continuation.yield(transaction) }
       } catch {
-        // The listener is removed by the end of its stream.
+        // The end of the stream removes the listener.
         listener.continuation.finish(throwing: error)
       }
     }

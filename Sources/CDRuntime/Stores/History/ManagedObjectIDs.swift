@@ -4,9 +4,9 @@
   import Foundation
 #endif
 
-/// Identifiers of many objects, each once: by store, entity and the order of insertion.
+/// A set of object identifiers, ordered by store, entity and the order of insertion.
 ///
-/// Neighbours are kept as one range, so that a million new objects take no more memory than one.
+/// Consecutive keys are stored as one range, so that a million new objects need no more memory than one.
 ///
 /// ```swift
 /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
@@ -18,12 +18,12 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
   struct Group: Hashable, Sendable {
     let storeID: UUID
     let entityName: String
-    /// In their order, with a gap between two.
+    /// In ascending order, with a gap between two ranges.
     fileprivate(set) var keys: [ClosedRange<ObjectKey>]
-    /// How many identifiers come before each range.
+    /// The number of identifiers before each range.
     fileprivate var starts: [Int] = []
 
-    /// - Parameter keys: Ranges in any order, which may touch or overlap.
+    /// - Parameter keys: Ranges in any order. They may touch or overlap.
     init(storeID: UUID, entityName: String, keys: [ClosedRange<ObjectKey>]) {
       self.storeID = storeID
       self.entityName = entityName
@@ -37,13 +37,13 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   private(set) var groups: [Group] = []
 
-  /// The count of identifiers.
+  /// The number of identifiers.
   public private(set) var count = 0
 
-  /// No identifiers.
+  /// Creates an empty set.
   public init() {}
 
-  /// Some identifiers.
+  /// Creates a set of identifiers.
   public init(_ ids: some Sequence<ManagedObjectID>) {
     var found: [(first: ManagedObjectID, keys: KeyRanges)] = []
     var last = 0
@@ -64,8 +64,8 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     left.entityName == right.entityName && left.storeID == right.storeID
   }
 
-  /// Groups in any order, several of which may be of one entity. What a file says may be of any length: what no index
-  /// reaches is left out.
+  /// Creates a set from groups in any order. Several groups may be of the same entity. Ranges from a file can be longer
+  /// than any index; identifiers beyond `Int.max` are left out.
   init(groups: [Group]) {
     for next in groups.sorted(by: Self.precedes) where !next.keys.isEmpty {
       if let last = self.groups.last, last.isOfOne(next) {
@@ -85,7 +85,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   /// Counts the identifiers of a group.
   ///
-  /// - Returns: Whether an index reaches them all; the others have been taken away.
+  /// - Returns: Whether all identifiers have an index. Otherwise, the others have been removed.
   private mutating func reachesEnd(ofGroup place: Int) -> Bool {
     var starts: [Int] = []
     starts.reserveCapacity(groups[place].keys.count)
@@ -110,12 +110,12 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
 
   /// 0.
   public var startIndex: Int { 0 }
-  /// The count.
+  /// The number of identifiers.
   public var endIndex: Int { count }
 
-  /// The identifier at a place.
+  /// The identifier at an index.
   public subscript(position: Int) -> ManagedObjectID {
-    // An index that is none is the caller's mistake, as with an array's; no data leads here.
+    // An invalid index is an error of the caller, as in an array. Data cannot cause it.
     precondition(position >= 0 && position < count, "no identifier at \(position)")
     let group = groups[Self.last(of: groups.count) { groups[$0].starts[0] <= position }]
     let place = Self.last(of: group.keys.count) { group.starts[$0] <= position }
@@ -124,7 +124,8 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       key: group.keys[place].lowerBound + ObjectKey(position - group.starts[place]))
   }
 
-  /// The last place of which something is true that is true of the first and, up to it, of all.
+  /// Returns the last index for which a condition is true. The condition must be true for the first index and for all
+  /// indexes up to the result.
   private static func last(of count: Int, _ isTrue: (Int) -> Bool) -> Int {
     var low = 0
     var high = count - 1
@@ -135,7 +136,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     return low
   }
 
-  /// Whether an identifier is one of them.
+  /// Returns whether the set contains an identifier.
   public func contains(_ id: ManagedObjectID) -> Bool {
     guard let group = groups.first(where: { $0.storeID == id.storeID && $0.entityName == id.entityName })
     else { return false }
@@ -143,13 +144,13 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       id.key)
   }
 
-  /// These and others.
+  /// Returns the identifiers of both sets.
   public func union(_ other: ManagedObjectIDs) -> ManagedObjectIDs {
     if other.isEmpty { return self }
     return isEmpty ? other : ManagedObjectIDs(groups: groups + other.groups)
   }
 
-  /// These without others.
+  /// Returns the identifiers that are not in the other set.
   public func subtracting(_ other: ManagedObjectIDs) -> ManagedObjectIDs {
     if other.isEmpty || isEmpty { return self }
     return ManagedObjectIDs(

@@ -1,4 +1,4 @@
-/// Which objects were changed: by a save, by a batch, or by several of them together.
+/// The objects that a save, a batch, or several of them together have changed.
 ///
 /// ```swift
 /// let changes = try context.execute(BatchUpdateRequest<Book>(set: [.set(\.language, to: .german)])).changes
@@ -7,14 +7,15 @@
 public struct ObjectChanges: Hashable, Sendable {
   /// New objects.
   public var inserted: ManagedObjectIDs
-  /// Objects with other values or relationships.
+  /// Objects whose values or relationships have changed.
   public var updated: ManagedObjectIDs
-  /// Objects that are gone.
+  /// Deleted objects.
   public var deleted: ManagedObjectIDs
-  /// Objects of a context whose values are read again, since somebody else has changed them. Stores have none.
+  /// Objects of a context whose values are read again because another context or process has changed them. A store's
+  /// own changes contain no refreshed objects.
   public var refreshed: ManagedObjectIDs
 
-  /// Changes as given; none unless some are given.
+  /// Creates changes. By default, they are empty.
   public init(
     inserted: ManagedObjectIDs = ManagedObjectIDs(), updated: ManagedObjectIDs = ManagedObjectIDs(),
     deleted: ManagedObjectIDs = ManagedObjectIDs(), refreshed: ManagedObjectIDs = ManagedObjectIDs()
@@ -25,16 +26,16 @@ public struct ObjectChanges: Hashable, Sendable {
     self.refreshed = refreshed
   }
 
-  /// Whether nothing was changed.
+  /// Whether there are no changes.
   public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
 
-  /// The same changes for a context that somebody else has made them for.
+  /// The same changes, from the view of a context that did not make them.
   var asRefreshed: ObjectChanges {
     ObjectChanges(inserted: inserted, deleted: deleted, refreshed: updated.union(refreshed))
   }
 
-  /// These changes and later ones, as one: what was inserted and then deleted is not among them, what was inserted and
-  /// then updated is an insertion.
+  /// Returns these changes combined with later changes. An object that was inserted and then deleted is left out. An
+  /// object that was inserted and then updated is an inserted object.
   public func followed(by later: ObjectChanges) -> ObjectChanges {
     let passing = inserted.subtracting(inserted.subtracting(later.deleted))
     let inserted = inserted.subtracting(later.deleted).union(later.inserted)

@@ -9,16 +9,16 @@
   import Darwin
 #endif
 
-/// The folder beside a store that holds the values of `external:` attributes which are too large for its rows.
+/// The folder beside a store for values of `external:` attributes that are too large for a row.
 ///
-/// A file holds one value and is never written again: a changed value is a new file, and the row says which is
-/// its own. So a reader finds the value that belongs to the row that it has read, however old that is.
+/// A file contains one value and is never changed. A changed value gets a new file, and the row contains the file's
+/// name. So a reader always finds the value that belongs to its row, even if the row is from an old snapshot.
 ///
-/// Names come from rows, which anybody may have written. Only ``path(_:)`` makes a path of a name, and of nothing but a
-/// UUID: no name leads out of the folder. No method here removes a folder's contents, or follows a link to a file of
-/// another name.
+/// The names come from rows, which anyone can have written. Only ``path(_:)`` makes a path from a name, and it accepts
+/// only UUIDs, so that a name cannot lead out of the folder. No method here removes all contents of a folder, or
+/// follows a link to a file with another name.
 struct ExternalFiles: Sendable {
-  /// Values up to here stand in the row, where SQLite reads them faster than a file can be opened.
+  /// The maximum size of a value in a row. SQLite reads such a value faster than a file can be opened.
   static let largestInlineSize = 64 * 1024
 
   let folder: URL
@@ -33,14 +33,15 @@ struct ExternalFiles: Sendable {
     folder = store.deletingLastPathComponent().appending(path: store.lastPathComponent + "-external")
   }
 
-  /// The path of a value's file; nil for a text that is no name of one.
+  /// Returns the path of a value's file; nil if the text is not a valid name.
   private func path(_ name: String) -> String? {
     UUID(uuidString: name) == nil ? nil : folderPath + "/" + name
   }
 
   private func url(_ name: String) -> URL { folder.appending(path: name) }
 
-  /// Writes a value, so that its bytes stay even if the power goes now. Its name stays after ``syncFolder()``.
+  /// Writes a value to a file and syncs its bytes, so that they survive a power failure. Only ``syncFolder()`` makes
+  /// the file's name permanent.
   func write(_ value: Data, name: String) throws(StoreError) {
     guard let path = path(name) else { throw noName(name) }
     do {
@@ -60,10 +61,10 @@ struct ExternalFiles: Sendable {
     }
   }
 
-  /// Has a file of another store too, unless there is none. Files are never changed, so that both may have it.
+  /// Adds a file of another store, if it exists there. Files are never changed, so both stores can share it.
   ///
-  /// - Parameter name: What a row says, which may be no file's name.
-  /// - Returns: Whether the file was not there and is now.
+  /// - Parameter name: The text in a row, which may not be a valid name.
+  /// - Returns: Whether the file was added. False if it was already there.
   @discardableResult func take(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
     guard let path = path(name), let source = other.path(name), other.exists(name), !exists(name) else {
       return false
@@ -72,7 +73,7 @@ struct ExternalFiles: Sendable {
     do {
       try makeFolder()
       if link(source, path) == 0 { return true }
-      // On another disk.
+      // The other store is on another disk.
       value = try other.read(name)
     } catch { throw .externalData(other.url(name), reason: "\(error)") }
     try write(value, name: name)
@@ -81,13 +82,13 @@ struct ExternalFiles: Sendable {
 
   private func makeFolder() throws(StoreError) { try Disk.makeFolder(folderPath, of: folder) }
 
-  /// Makes the folder's entries stay, once for all that a save writes.
+  /// Makes the names in the folder permanent on the disk. Called once for all files of a save.
   func syncFolder() throws(StoreError) {
     do { try Disk.sync(folderPath, of: folder) } catch { throw .externalData(folder, reason: "\(error)") }
   }
 
-  /// The value of a file. It is mapped, so that its bytes are read when somebody looks at them, and stays readable
-  /// when the file is removed.
+  /// Returns the contents of a file. The file is mapped: its bytes are read only when they are used, and they stay
+  /// readable after the file is removed.
   func read(_ name: String) throws -> Data {
     guard path(name) != nil else { throw noName(name) }
     let file = url(name)
@@ -97,31 +98,32 @@ struct ExternalFiles: Sendable {
     return try Data(contentsOf: file, options: .mappedIfSafe)
   }
 
-  /// Removes a file, if it is there. What cannot be removed now is tried again at the next collection.
+  /// Removes a file if it exists. If this fails, the next collection tries again.
   func remove(_ name: String) {
     if let path = path(name) { unlink(path) }
   }
 
-  /// Removes files, and the folder if nothing else is in it.
+  /// Removes files. Removes the folder too, if it is then empty.
   func removeAll(_ names: some Sequence<String>) {
     for name in names { remove(name) }
     rmdir(folderPath)
   }
 
-  /// The names of all files; none where there is no folder. What else lies there is nobody's value.
+  /// The names of all files of values; empty if there is no folder. Other files in the folder are ignored.
   var names: Set<String> {
     let names = try? FileManager.default.contentsOfDirectory(atPath: folderPath)
     return Set((names ?? []).filter { path($0) != nil })
   }
 
-  /// Whether the folder is one of its own, and no link to one that another store may have.
+  /// Whether the folder is a real folder, and not a link to a folder that may belong to another store.
   var isOwn: Bool { Disk.kind(of: folderPath) == S_IFDIR }
 
-  /// Refuses a folder that is a symbolic link, or no folder. Whoever made the store could have the values of others read
-  /// and removed by a link.
+  /// Throws an error if the folder is a symbolic link or not a folder. With a link, the creator of the store could make
+  /// this program read and remove the values of other stores.
   func checkFolder() throws(StoreError) {
     guard let kind = Disk.kind(of: folderPath), kind != S_IFDIR else { return }
-    // The one link that a migration makes leads from the file of a step to the folder of the store beside it.
+    // One link is allowed: a migration or a rehearsal links the folder of its own file to the folder of the store
+    // beside it.
     let suffix = "-external"
     if kind == S_IFLNK, let target = Disk.linkTarget(folderPath), !target.contains("/"),
       target.hasSuffix(suffix),
@@ -134,8 +136,8 @@ struct ExternalFiles: Sendable {
       folder, reason: "it is a symbolic link or no folder; put the folder of the large values itself there")
   }
 
-  /// Whether there is a plain file of that name. A link may lead to one of the same name: a rehearsal has the files of
-  /// the store so.
+  /// Returns whether a regular file has this name. A link to a file with the same name is accepted too, because a
+  /// rehearsal links to the store's files in this way.
   func exists(_ name: String) -> Bool {
     guard let path = path(name) else { return false }
     switch Disk.kind(of: path) {

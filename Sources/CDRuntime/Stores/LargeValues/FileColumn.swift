@@ -1,11 +1,11 @@
-/// A column whose texts are names of files that hold large values.
+/// A column that may contain the names of files with large values.
 struct FileColumn: Hashable {
   let table: String
   let name: String
 
-  /// The statement that gives the names of all files which the column's rows refer to.
+  /// Returns the statement that selects the names of all files to which the column refers.
   ///
-  /// - Parameter schema: The database that holds the table.
+  /// - Parameter schema: The database that contains the table.
   func fileNames(in schema: String = "main") -> String {
     let column = SQLite.quoted(name)
     return "SELECT \(column) AS name FROM \(schema).\(SQLite.quoted(table)) WHERE typeof(\(column)) = 'text'"
@@ -13,9 +13,9 @@ struct FileColumn: Hashable {
 }
 
 extension ModelPlan {
-  /// The columns of a store that may name files.
+  /// The columns of a store that may contain names of files.
   func fileColumns(ofStore store: Int) -> [FileColumn] {
-    // Entities of one root share its table.
+    // Entities with the same root share a table.
     var seen: Set<FileColumn> = []
     return entities.filter { $0.storeIndex == store }.flatMap { entity in
       entity.externalSlots.flatMap { slot in

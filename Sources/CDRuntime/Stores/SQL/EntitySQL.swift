@@ -1,8 +1,8 @@
-/// The texts of a model's statements on rows, by the places of the entities.
+/// The SQL statements on a model's rows, by the indexes of the entities.
 struct ModelSQL: Sendable {
   /// The statements on single rows.
   let rows: [EntitySQL]
-  /// How the rows of each entity are selected, with those of all below it.
+  /// The SELECT of each entity, which includes the rows of its subentities.
   let selects: [EntitySelect]
 
   init(_ model: ModelPlan) {
@@ -11,7 +11,7 @@ struct ModelSQL: Sendable {
   }
 }
 
-/// The texts of an entity's statements on single rows.
+/// The SQL statements on an entity's single rows.
 struct EntitySQL: Sendable {
   let select: String
   let selectByKey: String
@@ -34,21 +34,22 @@ struct EntitySQL: Sendable {
   }
 }
 
-/// How rows of an entity and of all below it are selected: one statement, whose columns are those of all.
+/// The SELECT for rows of an entity and its subentities: one statement with the columns of all of them.
 struct EntitySelect: Sendable {
   /// `SELECT … FROM … AS t0`, without a condition.
   let sql: String
-  /// The columns of `sql`, for statements with further ones.
+  /// The columns of `sql`, for statements that add more columns.
   let columns: String
   /// `FROM … AS t0`.
   let source: String
-  /// The same of nothing but `_pk` and `_version`, for rows whose objects are in memory.
+  /// Like `sql`, but with only `_pk` and `_version`, for rows whose objects are already in memory.
   let keysSQL: String
-  /// The statement's column with the name of the row's entity; nil where all rows are of one.
+  /// The statement's column with the name of the row's entity; nil if all rows are of one entity.
   let entityColumn: Int32?
-  /// Where the statement has the columns of an entity, by its place; empty where they stand in order.
+  /// The statement's columns for each entity, by the entity's index. Empty if the columns are in the entity's own
+  /// order.
   let maps: [Int: [Int32]]
-  /// The condition that a row is of the entity or of one below it; nil where all rows of the table are.
+  /// The condition that a row is of the entity or a subentity; nil if this is so for all rows of the table.
   let condition: String?
 
   /// The column of a statement's first value, after the key and the version.
@@ -87,15 +88,15 @@ struct EntitySelect: Sendable {
   }
 }
 
-/// Where the rows of a to-many relationship are, for a statement that selects its objects as `t0`.
+/// The parts of a statement that selects the objects of a to-many relationship as `t0`.
 struct RelatedSQL {
-  /// What is joined; empty for references in the objects' own rows.
+  /// The JOIN clause; empty if the objects' own rows contain the references.
   let join: String
-  /// The column with the key of the object that has the relationship.
+  /// The column with the key of the owner of the relationship.
   let owner: String
   /// The terms of ORDER BY that give the relationship's order.
   let order: String
-  /// The column with an object's position; nil for a relationship that is not ordered.
+  /// The column with an object's position; nil if the relationship is not ordered.
   let position: String?
 
   init(_ relationship: RelationshipPlan, _ model: ModelPlan) {
@@ -117,17 +118,17 @@ struct RelatedSQL {
 
 /// The statements on the positions of a relationship's objects.
 struct PositionSQL {
-  /// The greatest position of an object's related ones.
+  /// Selects the greatest position among the related objects.
   let maximum: String
-  /// The related objects that have a position, in their order.
+  /// Selects the related objects that have a position, in the order of the positions.
   let others: String
-  /// Sets a position: parameters are the position, the object and the related one.
+  /// Sets a position. The parameters are the position, the owner and the related object.
   let update: String
-  /// The same for an object that was related just now, of which nobody knows whether it was so before: one that
-  /// has a position keeps it.
+  /// Sets the position of an object that was just added to the relationship. A pair of a join table may have existed
+  /// before; it then keeps its position.
   let updateNew: String
 
-  /// Nil for a relationship without positions.
+  /// Returns nil for a relationship without positions.
   init?(_ relationship: RelationshipPlan, in model: ModelPlan) {
     switch relationship.storage {
     case .join(let place, let isSource):
@@ -148,14 +149,14 @@ struct PositionSQL {
       others =
         "SELECT _pk FROM \(table) WHERE \(column) = ?1 AND \(position) IS NOT NULL ORDER BY \(position), _pk"
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(column) = ?2 AND _pk = ?3"
-      // Its reference was written just now: a position would be that among the objects of another.
+      // The reference has just been written, so an old position belongs to another owner.
       updateNew = update
     case .reference, .inverseReference: return nil
     }
   }
 }
 
-// What statements about unique constraints are made of.
+// The parts of statements for unique constraints.
 extension EntityPlan {
   /// The columns of some properties.
   func columnNames(of properties: [String]) -> [String] {
@@ -164,14 +165,14 @@ extension EntityPlan {
 }
 
 extension ModelPlan {
-  /// The condition that a row is of an entity or of those below it; none where all rows of its table are.
+  /// The condition that a row is of an entity or a subentity; empty if this is so for all rows of its table.
   func isPart(_ entity: EntityPlan, _ alias: String = "") -> [String] {
     guard entity.root != entity.index else { return [] }
     let names = entity.subtree.map { SQLite.literal(entities[$0].name) }
     return ["\(alias)_entity IN (\(names.joined(separator: ", ")))"]
   }
 
-  /// The constraint that a unique index keeps, by the index's name.
+  /// The unique constraint of a unique index, found by the index's name.
   func uniqueConstraint(ofIndex index: String) -> (entity: EntityPlan, properties: [String])? {
     for entity in entities {
       for constraint in entity.description.uniquenessConstraints

@@ -1,23 +1,23 @@
 import CDModel
 import CSQLite
 
-/// The functions by which SQL compares strings as the evaluator does. A connection that runs compiled
-/// predicates needs them.
+/// The SQL functions that compare strings in the same way as the evaluator. A connection needs them to run compiled
+/// predicates.
 ///
-/// - `cdgen_order(text, other, options)`: -1, 0 or 1; NULL where one of them is NULL.
-/// - `cdgen_search(whole, part, place, options)`: 1 if the whole, of text or data, has the part at the start
-///   (0), the end (1) or anywhere (2).
-/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`: 1 if it does.
+/// - `cdgen_order(text, other, options)`: -1, 0 or 1; NULL if an argument is NULL.
+/// - `cdgen_search(whole, part, place, options)`: 1 if the whole, which is text or data, has the part at the start (0),
+///   the end (1) or anywhere (2).
+/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`: 1 if the text matches the pattern.
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
-/// - the collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by their raw value.
+/// - The collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by the options' raw value.
 ///
-/// A constant pattern is prepared for the first row, and kept by SQLite until the statement has ended.
+/// A constant pattern is prepared only for the first row. SQLite keeps it until the statement ends.
 ///
-/// The search, `cdgen_like` and `cdgen_matches` are 0 where an argument is NULL, as comparisons are in memory.
+/// `cdgen_search`, `cdgen_like` and `cdgen_matches` return 0 if an argument is NULL, like comparisons in memory.
 enum PredicateFunctions {
-  /// Makes the functions known to a connection.
+  /// Adds the functions to a connection.
   static func install(on connection: OpaquePointer) {
-    // The same arguments have the same result, and nothing else is done: SQLite may use that.
+    // The functions depend only on their arguments and have no side effects. SQLite may use this to optimise.
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
     sqlite3_create_function_v2(
       connection, "cdgen_order", 3, flags, nil,
@@ -73,7 +73,7 @@ enum PredicateFunctions {
     installCollations(on: connection)
   }
 
-  /// The name of the collation by which strings are ordered under options; nil where they are by code units.
+  /// The name of the collation for strings under options; nil if strings are ordered by code units.
   static func collation(_ options: ComparisonOptions) -> String? {
     options.folds ? "cdgen_\(options.rawValue)" : nil
   }
@@ -81,7 +81,7 @@ enum PredicateFunctions {
   private static func installCollations(on connection: OpaquePointer) {
     for rawValue in UInt8(1)..<16 {
       guard let name = collation(ComparisonOptions(rawValue: rawValue)) else { continue }
-      // The options come along in place of an address.
+      // The user data pointer carries the options themselves, not an address.
       sqlite3_create_collation_v2(
         connection, name, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: UInt(rawValue)),
         { options, leftCount, left, rightCount, right in
@@ -98,7 +98,7 @@ enum PredicateFunctions {
     return UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: Int(count))
   }
 
-  /// The order of two texts under options, by their bytes where those say it.
+  /// Compares two texts under options, by their bytes if that is enough.
   private static func order(
     _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions
   ) -> Int {
@@ -125,9 +125,9 @@ enum PredicateFunctions {
     return CodeUnits.contains(whole, part, place)
   }
 
-  /// What is made of the second argument, a pattern, and of the options; nil where the argument is no text.
+  /// Prepares a value from the second argument, a pattern, and the options. Returns nil if the pattern is not text.
   ///
-  /// - Parameter options: The number of the argument with the options.
+  /// - Parameter options: The index of the argument with the options.
   private static func prepared<Value, E: Error>(
     _ context: OpaquePointer?, _ arguments: Arguments, options place: Int = 2,
     _ make: (String, ComparisonOptions) throws(E) -> Value
@@ -137,7 +137,7 @@ enum PredicateFunctions {
     }
     guard let pattern = text(arguments, 1) else { return nil }
     let value = try make(pattern, options(arguments, place))
-    // SQLite keeps it where the argument is a constant, and lets go of it at once otherwise.
+    // SQLite keeps the value if the argument is a constant; otherwise it releases the value at once.
     sqlite3_set_auxdata(context, 1, Unmanaged<AnyObject>.passRetained(Prepared(value)).toOpaque()) {
       address in
       if let address { Unmanaged<AnyObject>.fromOpaque(address).release() }
@@ -145,7 +145,7 @@ enum PredicateFunctions {
     return value
   }
 
-  /// A pattern that SQLite keeps.
+  /// A prepared pattern that SQLite keeps.
   private final class Prepared<Value> {
     let value: Value
     init(_ value: Value) { self.value = value }
@@ -156,12 +156,12 @@ enum PredicateFunctions {
       rawValue: UInt8(truncatingIfNeeded: arguments.map { sqlite3_value_int($0[place]) } ?? 0))
   }
 
-  /// An argument that is text; nil for another.
+  /// A text argument; nil for an argument of another type.
   private static func text(_ arguments: Arguments, _ place: Int) -> String? {
     utf8(arguments, place).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The bytes of an argument that is text, for as long as the call takes; nil for another.
+  /// The bytes of a text argument, valid only during the call; nil for an argument of another type.
   private static func utf8(_ arguments: Arguments, _ place: Int) -> UnsafeBufferPointer<UInt8>? {
     guard let value = arguments?[place], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
     let start = sqlite3_value_text(value)
@@ -169,7 +169,7 @@ enum PredicateFunctions {
     return UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
   }
 
-  /// An argument that is data; nil for another.
+  /// A data argument; nil for an argument of another type.
   private static func bytes(_ arguments: Arguments, _ place: Int) -> [UInt8]? {
     guard let value = arguments?[place], sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
     let count = Int(sqlite3_value_bytes(value))
@@ -178,20 +178,20 @@ enum PredicateFunctions {
   }
 }
 
-/// The functions by which SQL calculates with integers as the evaluator does, where SQLite's own operators would go on
-/// with a rounded double or with NULL: `cdgen_add(left, right)` and the like. They fail where there is no result, and
-/// give NULL where an argument is NULL.
+/// The SQL functions that calculate with integers in the same way as the evaluator, such as `cdgen_add(left, right)`.
+/// SQLite's own operators would continue with a rounded double or NULL. These functions fail if there is no result, and
+/// return NULL if an argument is NULL.
 ///
-/// - `cdgen_within(value, least, greatest, else)`: the number as an integer, if it is one and lies there; else the fourth
-///   argument, and without one it fails.
+/// - `cdgen_within(value, least, greatest, else)`: the value as an integer, if it is an integer within the bounds.
+///   Otherwise the fourth argument; without a fourth argument the function fails.
 extension PredicateFunctions {
-  /// A call of the function of an operator.
+  /// Returns a call of the function for an operator.
   static func calculation(_ integerOperator: IntegerOperator, _ left: SQLText, _ right: SQLText) -> SQLText {
     "\(raw: name(integerOperator))(\(left), \(right))"
   }
 
-  /// A call that gives the integers of a range as they are, and for other numbers something else. Without that it
-  /// fails.
+  /// Returns a call that gives the value if it is an integer of the range, and otherwise an alternative. Without an
+  /// alternative, the call fails.
   static func limited(
     _ value: SQLText, to range: ClosedRange<Int64>, otherwise: SQLText? = nil
   ) -> SQLText {
@@ -205,7 +205,7 @@ extension PredicateFunctions {
   private static func installIntegers(on connection: OpaquePointer) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
     for integerOperator in IntegerOperator.allCases {
-      // The operator comes along in place of an address.
+      // The user data pointer carries the operator itself, not an address.
       sqlite3_create_function_v2(
         connection, name(integerOperator), 2, flags,
         UnsafeMutableRawPointer(bitPattern: UInt(integerOperator.rawValue)),
@@ -261,7 +261,7 @@ extension PredicateFunctions {
     case .multiply: (result, isOverflow) = left.multipliedReportingOverflow(by: right)
     case .exclusiveOr: return left ^ right
     case .divide, .remainder, .power:
-      // Seldom enough to go by what the evaluator goes by.
+      // These operators are rare, so they use the evaluator's own calculation.
       let number =
         switch integerOperator {
         case .divide: try Arithmetic.calculate(.int(left), .divide, .int(right))

@@ -1,11 +1,12 @@
 import CDModel
 
 extension SQLCompiler {
-  /// Operators of one precedence: those whose result SQL has to the last bit.
+  /// Compiles a chain of operators of the same precedence. Returns nil if SQL's result could differ from the
+  /// evaluator's in any bit.
   mutating func operation(
     _ first: ValueExpression, _ terms: [OperationTerm]
   ) throws(EvaluationError) -> SQLValue? {
-    // SQLite takes no tree of more than 1,000 levels.
+    // SQLite does not accept an expression tree of more than 1,000 levels.
     guard terms.count <= 200, let start = try operand(first) else { return nil }
     var result = start
     for term in terms {
@@ -40,7 +41,7 @@ extension SQLCompiler {
       (.double, .double, .divide), (.double, .int, .add), (.double, .int, .subtract),
       (.double, .int, .multiply), (.double, .int, .divide), (.int, .double, .add),
       (.int, .double, .subtract), (.int, .double, .multiply), (.int, .double, .divide):
-      // With a finite number that is not 0 no result is NaN, which SQL has as NULL.
+      // If an operand is a finite number other than 0, the result is never NaN, which SQL would turn into NULL.
       let constants = expressionOperator == .divide ? [right] : [left, right]
       guard constants.contains(where: Self.isFiniteAndNotZero) else { return nil }
       return SQLValue(text, .double, isNullable: isNullable)
@@ -53,7 +54,8 @@ extension SQLCompiler {
     return number.isFinite && number != 0
   }
 
-  /// An operand as a value of SQL, where it is an integer, a double or a string.
+  /// Returns an operand as a value of SQL, if it is a column's value or a constant that is an integer, a double or a
+  /// string.
   private static func calculable(_ operand: SQLOperand) -> SQLValue? {
     switch operand {
     case .value(let value): return value
@@ -88,7 +90,7 @@ extension SQLCompiler {
   // MARK: Choices
 
   mutating func coalesced(_ values: [ValueExpression]) throws(EvaluationError) -> SQLValue? {
-    // A function of SQLite takes 127 arguments at most.
+    // A function of SQLite accepts at most 127 arguments.
     guard values.count <= 100, let parts = try sameKind(values) else { return nil }
     let list = SQLText.joined(parts.map(\.sql), ", ")
     return SQLValue(
@@ -105,7 +107,8 @@ extension SQLCompiler {
       isNullable: parts.contains(where: \.isNullable))
   }
 
-  /// Values of one kind. Constants take that of the others; nil where there is no one kind.
+  /// Compiles expressions to values of the same type. Constants get the type of the other values. Returns nil if there
+  /// is no common type.
   private mutating func sameKind(_ values: [ValueExpression]) throws(EvaluationError) -> [SQLValue]? {
     var operands: [SQLOperand] = []
     var kind: SQLValue.Kind?
@@ -131,7 +134,8 @@ extension SQLCompiler {
         case (.null, _): result.append(SQLValue("NULL", kind))
         case (.stored(.int(let number)), .int):
           result.append(SQLValue("\(bind: .int(number))", .int(number...number), isNullable: false))
-        // A constant of another kind of number would stay one in memory.
+        // In memory, a numeric constant keeps its own type. So only a constant of the same number type is allowed
+        // below.
         case (.stored(let stored), _) where !kind.isNumber:
           result.append(SQLValue("\(bind: stored)", kind, isNullable: false))
         case (.stored(.double(let number)), .double):
@@ -143,7 +147,7 @@ extension SQLCompiler {
     return result
   }
 
-  /// The one kind of constants that are integers, truths or strings; nil for others.
+  /// The common type of constants that are all integers, all Booleans or all strings; nil otherwise.
   private static func kind(ofConstants operands: [SQLOperand]) -> SQLValue.Kind? {
     var kinds: [SQLValue.Kind] = []
     for case .constant(let constant) in operands {
@@ -167,8 +171,8 @@ extension SQLCompiler {
     }
   }
 
-  /// The functions that SQL has an exact form of: those that an operator means, others of integers, and two of
-  /// strings.
+  /// Compiles the functions that have an exact form in SQL: those that correspond to operators, some others for
+  /// integers, and `canonical` for strings.
   mutating func call(
     _ function: ExpressionFunction, _ arguments: [ValueExpression]
   ) throws(EvaluationError) -> SQLValue? {
@@ -199,24 +203,24 @@ extension SQLCompiler {
 }
 
 extension SQLValue {
-  /// The value where it is an integer.
+  /// The value as integers; nil if it has another type.
   fileprivate var integers: SQLCompiler.Integers? {
     guard case .int(let range) = kind else { return nil }
     return SQLCompiler.Integers(sql: sql, range: range, isNullable: isNullable)
   }
 }
 
-// Calculations with integers. Where a result may have no place in 64 bits, or a divisor may be 0, the statement fails
-// for such a row, and the evaluator has the last word.
+// Calculations with integers. If a result may overflow 64 bits or a divisor may be 0, the statement fails for such a
+// row, and then the evaluator decides.
 extension SQLCompiler {
-  /// Integers in SQL, and the least and greatest that there can be.
+  /// A value of integers in SQL, with the least and greatest possible integer.
   struct Integers {
     let sql: SQLText
     let range: ClosedRange<Int64>
     let isNullable: Bool
-    /// The one number that it is, where no row has a part in it.
+    /// The integer, if the value is a single constant.
     var constant: Int64? { sql.text == "?" && range.lowerBound == range.upperBound ? range.lowerBound : nil }
-    /// Whether the text is short, and costs little to be evaluated twice.
+    /// Whether the text is short, so that it is cheap to evaluate twice.
     fileprivate var isPlain: Bool { sql.bindings.isEmpty && !sql.text.contains("(") }
   }
 
@@ -242,12 +246,13 @@ extension SQLCompiler {
     return SQLValue(sql, .int(range), isNullable: isNullable)
   }
 
-  /// A calculation that fails for rows that have no result.
+  /// Returns a calculation that fails for rows without a result.
   private static func checked(_ left: Integers, _ integerOperator: IntegerOperator, _ right: Integers)
     -> SQLText
   {
     let call = PredicateFunctions.calculation(integerOperator, left.sql, right.sql)
-    // A column and a constant: a comparison costs less than the function, which then is there to fail.
+    // For a column and a constant, a comparison with the bounds is cheaper than the function. The function is then
+    // called only to fail.
     guard let word = integerOperator.word, left.isPlain, let constant = right.constant,
       let bounds = Self.operands(integerOperator, constant)
     else { return call }
@@ -262,7 +267,7 @@ extension SQLCompiler {
     return "(CASE WHEN \(test) THEN \(call) ELSE \(left.sql) \(raw: word) \(right.sql) END)"
   }
 
-  /// The left operands with which a calculation has a result; nil where there is no simple answer.
+  /// The left operands for which a calculation has a result; nil if there is no simple range.
   private static func operands(_ integerOperator: IntegerOperator, _ right: Int64) -> ClosedRange<Int64>? {
     switch integerOperator {
     case .add: right < 0 ? (.min - right)...(.max) : (.min)...(.max - right)
@@ -291,7 +296,7 @@ extension SQLCompiler {
     }
   }
 
-  /// Where the results lie.
+  /// The range of the results.
   private static func range(
     _ left: ClosedRange<Int64>, _ integerOperator: IntegerOperator, _ right: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -301,19 +306,19 @@ extension SQLCompiler {
       let values = corners(left, integerOperator, right).map(\.value)
       return (values.min() ?? .min)...(values.max() ?? .max)
     case .divide:
-      // No quotient by 1 or more is farther from 0 than the dividend.
+      // If the divisor is at least 1, the quotient is never farther from 0 than the dividend.
       if right.lowerBound > 0 { return min(left.lowerBound, 0)...max(left.upperBound, 0) }
       guard left.lowerBound > .min else { return all }
       let bound = max(-left.lowerBound, left.upperBound)
       return -bound...bound
     case .remainder:
-      // With the sign of the dividend, and no farther from 0.
+      // The remainder has the sign of the dividend and is never farther from 0 than the dividend.
       return min(left.lowerBound, 0)...max(left.upperBound, 0)
     case .power, .exclusiveOr: return all
     }
   }
 
-  /// The results at the ends of both ranges, held within 64 bits.
+  /// The results for the ends of both ranges, clamped to 64 bits.
   private static func corners(
     _ left: ClosedRange<Int64>, _ integerOperator: IntegerOperator, _ right: ClosedRange<Int64>
   ) -> [(value: Int64, isOverflow: Bool)] {
@@ -334,7 +339,7 @@ extension SQLCompiler {
     }
   }
 
-  // MARK: One operand
+  // MARK: Unary operators
 
   private mutating func negated(_ value: Integers) -> SQLValue {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
@@ -345,7 +350,7 @@ extension SQLCompiler {
       Integers(sql: "\(bind: .int(0))", range: 0...0, isNullable: false), .subtract, value)
   }
 
-  /// SQLite's `abs` fails for the least integer, as ours does.
+  /// SQLite's `abs` fails for the least integer, like the evaluator's.
   private mutating func absolute(_ value: Integers) -> SQLValue {
     let (least, greatest) = (value.range.lowerBound, value.range.upperBound)
     if least == .min { mayFail = true }
@@ -354,7 +359,7 @@ extension SQLCompiler {
   }
 }
 
-/// What is calculated of two integers.
+/// An operator on two integers.
 enum IntegerOperator: Int, CaseIterable {
   case add, subtract, multiply, divide, remainder, power, exclusiveOr
 
@@ -370,7 +375,7 @@ enum IntegerOperator: Int, CaseIterable {
     }
   }
 
-  /// SQL's operator for results that have a place; nil where there is none.
+  /// SQL's operator, which is valid if the result does not overflow; nil if SQL has no such operator.
   var word: String? {
     switch self {
     case .add: "+"
@@ -384,7 +389,7 @@ enum IntegerOperator: Int, CaseIterable {
 }
 
 extension SQLCompiler {
-  /// CAST between numbers, as far as SQL has the evaluator's answer.
+  /// Compiles a CAST between numbers, if SQL gives the evaluator's result.
   mutating func cast(
     _ value: ValueExpression, _ type: CastType, otherwise: ValueExpression?
   ) throws(EvaluationError) -> SQLValue? {
@@ -418,7 +423,7 @@ extension SQLCompiler {
       isNullable: value.isNullable || alternative.isNullable)
   }
 
-  /// What stands for a value that does not fit: an integer or nil.
+  /// Compiles the alternative for a value that does not fit. It must be an integer or nil.
   private mutating func integer(_ expression: ValueExpression) throws(EvaluationError) -> SQLValue? {
     switch try operand(expression) {
     case .constant(.value(.null))?: SQLValue("NULL", .int(0...0))

@@ -1,11 +1,11 @@
 import CDModel
 
 extension SQLCompiler {
-  /// A comparison; nil where SQL has no exact form of it.
+  /// Compiles a comparison. Returns nil if SQL has no exact form of it.
   mutating func comparison(
     _ comparison: Comparison, isNegated: Bool
   ) throws(EvaluationError) -> SQLCondition? {
-    // A pattern may take too many steps.
+    // A match fails if the pattern needs too many steps.
     if comparison.operator == .matches { mayFail = true }
     if comparison.operator == .matches, case .constant(.value(.string(let pattern))) = comparison.right.kind {
       _ = try RegularExpression.compiled(pattern, comparison.options)
@@ -14,7 +14,7 @@ extension SQLCompiler {
     let test = SQLTest(
       operator: comparison.operator, right: comparison.right, options: comparison.options)
     if comparison.modifier == .direct { return try compare(left, test, isNegated: isNegated) }
-    // ALL is true when there is no element of which the comparison is not.
+    // ALL is true if no element fails the comparison.
     let isAll = comparison.modifier == .all
     switch left {
     case .constant(let value):
@@ -53,7 +53,7 @@ extension SQLCompiler {
     }
   }
 
-  /// A comparison of one value with the right side.
+  /// Compares a single value with the right side.
   private mutating func compare(
     _ left: SQLOperand, _ test: SQLTest, isNegated: Bool
   ) throws(EvaluationError) -> SQLCondition? {
@@ -100,7 +100,7 @@ extension SQLCompiler {
     return (.constant(elements[0]), .constant(elements[1]))
   }
 
-  /// A comparison of two single values by an operator that takes no collection.
+  /// Compares two single values with an operator that does not accept collections.
   private func compare(
     _ left: SQLOperand, _ comparisonOperator: ComparisonOperator, _ right: SQLOperand,
     _ options: ComparisonOptions, isNegated: Bool
@@ -149,7 +149,7 @@ extension SQLCompiler {
     switch form {
     case .null, .inexact: return nil
     case .incomparable:
-      // Other comparisons of values of different kinds throw, in memory.
+      // In memory, other comparisons of values of different types throw an error.
       return equality ? .constant((comparisonOperator == .notEqualTo) != isNegated) : nil
     case .stored(let stored):
       return compare(
@@ -170,7 +170,8 @@ extension SQLCompiler {
     case .equalTo, .notEqualTo:
       let isEqual = (comparisonOperator == .equalTo) != isNegated
       if !left.kind.isComparable(with: right.kind) {
-        // Numbers of kinds that SQL cannot compare are not known to differ; other kinds are, but for nil.
+        // SQL cannot compare numbers of these two types exactly. Values of other different types are never equal,
+        // unless both are nil.
         if left.kind.isNumber, right.kind.isNumber { return nil }
         if !left.isNullable || !right.isNullable { return .constant(!isEqual) }
         let bothNull: SQLText = "(\(left.sql) IS NULL AND \(right.sql) IS NULL)"
@@ -219,7 +220,7 @@ extension SQLCompiler {
   }
 }
 
-/// What the left side of a comparison is held against.
+/// The operator, right side and options of a comparison.
 private struct SQLTest {
   let `operator`: ComparisonOperator
   let right: ValueExpression
@@ -227,7 +228,7 @@ private struct SQLTest {
 }
 
 extension ComparisonOperator {
-  /// The operator with its sides exchanged; nil where there is none.
+  /// The operator with exchanged sides; nil if there is none.
   fileprivate var mirrored: ComparisonOperator? {
     switch self {
     case .equalTo, .notEqualTo: self
@@ -248,12 +249,12 @@ extension ComparisonOperator {
 }
 
 extension ComparisonOptions {
-  /// Whether strings are not compared by their code units.
+  /// Whether strings are compared under options instead of by code units.
   var folds: Bool { !isEmpty && !contains(.normalized) }
 }
 
 extension SQLCompiler {
-  /// `member IN whole`, or CONTAINS the other way round.
+  /// Compiles `member IN whole`, or `whole CONTAINS member`.
   private func member(
     _ member: SQLOperand, of whole: SQLOperand, _ options: ComparisonOptions, isNegated: Bool
   ) -> SQLCondition? {
@@ -300,7 +301,7 @@ extension SQLCompiler {
         else { return nil }
         conditions.append(condition)
       }
-      // Each is a call of a function: beyond a few, the evaluator is no slower.
+      // Each condition calls a function. For a long list, the evaluator is as fast.
       return conditions.count > 50 ? nil : Self.join(conditions, isNegated ? .and : .or)
     }
     if elements.count == 1 {
@@ -368,7 +369,7 @@ extension SQLCompiler {
     }
   }
 
-  /// BEGINSWITH, ENDSWITH, LIKE and MATCHES.
+  /// Compiles BEGINSWITH, ENDSWITH, LIKE and MATCHES.
   private func textual(
     _ left: SQLValue, _ comparisonOperator: ComparisonOperator, _ right: SQLValue,
     _ options: ComparisonOptions, isNegated: Bool
@@ -395,15 +396,15 @@ extension SQLCompiler {
     guard place == .start, options.isEmpty, case .string(let prefix)? = part.sql.bindings.first,
       part.sql.text == "?", let end = Self.end(ofPrefix: prefix)
     else { return SQLCondition(sql: test, isExact: true) }
-    // The range lets SQLite use an index; the function looks whether a combining sequence is cut.
+    // The range lets SQLite use an index. The function then checks that the prefix does not cut a combining sequence.
     return SQLCondition(
       sql: "\(whole.sql) >= \(bind: .string(prefix)) AND \(whole.sql) < \(bind: .string(end)) AND \(test)",
       isExact: true, level: .and)
   }
 
-  /// The least string behind all that begin with a prefix of ASCII; nil for other prefixes, which canonically
-  /// equivalent strings may begin with that lie elsewhere: those with the Kelvin sign, the Greek question
-  /// mark and the oxia have an ASCII letter as their equivalent.
+  /// The least string after all strings that begin with an ASCII prefix. Returns nil for a prefix with other
+  /// characters, or with `K`, `;` or the grave accent. These three have a canonical equivalent outside ASCII (the
+  /// Kelvin sign, the Greek question mark and the Greek varia), so that an equivalent string may lie outside the range.
   private static func end(ofPrefix prefix: String) -> String? {
     var bytes = Array(prefix.utf8)
     let isPlain = bytes.allSatisfy { byte in
@@ -416,9 +417,9 @@ extension SQLCompiler {
   }
 }
 
-/// Long lists as one parameter.
+/// Passes a long list as one parameter.
 private enum SQLArray {
-  /// The JSON of integers or of strings; nil for lists of which JSON would not give the same values back.
+  /// Returns a JSON array of integers or strings. Returns nil if JSON could not give the same values back.
   static func json(_ values: [AttributeValue]) -> String? {
     var parts: [String] = []
     parts.reserveCapacity(values.count)
@@ -426,7 +427,7 @@ private enum SQLArray {
       switch value {
       case .int(let number): parts.append(String(number))
       case .string(let text):
-        // SQLite's JSON ends a string at a NUL.
+        // SQLite's JSON functions end a string at a NUL.
         if text.utf8.contains(0) { return nil }
         parts.append(quoted(text))
       default: return nil

@@ -1,7 +1,7 @@
 import CDModel
 
 extension SQLCompiler {
-  /// A path from a row's object or from the elements of a SUBQUERY.
+  /// Compiles a path that starts at a row's object or at the elements of a SUBQUERY.
   mutating func path(
     _ base: ValueExpression, _ steps: [PathStep]
   ) throws(EvaluationError) -> SQLOperand? {
@@ -14,7 +14,7 @@ extension SQLCompiler {
     return nil
   }
 
-  /// The elements of a collection that meet a condition, which must have an exact form.
+  /// Compiles the elements of a collection that meet a condition. The condition must have an exact form.
   mutating func subquery(
     _ collection: ValueExpression, _ variable: String, _ condition: FetchPredicate
   ) throws(EvaluationError) -> SQLCollection? {
@@ -28,7 +28,7 @@ extension SQLCompiler {
     return rows
   }
 
-  /// Where a path has come to.
+  /// The current end of a path.
   private enum Stop {
     case place(SQLPlace)
     case composite(SQLPlace, PropertyPlan, [FieldPlan])
@@ -62,14 +62,14 @@ extension SQLCompiler {
           collection.value = value
           return try finish(collection, rest)
         case .stop(.place(let place)):
-          // The elements are now these objects, some of them nil.
+          // The elements are now these objects, and some of them may be nil.
           var collection = collection
           collection.element = place
           stop = .collection(collection)
         case .stop(.collection(let inner)):
-          // In memory an object that is nil is an element that is nil, where SQL has no row.
+          // In memory, a nil object stays an element. A join in SQL would have no row for it.
           if collection.element.isNullable { return nil }
-          // A join of SQLite takes 64 tables at most.
+          // SQLite joins at most 64 tables.
           if collection.from.text.utf8.count(where: { $0 == UInt8(ascii: ",") }) > 55 { return nil }
           stop = .collection(
             SQLCollection(
@@ -115,7 +115,7 @@ extension SQLCompiler {
     case value(SQLValue)
   }
 
-  /// A key of an object; nil for a property that is not in the store.
+  /// Follows a key of an object. Returns nil for a property that is not in the store.
   private mutating func take(_ key: String, from place: SQLPlace) throws(EvaluationError) -> Step? {
     guard let slot = place.entity.slot(key) else {
       if model.graph.property(key, of: place.entity.name) != nil { return nil }
@@ -149,7 +149,7 @@ extension SQLCompiler {
     return select(SQLite.quoted(name), from: place.entity, where: "_pk", is: place.key)
   }
 
-  /// One column of the one row whose other column has a key.
+  /// Selects a column of the row whose other column equals a key.
   private mutating func select(
     _ column: String, from entity: EntityPlan, where other: String, is key: SQLText
   ) -> SQLText {
@@ -180,14 +180,14 @@ extension SQLCompiler {
     }
   }
 
-  /// The object that a to-one relationship leads to.
+  /// The destination object of a to-one relationship.
   private mutating func reference(_ relationship: RelationshipPlan, from place: SQLPlace) -> SQLPlace? {
     let destination = model.entities[relationship.destination]
     switch relationship.storage {
     case .reference(let column):
       var key = text(ofColumn: place.entity.columns[column].name, of: place)
       if !relationship.isGuaranteed {
-        // A reference to an object that is gone is nil.
+        // A reference to a deleted object reads as nil.
         key = select("_pk", from: destination, where: "_pk", is: key)
       }
       return SQLPlace(entity: destination, alias: nil, key: key, isNullable: true)
@@ -227,7 +227,7 @@ extension SQLCompiler {
   // MARK: Collection operators
 
   private func count(_ collection: SQLCollection) -> SQLValue {
-    // No store has 2^48 rows.
+    // A store never has 2^48 rows.
     SQLValue(
       "(SELECT count(*) FROM \(collection.from) WHERE \(collection.condition))", .int(0...(1 << 48)),
       isNullable: false)
@@ -253,7 +253,7 @@ extension SQLCompiler {
     case (.max, .int), (.max, .double), (.max, .float), (.max, .decimal), (.max, .string), (.max, .date):
       return .value(SQLValue(select("max(\(value.sql))"), value.kind))
     case (.sum, .int):
-      // SQLite's sum of integers fails where it overflows, as ours does.
+      // SQLite's sum of integers fails on overflow, like the evaluator's.
       mayFail = true
       return .value(
         SQLValue(select("coalesce(sum(\(value.sql)), 0)"), .int(Int64.min...Int64.max), isNullable: false))
@@ -261,7 +261,7 @@ extension SQLCompiler {
       return .value(
         SQLValue(select("CAST(sum(\(value.sql)) AS REAL) / count(\(value.sql))"), .double))
     default:
-      // Sums of fractions depend on the order in which they are added, which SQL does not fix.
+      // The sum of fractions depends on the order of addition, which SQL does not define.
       return nil
     }
   }

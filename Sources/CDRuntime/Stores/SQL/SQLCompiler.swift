@@ -6,24 +6,24 @@ import CDModel
   import Foundation
 #endif
 
-/// Makes SQL of the parts of a predicate for which SQL has the evaluator's answer, and leaves the others out.
+/// Compiles the parts of a predicate for which SQL gives the evaluator's result, and leaves out the other parts.
 ///
-/// NOT is carried down to the comparisons, each of which is made in the form that is true of the right rows.
-/// A comparison that SQL has no exact form of becomes 1: a condition that is too wide and never too narrow.
+/// The compiler moves NOT down to the comparisons, and compiles each negated comparison directly. A comparison without
+/// an exact form in SQL becomes 1. So the condition may accept too many rows, but never too few.
 struct SQLCompiler {
   let model: ModelPlan
   let key: SQLPredicate.KeyLookup
   private let evaluator: PredicateEvaluator
   private let variables: Set<String>
   private let root: SQLPlace
-  /// The comparisons that were left to the evaluator, without their constants.
+  /// The comparisons that the evaluator must decide, without their constants.
   private(set) var inexactParts: [String] = []
   var texts: PreparedTexts { evaluator.texts }
-  /// Whether the statement may fail for a row that has no result.
+  /// Whether the statement may fail for a row, because a calculation has no result.
   var mayFail = false
-  /// The rows that SUBQUERY's variables stand for.
+  /// The rows that the variables of SUBQUERYs refer to.
   var scope: [String: SQLPlace] = [:]
-  /// The roots of the entities whose rows are read beside the row that the text is about.
+  /// The root entities of the rows that the condition reads in addition to the row itself.
   private(set) var readRoots: Set<Int> = []
   private var aliasCount = 0
 
@@ -38,13 +38,13 @@ struct SQLCompiler {
     root = SQLPlace(entity: entity, alias: "t0", key: "t0._pk", isNullable: false)
   }
 
-  /// A name for a table of pairs.
+  /// Returns a new alias for a join table.
   mutating func makeAlias() -> String {
     aliasCount += 1
     return "r\(aliasCount)"
   }
 
-  /// A name for rows of an entity that are read.
+  /// Returns a new alias for rows of an entity, and records that the condition reads them.
   mutating func makeAlias(for entity: EntityPlan) -> String {
     readRoots.insert(entity.root)
     return makeAlias()
@@ -80,7 +80,7 @@ struct SQLCompiler {
       isExact = isExact && condition.isExact
       switch (level, condition.sql.text) {
       case (.and, "1"), (.or, "0"): break
-      // Whatever the other parts are, exact or too wide, they do not change this.
+      // This result holds for any value of the other parts, exact or not.
       case (.and, "0") where condition.isExact: return .constant(false)
       case (.or, "1") where condition.isExact: return .constant(true)
       case (.or, "1"): return condition
@@ -97,7 +97,8 @@ struct SQLCompiler {
     }
   }
 
-  /// A comparison for a log: its key paths, functions and operator, and `…` for what may be somebody's data.
+  /// Describes a comparison for the log: its key paths, functions and operator, with `…` for anything that may be user
+  /// data.
   private static func outline(_ comparison: Comparison) -> String {
     "\(outline(comparison.left)) \(comparison.operator.rawValue)\(comparison.options.canonicalText) "
       + outline(comparison.right)
@@ -129,7 +130,7 @@ struct SQLCompiler {
     }
   }
 
-  /// Long chains would be trees as deep as they are long, and SQLite takes no more than 1,000 levels.
+  /// Groups a long chain into a balanced tree. As a simple chain it could exceed SQLite's limit of 1,000 levels.
   private static func balanced(_ texts: ArraySlice<SQLText>, _ word: String) -> SQLText {
     if texts.count <= 64 { return SQLText.joined(Array(texts), word) }
     let size = (texts.count + 63) / 64
@@ -139,7 +140,7 @@ struct SQLCompiler {
     return SQLText.joined(groups, word)
   }
 
-  /// The parts of an OR, in which comparisons of one value with constants have become one IN.
+  /// Returns the parts of an OR, in which several comparisons of one path with constants are replaced by one IN.
   private static func membershipsOfEqualities(_ parts: [FetchPredicate]) -> [FetchPredicate] {
     var places: [ValueExpression: Int] = [:]
     var constants: [Int: [ExpressionConstant]] = [:]
@@ -171,7 +172,7 @@ struct SQLCompiler {
 
   // MARK: Values
 
-  /// The value of an expression; nil where SQL has no exact form of it.
+  /// Compiles the value of an expression. Returns nil if SQL has no exact form of it.
   mutating func operand(_ expression: ValueExpression) throws(EvaluationError) -> SQLOperand? {
     if isConstant(expression) {
       return .constant(try evaluator.value(of: expression, for: .value(.null)))
@@ -203,7 +204,7 @@ struct SQLCompiler {
     SQLValue(place.key, .object(root: place.entity.root), isNullable: place.isNullable)
   }
 
-  /// The object at which a path starts; nil for a path of another kind.
+  /// The object at which a path starts; nil if the path starts at another expression.
   func start(of base: ValueExpression) -> SQLPlace? {
     switch base.kind {
     case .object: root
@@ -212,7 +213,7 @@ struct SQLCompiler {
     }
   }
 
-  /// Whether an expression has one value for all rows, a new one for none of them.
+  /// Whether an expression has the same value for all rows. Random values and new UUIDs do not.
   private func isConstant(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .constant: true

@@ -6,17 +6,16 @@ import CDModel
   import Foundation
 #endif
 
-/// A constant as a store keeps values of a kind.
+/// The conversion of a constant to the stored form of a type.
 enum SQLConstant {
-  /// What a constant is to values of a kind.
+  /// The form of a constant in a comparison with values of a type.
   enum Form {
     case null
-    /// The value to bind. In SQL it is equal to, less than and greater than the same values as the constant
-    /// is in memory.
+    /// The value to bind. Its comparisons in SQL have the same results as the comparisons of the constant in memory.
     case stored(AttributeValue)
-    /// Values of the kind are never equal to the constant, and have no order with it.
+    /// The constant is never equal to values of the type, and has no order among them.
     case incomparable
-    /// SQL has no form of the constant that compares as it does in memory.
+    /// SQL has no form of the constant that compares as in memory.
     case inexact
   }
 
@@ -50,7 +49,7 @@ enum SQLConstant {
     switch (kind, number) {
     case (.int, .int(let number)): return .stored(.int(number))
     case (.double, .int(let number)), (.float, .int(let number)):
-      // In a list SQLite makes doubles of the integers for a column of doubles.
+      // In an IN list for a column of doubles, SQLite converts the integers to doubles.
       return Int64(exactly: Double(number)) == number ? .stored(.int(number)) : .inexact
     case (.int, .double(let number)), (.double, .double(let number)): return .stored(.double(number))
     case (.int, .float(let number)): return .stored(.double(Double(number)))
@@ -64,7 +63,7 @@ enum SQLConstant {
       }
       return .inexact
     case (.double, .decimal(let number)):
-      // By its digits, a double with other ones lies on the same side of both.
+      // If the double has the same digits as the decimal, any other double is on the same side of both.
       if let double = Double(number.description), Number.decimal(double) == number {
         return .stored(.double(double))
       }

@@ -6,45 +6,46 @@ import CDModel
   import Foundation
 #endif
 
-/// A predicate as a condition of SQL.
+/// A predicate as a condition in SQL.
 ///
-/// The rows are those of the entity's table under the alias `t0`; which entities of the table are wanted is
-/// not a part of the condition. A row for which the condition is NULL does not meet it.
+/// The condition applies to the rows of the entity's table, with the alias `t0`. It does not restrict the rows to the
+/// wanted entities of the table. A row for which the condition is NULL does not meet it.
 struct SQLPredicate: Equatable {
-  /// The text that stands behind WHERE.
+  /// The text after WHERE.
   let sql: String
-  /// The values of its parameters: nil, integers, doubles, strings and data, to be bound as they are.
+  /// The values of the parameters, in a form that SQLite can bind: nil, integers, doubles, strings and data.
   let bindings: [AttributeValue]
-  /// Whether the rows are those that meet the predicate. If not, they are those and others, from which
-  /// ``PredicateEvaluator`` is to choose.
+  /// Whether the rows are exactly those that meet the predicate. Otherwise, other rows may be among them, and
+  /// ``PredicateEvaluator`` must decide.
   let isExact: Bool
-  /// Whether the statement may fail for a row that has no result, such as an integer without a place.
+  /// Whether the statement may fail for a row, because a calculation has no result, such as an overflow.
   var mayFail = false
-  /// The roots of the entities whose rows the condition reads beside the row that it is about.
+  /// The root entities of the rows that the condition reads in addition to the row itself.
   var readRoots: Set<Int> = []
-  /// What is left to the evaluator, in words that tell no data; empty for an exact condition.
+  /// The parts that the evaluator must decide, as texts without user data; empty for an exact condition.
   var inexactParts: [String] = []
 
-  /// The condition that leaves all to the evaluator.
+  /// A condition that leaves the whole predicate to the evaluator.
   static let unrestricted = SQLPredicate(sql: "1", bindings: [], isExact: false)
 
-  /// SQLite's limits, with room for the statement around the condition: 32,766 parameters, a million bytes,
-  /// and a parser whose stack takes 100 entries.
+  /// SQLite's limits are 32,766 parameters, a million bytes, and a parser stack of 100 entries. These limits are lower,
+  /// to leave room for the rest of the statement.
   private static let maximumBindings = 30_000
   private static let maximumLength = 900_000
   private static let maximumDepth = 80
 
-  /// The most entries of the parser's stack that a value beside a condition may need.
+  /// The maximum depth of the parser stack for a value outside the condition.
   static let maximumTermDepth = 60
 
   /// Compiles a checked predicate.
   ///
   /// - Parameters:
-  ///   - entity: The entity whose objects are wanted.
-  ///   - variables: The values of `$name`.
-  ///   - now: What `now()` gives.
-  ///   - key: Finds the keys of objects that are constants; nil for the model's entities, of whatever store.
-  /// - Throws: What the evaluator would throw whatever the row: an unbound variable, an unknown key, a
+  ///   - entity: The entity of the wanted objects.
+  ///   - variables: The values of variables such as `$name`.
+  ///   - now: The result of `now()`.
+  ///   - key: Finds the keys of objects that are constants. If nil, all objects of the model's entities are found, of
+  ///     any store.
+  /// - Throws: An error that the evaluator would throw for every row: an unbound variable, an unknown key, or a
   ///   malformed regular expression.
   static func compile(
     _ predicate: FetchPredicate, entity: EntityPlan, plan: ModelPlan,
@@ -68,13 +69,14 @@ struct SQLPredicate: Equatable {
       inexactParts: condition.isExact ? [] : compiler.inexactParts)
   }
 
-  /// A term of ORDER BY: a value, and what stands behind it.
+  /// A term of ORDER BY: a value, and the text after it.
   struct OrderTerm {
     let value: SQLValue
     let suffix: String
   }
 
-  /// The terms of ORDER BY for sort keys, with nil first as in memory; nil where SQL cannot sort so.
+  /// Returns the terms of ORDER BY for sort keys, with nil first as in memory. Returns nil if SQL cannot sort by these
+  /// keys.
   static func order(
     by keys: [SortKey], entity: EntityPlan, plan: ModelPlan
   ) throws(EvaluationError) -> String? {
@@ -102,16 +104,16 @@ struct SQLPredicate: Equatable {
     return terms
   }
 
-  /// Finds the key of an object that is a constant among the objects of an inheritance root. Nil for an object of
-  /// another root or of another store: keys are numbers that each table counts for itself.
+  /// Finds the key of a constant object in the table of a root entity. Returns nil for an object of another root or
+  /// another store, because each table counts its own keys.
   typealias KeyLookup = (_ object: ObjectReference, _ root: Int) -> ObjectKey?
 
-  /// Finds no object, where there are no constants.
+  /// A lookup that finds no object, for expressions without constants.
   static func noKey(_ object: ObjectReference, _ root: Int) -> ObjectKey? { nil }
 
-  /// Finds keys by identifiers or their URIs.
+  /// Returns a lookup that finds keys by identifiers or their URIs.
   ///
-  /// - Parameter storeID: The store of a root entity; nil for any store.
+  /// - Parameter storeID: Returns the store of a root entity; nil to accept any store.
   static func keys(in model: ModelPlan, storeID: @escaping (Int) -> UUID? = { _ in nil }) -> KeyLookup {
     { reference, root in
       guard let id = ManagedObjectID(reference), model.entity(id.entityName)?.root == root,

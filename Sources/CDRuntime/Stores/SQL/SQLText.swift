@@ -1,12 +1,12 @@
 import CDModel
 
-/// A piece of SQL with the values of its parameters, in their order.
+/// A piece of SQL with the values of its parameters, in order.
 ///
-/// Data never become a part of the text: an interpolated ``SQLText`` adds its text and values, `bind:` adds a
-/// `?`, and `raw:` is for names and keywords that the model or the compiler gave.
+/// Values never become a part of the text. An interpolated ``SQLText`` adds its text and its values. `bind:` adds a `?`
+/// and a value. `raw:` is only for names and keywords from the model or the compiler.
 struct SQLText: ExpressibleByStringInterpolation, Equatable {
   private(set) var text: String
-  /// What SQLite can be given as it is: nil, integers, doubles, strings and data.
+  /// The values of the parameters, in a form that SQLite can bind: nil, integers, doubles, strings and data.
   private(set) var bindings: [AttributeValue]
 
   init(text: String, bindings: [AttributeValue] = []) {
@@ -48,8 +48,9 @@ struct SQLText: ExpressibleByStringInterpolation, Equatable {
     return result
   }
 
-  /// How many entries of its stack SQLite's parser needs for what is nested, found by trying: 10 for a SELECT and a
-  /// CASE, 7 for a function's arguments, 3 for another parenthesis. The figure is never too small.
+  /// An upper limit for the number of entries that SQLite's parser needs on its stack for nested expressions. The
+  /// weights come from experiments: 10 for SELECT or CASE, 7 for the arguments of a function, 3 for any other
+  /// parenthesis.
   var parserDepth: Int {
     var open: [Int] = []
     var depth = 0

@@ -2,17 +2,16 @@ import CDModel
 
 /// A value in SQL.
 struct SQLValue {
-  /// What the values are and how the store keeps them. Those of different kinds are never equal, except
-  /// numbers.
+  /// The type of the values and their stored form. Values of different types are never equal, except numbers.
   enum Kind: Equatable {
-    /// Integers and Booleans, with the least and greatest that there can be, so that sums are known not to
+    /// Integers and Booleans, with the least and greatest possible value. The range shows whether a calculation can
     /// overflow.
     case int(ClosedRange<Int64>)
     case double, float, decimal
     case string, date, data, uuid, url
-    /// The keys of objects in the table of an inheritance root.
+    /// The keys of objects in the table of a root entity.
     case object(root: Int)
-    /// A value that SQL can tell from nil, and no more.
+    /// A value for which SQL can only decide whether it is nil.
     case opaque
 
     var isNumber: Bool {
@@ -22,10 +21,10 @@ struct SQLValue {
       }
     }
 
-    /// Whether `<` has an answer in memory.
+    /// Whether the evaluator can order such values.
     var isOrdered: Bool { isNumber || self == .string || self == .date }
 
-    /// Whether values of both kinds are kept in a form in which SQL compares them as memory does.
+    /// Whether SQL compares the stored values of both types as the evaluator does.
     func isComparable(with other: Kind) -> Bool {
       switch (self, other) {
       case (.int, .int), (.int, .double), (.double, .int), (.int, .float), (.float, .int): true
@@ -48,39 +47,39 @@ struct SQLValue {
 
 /// A side of a comparison.
 enum SQLOperand {
-  /// A value that no row has a part in.
+  /// A value that does not depend on a row.
   case constant(EvaluationValue)
   case value(SQLValue)
   case collection(SQLCollection)
 }
 
-/// Rows that a path or SUBQUERY leads to, and what is asked of each.
+/// The rows that a path or SUBQUERY leads to, with their condition and value.
 struct SQLCollection {
   var from: SQLText
   var condition: SQLText
-  /// A place of each row's object; the steps that follow lead on from here.
+  /// The object of each row, at which the next steps start.
   var element: SQLPlace
-  /// The value of each row where the path ends with an attribute or a to-one relationship.
+  /// The value of each row, if the path ends with an attribute or a to-one relationship.
   var value: SQLValue?
 }
 
 extension SQLCollection {
-  /// Whether there is a row that meets a condition too.
+  /// Returns a test whether any row also meets the given condition.
   func exists(_ test: SQLCondition) -> SQLText {
     "EXISTS (SELECT 1 FROM \(from) WHERE \(condition) AND \(test.operand(of: .and)))"
   }
 }
 
-/// An object on a path: a row of a statement, or one that a key leads to.
+/// An object on a path: a row of the statement, or an object that is known only by its key.
 struct SQLPlace {
   let entity: EntityPlan
-  /// The alias of the row; nil where the object is known by its key alone.
+  /// The alias of the row; nil if only the object's key is known.
   let alias: String?
   let key: SQLText
   let isNullable: Bool
 }
 
-/// A condition, which in the place that it was made for is true or is not: there NULL is as good as false.
+/// A condition for a position in which NULL counts as false.
 struct SQLCondition {
   enum Level { case atom, and, or }
 
@@ -92,7 +91,7 @@ struct SQLCondition {
     SQLCondition(sql: holds ? "1" : "0", isExact: true)
   }
 
-  /// The text where it stands beside others.
+  /// The text for use beside other conditions, in parentheses if necessary.
   func operand(of level: Level) -> SQLText {
     self.level == .atom || self.level == level ? sql : "(\(sql))"
   }

@@ -1,31 +1,31 @@
 import CDModel
 import CSQLite
 
-/// Small matters of SQLite's language and C interface.
+/// Helpers for SQLite's language and C interface.
 enum SQLite {
-  /// SQLITE_TRANSIENT, which the C header defines by a cast that Swift does not import: SQLite copies what is
-  /// bound.
+  /// SQLITE_TRANSIENT, which Swift does not import because the C header defines it by a cast. SQLite then copies the
+  /// bound bytes.
   static let copied = unsafeBitCast(-1 as Int, to: sqlite3_destructor_type.self)
 
-  /// A name in double quotes.
+  /// Returns a name in double quotes.
   static func quoted(_ name: String) -> String {
     "\"" + doubled(UInt8(ascii: "\""), in: name) + "\""
   }
 
-  /// A string literal.
+  /// Returns a string literal.
   static func literal(_ text: String) -> String {
     "'" + doubled(UInt8(ascii: "'"), in: text) + "'"
   }
 
-  /// What stands behind IN for keys that are bound as one list.
+  /// The operand of IN for keys that are bound as one list.
   static let boundKeys = "(SELECT value FROM json_each(?))"
 
-  /// Keys as the parameter of ``boundKeys``.
+  /// Returns keys as the parameter of ``boundKeys``.
   static func list(_ keys: some Sequence<ObjectKey>) -> AttributeValue {
     .string("[" + keys.map(String.init).joined(separator: ",") + "]")
   }
 
-  // By bytes, as SQLite reads it: to Swift a quote with an accent behind it is another character.
+  // Works on bytes, as SQLite does. For Swift, a quote followed by a combining accent is a different character.
   private static func doubled(_ quote: UInt8, in text: String) -> String {
     guard text.utf8.contains(quote) else { return text }
     return String(decoding: text.utf8.flatMap { $0 == quote ? [$0, $0] : [$0] }, as: UTF8.self)

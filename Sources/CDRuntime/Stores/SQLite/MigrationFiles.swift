@@ -9,27 +9,28 @@
   import Darwin
 #endif
 
-/// The files beside a store that a migration makes, and the switch from the old one to the new one.
+/// The files that a migration creates beside a store, and the switch from the old file to the new one.
 ///
-/// At any moment the store's name leads to the whole old file or the whole new one. Where the file system knows no
-/// hard links it leads nowhere for a moment, and the next opening completes what was begun.
+/// At any moment the store's name leads to the complete old file or the complete new file. A file system without hard
+/// links is the exception: for a moment no file has the store's name. The next opening then completes the switch.
 struct MigrationFiles {
   let url: URL
   private var path: String { url.path(percentEncoded: false) }
 
   init(_ url: URL) { self.url = url }
 
-  /// The file that a step makes: two names take turns, for no step needs more than the one before.
+  /// The path of the file that a step creates. Two paths alternate, because a step reads only the file of the step
+  /// before it.
   func work(_ step: Int) -> String { path + "-migrating\(step % 2 + 1)" }
 
-  /// The finished file, where it has to wait for the old one to be moved away.
+  /// The path of the finished file, if it must wait until the old file has been renamed.
   private var finished: String { path + "-migrated" }
 
-  // MARK: What was left behind
+  // MARK: Recovery
 
-  /// Completes a switch that was begun, and removes what a migration has left that did not end.
+  /// Completes an interrupted switch, and removes the files of an interrupted migration.
   ///
-  /// A migration of another process that is going on is left alone.
+  /// Does nothing if a migration of another process is still running.
   func recover() throws {
     guard try !completeSwitch(), exists(path) else { return }
     try DatabaseFile.checkHeader(of: url)
@@ -45,9 +46,9 @@ struct MigrationFiles {
     try connection.execute("ROLLBACK")
   }
 
-  /// Puts a finished file in the place of the old one, which has been moved away.
+  /// Renames the finished file to the store's name, if the old file has already been renamed.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was such a file.
   @discardableResult func completeSwitch() throws -> Bool {
     guard !exists(path), exists(finished) else { return false }
     try rename(finished, path)
@@ -55,10 +56,10 @@ struct MigrationFiles {
     return true
   }
 
-  /// Where a store that is no SQLite file is migrated as one.
+  /// The path of the temporary SQLite file in which the migration of a store of another format runs.
   var scratch: String { path + "-migrating" }
 
-  /// Removes what a migration of a store that is no SQLite file has left, whatever its name.
+  /// Removes all files that an interrupted migration of a store of another format has left.
   func removeAllLeftovers() {
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let prefix = url.lastPathComponent + "-migrating"
@@ -75,7 +76,7 @@ struct MigrationFiles {
     }
   }
 
-  /// Removes what a migration makes before the switch. Only who holds the store's lock does so.
+  /// Removes the files that a migration creates before the switch. The caller must hold the store's lock.
   func removeLeftovers() {
     for file in leftovers { unlink(file) }
   }
@@ -85,7 +86,7 @@ struct MigrationFiles {
     return stat(path, &status) == 0 ? Int(status.st_nlink) : 0
   }
 
-  /// The backups that are still the store itself: the switch did not follow, or is about to.
+  /// The backups that are links to the store's own file: the switch is about to happen, or was interrupted.
   private var linkedBackups: [String] {
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let own = FileIdentity(path)
@@ -94,18 +95,18 @@ struct MigrationFiles {
     return names.filter { $0.hasPrefix(prefix) }.map(sibling).filter { FileIdentity($0) == own }
   }
 
-  /// Removes the backups that are still the store itself.
+  /// Removes the backups that are links to the store's own file.
   func removeLinks() {
     guard linkCount > 1 else { return }
     for file in linkedBackups { unlink(file) }
   }
 
-  /// Refuses a file that has further names, but for backups of a migration that is going on.
+  /// Throws an error if a file has more than one name. The backup links of a running migration are allowed.
   ///
-  /// The journal of a SQLite file has the name by which the file was opened. Who opens the file by another name finds no
-  /// journal, and reads and writes as if there were none.
+  /// SQLite names the journal after the name by which the file was opened. A program that opens the file by another
+  /// name does not find the journal, and reads and writes as if there were none.
   func checkNames() throws(StoreError) {
-    // A migration of another process adds a name and takes it away again: only what holds still counts.
+    // A migration of another process adds a link and removes it again, so only a stable state counts.
     for _ in 0..<10 {
       let count = linkCount
       guard count > 1 else { return }
@@ -119,7 +120,7 @@ struct MigrationFiles {
 
   // MARK: The switch
 
-  /// The name of the backup of a version: one that is not taken.
+  /// Returns an unused name for the backup of a version.
   func backupName(_ version: Int) -> String {
     let name = url.lastPathComponent + "-before-\(version)"
     var result = name
@@ -135,11 +136,11 @@ struct MigrationFiles {
     url.deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
   }
 
-  /// Puts a finished file in the place of the store, which goes on under the backup's name.
+  /// Puts a finished file in the place of the store's file. The old file becomes the backup.
   ///
-  /// The caller holds the old store's lock, and its journal is gone.
+  /// The caller must hold the lock of the old store and must have removed the store's journal.
   ///
-  /// - Parameter timeout: How many seconds to wait for those who are opening stores of the folder.
+  /// - Parameter timeout: How many seconds to wait while others open stores in the same folder.
   func put(_ file: String, backup: String, timeout: Double = 10) throws {
     let backup = sibling(backup)
     try sync(file)
@@ -149,11 +150,12 @@ struct MigrationFiles {
       throw MigrationError(url, .inUse)
     }
     defer { withExtendedLifetime(lock) {} }
-    // A journal beside the new file would bring the old contents back.
+    // With a journal beside it, the new file would get its old contents back.
     if (Disk.size(path + "-wal") ?? 0) > 0 || DatabaseFile.hasHotJournal(url) {
       throw MigrationError(url, .inUse)
     }
-    // One that a program has begun and not synced, before it was killed, is nobody's: the store is locked.
+    // This journal belongs to no running transaction, because this process holds the store's lock. A killed program has
+    // left it, and it was never synced.
     unlink(path + "-journal")
     try MigrationFaults.reach("link")
     if link(path, backup) == 0 {
@@ -179,7 +181,7 @@ struct MigrationFiles {
     try syncFolder()
   }
 
-  /// Removes a backup that the store says may go.
+  /// Removes a backup that the store's metadata lists for removal.
   func removeBackup(_ name: String) {
     guard name.hasPrefix(url.lastPathComponent + "-before-"), !name.contains("/") else { return }
     unlink(sibling(name))
@@ -187,7 +189,7 @@ struct MigrationFiles {
 
   // MARK: The operating system
 
-  /// Bytes that the file has, and those that its disk has free; nil where that cannot be told.
+  /// The size of the file and the free space of its disk, in bytes; nil if one of them is unknown.
   var sizes: (file: Int64, free: Int64)? {
     guard let file = Disk.size(path), let free = Disk.freeSpace(path) else { return nil }
     return (file, free)
@@ -207,7 +209,7 @@ struct MigrationFiles {
     try reporting { () throws(StoreError) in try Disk.sync(path, of: url) }
   }
 
-  /// What the disk refuses is a failure of the migration.
+  /// Turns an error of the disk into an error of the migration.
   private func reporting(_ operation: () throws(StoreError) -> Void) throws {
     do { try operation() } catch {
       if case .diskFull = error { throw MigrationError(url, .diskFull(needed: nil)) }
@@ -215,7 +217,7 @@ struct MigrationFiles {
     }
   }
 
-  /// Lets a step's file find the large values of the store.
+  /// Links the folder of the store's large values to the file of a step.
   func linkExternalFiles(_ file: String) {
     symlink(url.lastPathComponent + "-external", file + "-external")
   }

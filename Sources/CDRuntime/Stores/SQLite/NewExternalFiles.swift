@@ -9,11 +9,11 @@
   import Darwin
 #endif
 
-/// The files of large values that a migration has written: they go where it fails.
+/// The files of large values that a migration writes. They are removed if the migration fails.
 final class NewExternalFiles {
   private let files: ExternalFiles
   private let journal: String
-  /// What the store says of itself as long as nothing has taken its place.
+  /// The version and hash of the store as long as the migration's result has not replaced it.
   private let old: String
   private var names: [String] = []
 
@@ -28,7 +28,8 @@ final class NewExternalFiles {
 
   private static func journal(of url: URL) -> String { url.path(percentEncoded: false) + "-migrating-files" }
 
-  /// Notes files that are about to be written, where a process that comes after this one finds them.
+  /// Writes the names of files to a journal before the files are written, so that another process can remove them after
+  /// a crash.
   func willWrite(_ new: [String]) throws {
     names += new
     let lines = [old] + names
@@ -45,20 +46,20 @@ final class NewExternalFiles {
     keep()
   }
 
-  /// Lets the files be those of the store.
+  /// Keeps the files as part of the store.
   func keep() {
     guard !names.isEmpty else { return }
     names.removeAll()
     try? FileManager.default.removeItem(atPath: journal)
   }
 
-  /// Removes what a process has written that ended before its result took the store's place. Only who holds the
-  /// store's lock does so.
+  /// Removes the files of a migration that ended before its result replaced the store. The caller must hold the store's
+  /// lock.
   ///
   /// - Parameter connection: A connection to the store.
   static func recover(_ url: URL, _ connection: SQLiteConnection) throws {
     let journal = journal(of: url)
-    // Anybody may have put something there, a pipe for example, which would be waited for.
+    // The file could be of another type. Reading a pipe, for example, could wait forever.
     guard Disk.kind(of: journal) == S_IFREG, let data = FileManager.default.contents(atPath: journal) else {
       return
     }
@@ -75,6 +76,6 @@ final class NewExternalFiles {
     try? FileManager.default.removeItem(atPath: journal)
   }
 
-  /// Whether a process has left such files.
+  /// Returns whether an interrupted migration has left a journal of such files.
   static func hasLeftovers(_ url: URL) -> Bool { Disk.kind(of: journal(of: url)) == S_IFREG }
 }

@@ -10,9 +10,9 @@ import Synchronization
   import Musl
 #endif
 
-/// The statements that are run, for whoever looks for a slow one: set the environment variable `CDGEN_SQL_LOG` to 1,
-/// and each goes to the standard error stream with its time, as does what of a fetch is evaluated in memory.
-/// Values are never shown. Nothing is spent where the variable is not set.
+/// A log of SQL statements, to find slow ones. If the environment variable `CDGEN_SQL_LOG` is 1, the log writes each
+/// statement and its time to the standard error stream. It also writes the parts of a fetch that are evaluated in
+/// memory. The log never shows values. It has no cost if the variable is not set.
 enum SQLLog {
   private static let isOn = getenv("CDGEN_SQL_LOG").map { String(cString: $0) == "1" } ?? false
 
@@ -22,7 +22,8 @@ enum SQLLog {
     write(text() + "\n")
   }
 
-  /// Writes to the error stream. What that does not take is lost: a log is no reason for a program to end.
+  /// Writes to the standard error stream. Output that the stream refuses is lost, because a log must not end the
+  /// program.
   private static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
@@ -43,7 +44,8 @@ enum SQLLog {
     }
   }
 
-  /// When the statements that are running began, by their addresses. SQLite's own times are whole milliseconds.
+  /// The start times of the running statements, by the statements' addresses. SQLite itself measures only whole
+  /// milliseconds.
   private static let beginnings = Mutex<[UInt: ContinuousClock.Instant]>([:])
 
   static func install(on connection: OpaquePointer) {
@@ -54,7 +56,7 @@ enum SQLLog {
         guard let statement else { return 0 }
         let key = UInt(bitPattern: statement)
         if event == UInt32(SQLITE_TRACE_STMT) {
-          // The statements of a trigger come with the one that fires it.
+          // The statements of a trigger have the same address as the statement that fires it.
           SQLLog.beginnings.withLock { $0[key] = $0[key] ?? .now }
           return 0
         }

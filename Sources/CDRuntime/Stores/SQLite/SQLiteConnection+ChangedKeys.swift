@@ -1,26 +1,27 @@
 import CSQLite
 
 extension SQLiteConnection {
-  /// What a statement does to rows.
+  /// The operation of a statement on rows.
   enum RowChange {
     case update, delete
 
     fileprivate var code: Int32 { self == .update ? SQLITE_UPDATE : SQLITE_DELETE }
   }
 
-  /// What SQLite tells of every row that it changes.
+  /// The keys that SQLite's update hook collects.
   private struct Collected {
     let code: Int32
     let table: UnsafePointer<CChar>
     var keys = KeyRanges()
   }
 
-  /// Runs a statement, whose parameters are bound, to its end, and gives the keys of the rows that it changes.
+  /// Runs a statement, whose parameters are bound, to its end. Returns the keys of the rows that it changes.
   ///
-  /// SQLite calls for each row, which costs a tenth of what RETURNING does: that keeps all rows until the last one has
-  /// been changed. The statement has a condition, for SQLite empties a table without a look at its rows.
+  /// SQLite calls the hook for each row. This costs a tenth of a RETURNING clause, which keeps all rows until the last
+  /// one has been changed. The statement must have a condition, because SQLite empties a whole table without looking at
+  /// its rows.
   ///
-  /// - Parameter table: The statement's table. What foreign keys do to rows of others is not among the keys.
+  /// - Parameter table: The statement's table. Rows of other tables that foreign keys change are not included.
   func keysChanged(
     by statement: SQLiteStatement, _ change: RowChange, inTable table: String
   ) throws -> KeyRanges {

@@ -7,24 +7,26 @@ import CSQLite
 #endif
 
 extension SQLiteConnection {
-  /// A connection to a store that reads one state of it, whoever writes or migrates meanwhile.
+  /// Opens a connection that reads one snapshot of a store, even if others write to the store or migrate it at the same
+  /// time.
   ///
-  /// - Parameter rollsBack: Whether what a program that was killed has left of a transaction may be rolled back.
+  /// - Parameter rollsBack: Whether an interrupted transaction of a killed program may be rolled back.
   static func reading(_ url: URL, rollsBack: Bool = true) throws -> SQLiteConnection {
     try FolderLock.whileBusy(url, timeout: 10) {
       try DatabaseFile.checkHeader(of: url)
       let connection = try openToRead(url, rollsBack: rollsBack, busyTimeout: 0).0
       try connection.execute("BEGIN")
-      // The first read is what begins the transaction.
+      // The transaction begins only with the first read.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return connection
     }
   }
 
-  /// A connection that only reads, and by what others open the same file so.
+  /// Opens a connection for reading only, and returns the path by which other connections can open the same file in
+  /// this way.
   ///
-  /// - Parameter rollsBack: Whether what a program that was killed has left of a transaction may be rolled back, as
-  ///   any writer does. Otherwise such a store is not opened.
+  /// - Parameter rollsBack: Whether an interrupted transaction of a killed program may be rolled back, as any writer
+  ///   does. Otherwise, such a store is not opened.
   static func openToRead(_ url: URL, rollsBack: Bool = true, busyTimeout: Double = 10) throws
     -> (SQLiteConnection, path: String)
   {
@@ -37,11 +39,11 @@ extension SQLiteConnection {
     do {
       let connection = try SQLiteConnection(path: uri + "?mode=ro", of: [url], busyTimeout: busyTimeout)
       connection.limitScans(ofFiles: [path])
-      // The first read is what finds out whether the folder lets SQLite do its bookkeeping.
+      // Only the first read shows whether the folder allows the files that SQLite needs.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
     } catch let error as StoreError where error.isHinderedJournal {
-      // What such a transaction has changed already is in the file, and only the journal says what it was.
+      // The interrupted transaction has already changed the file. Only the journal has the old contents.
       if (Disk.size(path + "-journal") ?? 0) > 0 {
         guard rollsBack, let writer = try? SQLiteConnection(path: path, of: [url]),
           (try? writer.scalar("SELECT 1 FROM sqlite_master LIMIT 1")) != nil
@@ -52,8 +54,8 @@ extension SQLiteConnection {
         }
         return try openToRead(url, rollsBack: false, busyTimeout: busyTimeout)
       }
-      // Where nothing can be written beside the file, nobody else writes to it either. What a writer has left in
-      // its journal could not be read this way, and an old state is worse than none.
+      // If nothing can be written beside the file, no other process writes to it either. But the contents of a journal
+      // could not be read in this way, and an outdated state is worse than an error.
       if (Disk.size(path + "-wal") ?? 0) > 0 {
         throw StoreError.cannotCreate(
           url,
@@ -66,14 +68,15 @@ extension SQLiteConnection {
     }
   }
 
-  /// Copies the main database over that of another connection, page by page.
+  /// Copies the main database over the main database of another connection, page by page.
   ///
-  /// Not by the file: to close a file that was opened beside SQLite gives up the locks that SQLite has on it.
+  /// The copy does not use the file itself. To open and close the file beside SQLite would release the locks that
+  /// SQLite has on it.
   ///
   /// - Parameters:
-  ///   - pages: How many pages are copied between two calls of `pause`; all by default. Where others may write in
-  ///     between, a pause makes the copy begin anew.
-  ///   - pause: May throw to end the copy.
+  ///   - pages: How many pages to copy between two calls of `pause`; all pages by default. If another connection writes
+  ///     during a pause, the copy starts again.
+  ///   - pause: May throw an error to end the copy.
   func copy(to target: SQLiteConnection, pages: Int32 = -1, pause: () throws -> Void = {}) throws {
     guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
       throw StoreError(target.handle, of: stores, during: "copying the store")
@@ -93,15 +96,15 @@ extension SQLiteConnection {
 }
 
 extension SQLiteConnection {
-  /// The path of a database in memory that other connections open by the same name.
+  /// A path of a database in memory that several connections can open.
   static func memoryPath(_ name: String = UUID.random().uuidString) -> String {
     "file:/cdgen-\(name)?vfs=memdb"
   }
 
-  /// A database in memory. Others open it by the same path.
+  /// Opens a database in memory. Other connections open the same database by the same path.
   static func inMemory(_ path: String, of url: URL) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path, of: [url])
-    // SQLite's own limit is a thousand million bytes; the machine has one of its own.
+    // SQLite's default limit is 1,000,000,000 bytes. The only limit here is to be the memory of the machine.
     var limit: Int64 = 1 << 40
     sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_SIZE_LIMIT, &limit)
     return connection

@@ -8,21 +8,21 @@ import CSQLite
 
 /// A connection to a store.
 ///
-/// One isolation at a time uses a connection: a reader belongs to its context, the writer to whoever holds
+/// Only one isolation uses a connection at a time. A reader belongs to its context. The writer belongs to the holder of
 /// its lock.
 final class SQLiteConnection {
   let handle: OpaquePointer
-  /// The stores that the connection reads and writes, for errors to name.
+  /// The stores that the connection reads and writes. Errors name them.
   var stores: [URL]
   private var statements: [String: SQLiteStatement] = [:]
-  /// Statements by the place of the entity or join that they serve, so that none is looked up by its text.
+  /// Statements by the index of their entity or join. To find one needs no comparison of SQL texts.
   private var numbered: [StatementKey: SQLiteStatement] = [:]
-  /// The same for those that need no more than an entity, by its place: what looks single rows up.
+  /// The statements that look up single rows. An array by the index of the entity is enough for them.
   private var rowStatements: [SQLiteStatement?] = []
   private var faultStatements: [SQLiteStatement?] = []
   private var scanGuard: ScanGuard?
 
-  /// A statement that serves a part of the model.
+  /// The key of a statement that serves one entity or join.
   struct StatementKey: Hashable {
     enum Purpose { case insert, update, delete, related }
     let purpose: Purpose
@@ -32,18 +32,18 @@ final class SQLiteConnection {
 
   /// - Parameters:
   ///   - path: A file's path, or a URI.
-  ///   - stores: The stores that the connection will have open, for errors to name.
-  ///   - busyTimeout: How many seconds to wait for others who write.
-  ///   - isDefensive: Whether SQLite refuses statements that can damage a file. Who makes a new file goes without a
-  ///     journal, and may declare tables anew.
+  /// - stores: The stores that the connection will open. Errors name them.
+  /// - busyTimeout: How many seconds to wait for other writers.
+  /// - isDefensive: Whether SQLite refuses statements that can damage a file. False for the creation of a new file,
+  ///   which needs no journal and may declare tables again.
   init(path: String, of stores: [URL], busyTimeout: Double = 10, isDefensive: Bool = true) throws {
     self.stores = stores
-    // Without SQLite's own lock, for nobody else uses the connection at the time.
+    // SQLite needs no lock of its own, because no other thread uses the connection at the same time.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let opened else {
-      // A connection that could not be opened says why, and is to be closed all the same.
+      // A connection that failed to open knows the reason. It must be closed too.
       defer { sqlite3_close_v2(opened) }
       if opened == nil { throw StoreError.inputOutput(stores, reason: "no memory") }
       throw StoreError(opened, of: stores, during: "opening the store")
@@ -58,7 +58,7 @@ final class SQLiteConnection {
     try execute("PRAGMA foreign_keys = ON")
   }
 
-  /// Limits what statements may read of files that somebody has prepared.
+  /// Protects statements against files that were prepared to be read without end.
   func limitScans(ofFiles paths: [String]) {
     guard !paths.isEmpty else { return }
     let scanGuard = ScanGuard(handle, paths: paths)
@@ -66,7 +66,7 @@ final class SQLiteConnection {
     self.scanGuard = scanGuard
   }
 
-  /// Runs a statement that counts all rows of a table.
+  /// Runs a statement that counts all rows of a table, under the protection of ``limitScans(ofFiles:)``.
   func watchingCount<R>(_ count: () throws -> R) rethrows -> R {
     guard let scanGuard else { return try count() }
     return try scanGuard.watchingCount(count)
@@ -74,21 +74,21 @@ final class SQLiteConnection {
 
   deinit {
     if scanGuard != nil { sqlite3_progress_handler(handle, 0, nil, nil) }
-    // Those that somebody keeps are finished with later, and the connection with the last of them.
+    // The callers may still hold statements. SQLite closes the connection when the last of them is finalized.
     sqlite3_close_v2(handle)
   }
 
-  /// A statement that is kept for the next use of the same text.
+  /// Returns a statement for a text. The connection keeps the statement for the next use of the same text.
   func statement(_ sql: String) throws -> SQLiteStatement {
     if let statement = statements[sql] { return statement }
-    // Texts are made of predicates, and a program may make any number of those.
+    // The texts come from predicates, and a program can make any number of different predicates.
     if statements.count >= 500 { statements.removeAll() }
     let statement = try makeStatement(sql)
     statements[sql] = statement
     return statement
   }
 
-  /// A statement that serves a part of the model, prepared at its first use.
+  /// Returns a statement that serves one entity or join. The first use prepares it.
   func statement(_ key: StatementKey, _ sql: () -> String) throws -> SQLiteStatement {
     if let statement = numbered[key] { return statement }
     let statement = try makeStatement(sql())
@@ -96,14 +96,14 @@ final class SQLiteConnection {
     return statement
   }
 
-  /// The statement that looks up a row of an entity or of those below it by its key.
+  /// Returns the statement that reads a row of an entity or its subentities by key.
   func rowStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
     try Self.statement(place, in: &rowStatements) { [handle, stores] in
       try SQLiteStatement(sql(), on: handle, of: stores)
     }
   }
 
-  /// The statement that reads a row of just one entity by its key.
+  /// Returns the statement that reads a row of exactly one entity by key.
   func faultStatement(_ place: Int, _ sql: () -> String) throws -> SQLiteStatement {
     try Self.statement(place, in: &faultStatements) { [handle, stores] in
       try SQLiteStatement(sql(), on: handle, of: stores)
@@ -120,40 +120,40 @@ final class SQLiteConnection {
     return statement
   }
 
-  /// A statement that the caller keeps.
+  /// Prepares a statement that the caller keeps.
   func makeStatement(_ sql: String) throws -> SQLiteStatement {
     try SQLiteStatement(sql, on: handle, of: stores)
   }
 
-  /// Whether the file that is open has lost its name, or another file has it.
+  /// Whether the open file was renamed, removed or replaced.
   var hasMoved: Bool {
     var result: Int32 = 0
     sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &result)
     return result != 0
   }
 
-  /// Waits this many seconds for others who write, from now on.
+  /// Sets how many seconds later statements wait for other writers.
   func wait(forOthers seconds: Double) {
     sqlite3_busy_timeout(handle, Int32(Self.bounded(seconds) * 1000))
   }
 
-  /// A time that SQLite can be told, which it counts in milliseconds of 32 bits. Not a number is no time.
+  /// A timeout within SQLite's range, which is a 32-bit number of milliseconds. NaN becomes 0.
   private static func bounded(_ seconds: Double) -> Double { seconds > 0 ? min(seconds, 1_000_000) : 0 }
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
       throw StoreError(handle, of: stores, during: "running a statement")
     }
   }
 
-  /// The first column of a text's first row; nil where there is none.
+  /// Returns the first column of the first row of a query; nil if there is no row.
   func scalar(_ sql: String) throws -> String? {
     let statement = try makeStatement(sql)
     return try statement.step() ? statement.string(0) : nil
   }
 
-  /// The rows of a text as strings.
+  /// Returns the rows of a query as strings.
   func rows(_ sql: String) throws -> [[String?]] {
     let statement = try makeStatement(sql)
     var rows: [[String?]] = []
@@ -163,14 +163,14 @@ final class SQLiteConnection {
     return rows
   }
 
-  /// Runs a body in a transaction that reads one state.
+  /// Runs a body in a read transaction, in which all reads see one state.
   func read<R>(_ body: () throws -> R) throws -> R {
     try execute("BEGIN")
     defer { if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") } }
     return try body()
   }
 
-  /// Runs a body in a transaction that writes: all of it or, where it throws, nothing.
+  /// Runs a body in a write transaction. If the body throws, nothing is changed.
   func write<R>(_ body: () throws -> R) throws -> R {
     try execute("BEGIN IMMEDIATE")
     do {
@@ -178,7 +178,7 @@ final class SQLiteConnection {
       try execute("COMMIT")
       return result
     } catch {
-      // After some errors SQLite has rolled back by itself, and says so by an error that means nothing here.
+      // After some errors SQLite has already rolled back. A second rollback would only cause an irrelevant error.
       if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }

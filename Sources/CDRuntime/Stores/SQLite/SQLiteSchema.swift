@@ -1,11 +1,11 @@
-/// The tables and indexes of a model's stores, as <doc:SQLiteLayout> describes them.
+/// The tables and indexes of a model's store, as <doc:SQLiteLayout> describes them.
 struct SQLiteSchema {
   /// The version of the layout that this release writes.
   static let formatVersion = 1
 
   /// The tables, in the order of the model.
   private(set) var layouts: [TableLayout] = []
-  /// `CREATE INDEX` by the index's name.
+  /// The names of the indexes and their `CREATE INDEX` statements.
   private(set) var indexes: [(name: String, sql: String)] = []
 
   private let model: ModelPlan
@@ -13,7 +13,7 @@ struct SQLiteSchema {
   /// `CREATE TABLE` for each table, in the order of the model.
   var tables: [String] { layouts.map { $0.sql() } }
 
-  /// The tables that every store has.
+  /// The tables that each store has.
   static let systemTables = [
     "CREATE TABLE \"_cdgen_metadata\" (\"key\" TEXT NOT NULL PRIMARY KEY, \"value\" TEXT NOT NULL) "
       + "STRICT, WITHOUT ROWID",
@@ -25,7 +25,8 @@ struct SQLiteSchema {
       + "STRICT, WITHOUT ROWID",
   ]
 
-  /// - Parameter store: The place of the store whose tables are asked for; nil for what no store holds.
+  /// - Parameter store: The index of the store whose tables are needed; nil for the tables of entities that have no
+  ///   store.
   @inline(never)
   init(_ model: ModelPlan, store: Int?) {
     self.model = model
@@ -33,7 +34,7 @@ struct SQLiteSchema {
     for join in model.joins where model.entities[join.source].storeIndex == store { addJoin(join) }
   }
 
-  /// `CREATE TEMP TABLE` for each table that none of these stores has.
+  /// `CREATE TEMP TABLE` for each table that is in none of the given stores.
   static func tables(outside stores: Set<Int>, of model: ModelPlan) -> [String] {
     let places = Set(model.entities.map(\.storeIndex)).filter { place in
       place.map { !stores.contains($0) } ?? true
@@ -90,7 +91,8 @@ struct SQLiteSchema {
     addDeclaredIndexes(root)
   }
 
-  /// The type of a column's values. An externally stored value is a BLOB, or the TEXT of its file's name.
+  /// The type of a column's values. A column of an externally stored attribute holds a BLOB, or the name of a file as
+  /// TEXT.
   private static func type(of column: ColumnPlan, in entity: EntityPlan) -> String {
     if entity.slots[column.slot].attribute?.storesExternally == true { return "ANY" }
     return switch column.cell {
@@ -101,20 +103,21 @@ struct SQLiteSchema {
     }
   }
 
-  /// Whether every row of the declaring entity has the value: a derived one is computed at the save.
+  /// Whether each row of the declaring entity has a value. A derived attribute has no value before the save computes
+  /// it.
   private func isUnconditional(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
     entity.slots[column.slot].attribute?.derivation == nil
   }
 
   private func reference(_ relationship: RelationshipPlan) -> ColumnLayout.Reference? {
     guard relationship.isGuaranteed else { return nil }
-    // Nobody else can clear a one-sided reference.
+    // A relationship without an inverse has no other code that clears the reference.
     return ColumnLayout.Reference(
       table: model.entities[relationship.destination].table,
       action: relationship.inverse == nil && relationship.description.isOptional ? " ON DELETE SET NULL" : "")
   }
 
-  /// The columns that keep the order of to-many relationships whose references stand in this table.
+  /// The position columns of ordered to-many relationships that are stored as references in this table.
   private func positionColumns(of root: EntityPlan) -> [String] {
     var names: [String] = []
     for plan in model.entities {
@@ -136,7 +139,7 @@ struct SQLiteSchema {
       return ColumnLayout(
         name: name, type: "INTEGER", isNotNull: true, reference: isGuaranteed ? reference : nil)
     }
-    // No foreign key leads to another store.
+    // A foreign key cannot refer to another store.
     let isWithin = model.entities[join.source].storeIndex == model.entities[join.target].storeIndex
     var columns = [
       column("_source", join.source, isGuaranteed: true),
@@ -175,7 +178,7 @@ struct SQLiteSchema {
         {
           columns.append(SQLite.quoted(position))
         }
-        // NULL does not count in a unique index, so that one over all rows serves `== nil` too.
+        // A unique index allows any number of NULLs. So the index covers all rows and also serves `== nil`.
         addIndex(
           "\(root.table).\(column.name)", table: root.table, columns: columns,
           isUnique: relationship?.isOneToOne == true)
@@ -185,7 +188,8 @@ struct SQLiteSchema {
 
   private mutating func addDeclaredIndexes(_ root: EntityPlan) {
     for kind in root.subtree.map({ model.entities[$0] }) {
-      // A rule of the root holds for all rows; that of a subentity for its own and those below.
+      // The root's constraints and indexes apply to all rows. Those of a subentity apply only to its own rows and those
+      // of its subentities.
       let condition = kind.index == root.index ? nil : "\"_entity\" IN (\(entityList(kind)))"
       for constraint in kind.description.uniquenessConstraints {
         let columns = constraint.flatMap { columnNames($0, in: kind) }
@@ -219,15 +223,15 @@ struct SQLiteSchema {
 }
 
 extension SQLiteSchema {
-  /// Whether a database has just these tables and indexes, whatever the order of the columns and the stand-ins for
-  /// rows that are older than a column.
+  /// Returns whether a database has exactly these tables and indexes. The order of the columns does not matter, nor do
+  /// defaults for rows that are older than a column.
   func isSame(as connection: SQLiteConnection) throws -> Bool {
     let model = try SQLiteConnection(path: ":memory:", of: connection.stores)
     for sql in Self.systemTables + tables + indexes.map(\.sql) { try model.execute(sql) }
     for query in Self.queries {
       guard try Set(model.rows(query)) == Set(connection.rows(query)) else { return false }
     }
-    // Checks have no table of their own to be asked.
+    // SQLite has no table that lists CHECK constraints.
     let definitions = try connection.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     return layouts.allSatisfy { layout in
       let sql = definitions.first { $0[0] == layout.name }?[1] ?? ""
@@ -236,7 +240,7 @@ extension SQLiteSchema {
     }
   }
 
-  /// What there is, but for what SQLite keeps for itself.
+  /// Queries for the contents of a schema, without SQLite's internal objects.
   private static let queries = [
     "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL",
     """

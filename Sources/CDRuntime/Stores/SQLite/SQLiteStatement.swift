@@ -7,16 +7,16 @@ import CSQLite
   import Foundation
 #endif
 
-/// A prepared statement that its connection keeps.
+/// A prepared statement.
 final class SQLiteStatement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
   private let stores: [URL]
-  /// Some keys of the rows that the last run gave, by which the next one guesses how many objects of its rows are
-  /// in memory.
+  /// Some keys of the rows that the last run returned. The next run uses them to estimate how many objects of its rows
+  /// are already in memory.
   var sample: [ObjectKey] = []
 
-  /// - Parameter stores: What errors name.
+  /// - Parameter stores: The stores that errors name.
   init(_ sql: String, on connection: OpaquePointer, of stores: [URL]) throws {
     var handle: OpaquePointer?
     let code = sqlite3_prepare_v3(
@@ -31,7 +31,7 @@ final class SQLiteStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Goes on to the next row; false when there is none.
+  /// Moves to the next row. Returns false if there is none.
   @inline(__always) func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -90,7 +90,7 @@ final class SQLiteStatement {
 }
 
 extension SQLiteStatement {
-  /// Binds what ``SQLPredicate/bindings`` holds, from a parameter's number on.
+  /// Binds the values of ``SQLPredicate/bindings``, starting at a parameter number.
   func bind(_ values: [AttributeValue], from first: Int32 = 1) {
     for (place, value) in values.enumerated() {
       let parameter = first + Int32(clamping: place)
@@ -100,7 +100,7 @@ extension SQLiteStatement {
       case .double(let number): sqlite3_bind_double(handle, parameter, number)
       case .data(let data):
         let bytes = Array(data)
-        // Without a byte there is no address, and SQLite would take that for NULL.
+        // An empty array may have no address, and SQLite would bind NULL.
         if bytes.isEmpty {
           sqlite3_bind_zeroblob(handle, parameter, 0)
         } else {

@@ -8,16 +8,18 @@ import Synchronization
   import Foundation
 #endif
 
-/// Ends statements that would read a prepared file without end.
+/// Stops statements that would read a manipulated file without end.
 ///
-/// The pages of a table form a tree. In a file that somebody has prepared, a page can be the child of many pages, so
-/// that a file of some kilobytes has more rows than anybody can read. SQLite does not notice while it reads. So when a
-/// connection has taken more steps than a file of that size usually asks for, the file's pages are checked once. That
-/// takes as long as reading the file once. A whole file is then read without any limit.
+/// The pages of a table form a tree. In a manipulated file, several pages can have the same child page. A file of a few
+/// kilobytes can then have so many rows that no program can read them all. SQLite does not notice this while it reads.
+///
+/// So the guard counts SQLite's steps. When a connection has taken more steps than a file of this size normally needs,
+/// the guard checks the file's pages once. The check takes as long as reading the file once. After a successful check,
+/// the connection has no limit.
 final class ScanGuard {
-  /// How many of SQLite's instructions run between two looks at the limit.
+  /// The number of SQLite's instructions between two checks of the limit.
   private static let interval = 100_000
-  /// So many steps are no reason to check a file, however small it is. They take about a second.
+  /// The number of steps that any file may use without a check, however small the file is. They take about one second.
   private static let baseLimit = 20_000_000
   private static let stepsPerByte = 20
 
@@ -27,13 +29,13 @@ final class ScanGuard {
   private var steps = 0
   private var isChecked = false
 
-  /// The connections whose statements were ended, for their errors to say so. SQLite's own code is that of any
-  /// interruption.
+  /// The connections whose statements a guard has stopped. SQLite's own code is the same for any interruption, so
+  /// errors look here.
   private static let ended = Mutex<Set<Int>>([])
 
   /// - Parameters:
-  ///   - handle: The connection, which must not be closed before this object goes.
-  ///   - paths: The files that it has open.
+  ///   - handle: The connection. It must stay open as long as this object exists.
+  ///   - paths: The files that the connection has open.
   init(_ handle: OpaquePointer, paths: [String]) {
     self.handle = handle
     self.paths = paths
@@ -46,7 +48,7 @@ final class ScanGuard {
     Self.ended.withLock { _ = $0.remove(number) }
   }
 
-  /// Has SQLite ask this object. A connection has one such handler.
+  /// Installs this object as the connection's progress handler. A connection can have only one.
   func watch() {
     sqlite3_progress_handler(
       handle, Int32(Self.interval),
@@ -57,7 +59,7 @@ final class ScanGuard {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Whether the connection may go on after so many steps.
+  /// Counts steps, and returns whether the connection may continue.
   func allows(_ count: Int) -> Bool {
     if isChecked { return true }
     steps += count
@@ -75,11 +77,12 @@ final class ScanGuard {
   /// How many seconds one of SQLite's instructions may run before the file is checked.
   private static let patience = 2.0
 
-  /// Runs a statement that counts all rows of a table. SQLite does that in one instruction, within which it asks nobody.
+  /// Runs a statement that counts all rows of a table. SQLite counts in a single instruction, and does not call the
+  /// progress handler during it.
   func watchingCount<R>(_ count: () throws -> R) rethrows -> R {
     if isChecked { return try count() }
     let watch = CountWatch(handle)
-    // A queue's closure holds what it needs, and no more of this object than values.
+    // The closure on the queue captures only these values, not this object.
     let paths = paths
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
       guard watch.isWatching, paths.contains(where: Self.isDamaged) else { return }
@@ -89,10 +92,10 @@ final class ScanGuard {
     return try count()
   }
 
-  /// A connection that one thread uses, and another one may interrupt until it is done.
+  /// Lets another thread interrupt a connection until the connection's own thread calls ``end()``.
   ///
-  /// Unchecked: SQLite lets any thread interrupt a connection that is not being closed. The lock keeps the user, who may
-  /// close the connection afterwards, until an interruption is over.
+  /// Unchecked: SQLite allows any thread to interrupt a connection that is not being closed. The lock makes ``end()``
+  /// wait until an interruption is over, because the connection may be closed afterwards.
   private final class CountWatch: @unchecked Sendable {
     private let handle: OpaquePointer
     private let lock = Mutex(true)
@@ -113,7 +116,7 @@ final class ScanGuard {
     }
   }
 
-  /// Whether a connection's statement was ended because its file is damaged.
+  /// Returns whether a statement of the connection was stopped because its file is damaged.
   static func hasEnded(_ handle: OpaquePointer?) -> Bool {
     let number = Int(bitPattern: handle)
     return ended.withLock { $0.contains(number) }
@@ -121,7 +124,7 @@ final class ScanGuard {
 
   private static func isDamaged(_ path: String) -> Bool {
     let file = URL(filePath: path)
-    // A connection of its own: the other one is in the middle of a statement.
+    // A separate connection, because the first one is in the middle of a statement.
     guard
       let connection = try? SQLiteConnection(path: file.absoluteURL.absoluteString + "?mode=ro", of: [file])
     else { return false }
@@ -130,7 +133,7 @@ final class ScanGuard {
     } catch StoreError.damaged {
       return true
     } catch {
-      // A file that cannot be read now says nothing of its pages.
+      // An unreadable file gives no information about its pages.
       return false
     }
   }

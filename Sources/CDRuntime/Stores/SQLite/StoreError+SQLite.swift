@@ -6,9 +6,9 @@ import CSQLite
   import Foundation
 #endif
 
-/// What SQLite's result codes mean to whoever uses a store.
+/// Conversion of SQLite's result codes to errors of a store.
 extension StoreError {
-  /// The error that a connection has just had.
+  /// The last error of a connection.
   init(_ connection: OpaquePointer?, of stores: [URL], during operation: String) {
     if sqlite3_errcode(connection) == SQLITE_INTERRUPT, ScanGuard.hasEnded(connection) {
       self = .damaged(stores, reason: "some of its pages belong to several tables or lead in circles")
@@ -20,36 +20,37 @@ extension StoreError {
   }
 
   /// - Parameters:
-  ///   - code: SQLite's extended result code, whose lowest byte is the primary one.
-  ///   - stores: The stores that the connection has open.
+  /// - code: SQLite's extended result code. Its lowest byte is the primary code.
+  /// - stores: The stores that the connection has open.
   init(code: Int32, message: String, of stores: [URL], during operation: String) {
     let reason = "\(message), SQLite's code \(code), while \(operation)"
     self =
       switch code & 0xFF {
-      // A journal has gone between a look at it and its removal: another connection is at the same store.
+      // Another connection removed the journal between SQLite's check and its own removal. So another connection uses
+      // the same store.
       case SQLITE_IOERR where code == Self.journalTakenAway: .busy(stores)
-      // A memory store that several connections share is locked where a file is busy.
+      // A store in memory that several connections share is locked in cases in which a file would be busy.
       case SQLITE_BUSY, SQLITE_LOCKED: .busy(stores)
       case SQLITE_FULL: .diskFull(stores)
       case SQLITE_NOTADB where stores.count == 1: .notADatabase(stores[0])
       case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(stores, reason: reason)
-      // The file that was opened has another name by now, or none.
+      // The open file was renamed, removed or replaced.
       case SQLITE_READONLY where code == Self.movedAway && !stores.isEmpty: .replaced(stores[0])
       case SQLITE_READONLY: .notWritable(stores, reason: reason)
       case SQLITE_IOERR, SQLITE_CANTOPEN: .inputOutput(stores, reason: reason)
-      // A table or a column of the model, which the hashes say the store has.
+      // A table or column of the model is missing, although the store's hashes say that it exists.
       case SQLITE_ERROR where message.hasPrefix("no such "): .damaged(stores, reason: reason)
       default: .sqlite(stores, code: code, message: message, during: operation)
       }
   }
 
-  /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not see.
+  /// `SQLITE_IOERR_DELETE_NOENT`, a macro that Swift does not import.
   private static let journalTakenAway: Int32 = SQLITE_IOERR | 23 << 8
 
-  /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not see.
+  /// `SQLITE_READONLY_DBMOVED`, a macro that Swift does not import.
   private static let movedAway: Int32 = SQLITE_READONLY | 4 << 8
 
-  /// Whether a file could not be read for want of the right to keep a journal beside it.
+  /// Whether reading may have failed because SQLite cannot create a journal beside the file.
   var isHinderedJournal: Bool {
     switch self {
     case .notWritable, .inputOutput: true
@@ -60,11 +61,11 @@ extension StoreError {
   /// Whether a unique index or a primary key refused a row.
   var isUniquenessViolation: Bool {
     guard case .sqlite(_, let code, _, _) = self else { return false }
-    // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, which the C header composes by macros.
+    // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, which are macros in the C header.
     return code == SQLITE_CONSTRAINT | (8 << 8) || code == SQLITE_CONSTRAINT | (6 << 8)
   }
 
-  /// Whether a reference would lead to no object.
+  /// Whether a foreign key refused a reference to a missing row.
   var isReferenceViolation: Bool {
     guard case .sqlite(_, let code, _, _) = self else { return false }
     return code == SQLITE_CONSTRAINT | (3 << 8)
@@ -72,9 +73,9 @@ extension StoreError {
 }
 
 extension StoreError {
-  /// Whether a statement is at fault, and not the store.
+  /// Whether the error comes from the statement and not from the store.
   var isOfStatement: Bool {
-    // SQLITE_ERROR and SQLITE_TOOBIG, whatever further their codes say.
+    // SQLITE_ERROR and SQLITE_TOOBIG, with any extended code.
     if case .sqlite(_, let code, _, _) = self { return code & 0xFF == 1 || code & 0xFF == 18 }
     return false
   }

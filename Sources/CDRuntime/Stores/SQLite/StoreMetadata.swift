@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// What a store says about itself in `_cdgen_metadata`.
+/// The metadata of a store, from the table `_cdgen_metadata`.
 struct StoreMetadata {
   var formatVersion: Int
   var storeID: UUID
@@ -16,32 +16,33 @@ struct StoreMetadata {
   var dataHash: String
   var layoutHash: String
   var definitionHash: String
-  /// JSON: entity name → its data hash.
+  /// A JSON object with the data hash of each entity by name.
   var entityHashes: String
   var createdBy: String
-  /// Of a store of several merged models: the version of each, by the models' identities. Empty for any other, and where
-  /// the release that wrote the store did not note it.
+  /// The version of each model in a store of several merged models, by the models' identities. Empty for any other
+  /// store, and if the release that wrote the store did not record the versions.
   var partVersions: [UUID: Int] = [:]
-  /// The names of the files that the store was before its last migrations, to be removed when it is opened again.
+  /// The names of the backups of the last migrations, which the next opening removes.
   var pendingBackups: [String] = []
-  /// The app's own, without the prefix that they have in the table.
+  /// The app's own values, without the prefix of their keys in the table.
   var values: [String: String] = [:]
 
-  /// Whether users may have stores such as this one: of a locked version of a model, or of one of its parts.
+  /// Returns whether users may have stores like this one: the version is a locked version of the model or of one of its
+  /// parts.
   func isLocked(_ number: Int, in model: ManagedObjectModel) -> Bool {
     model.lockedVersionNumbers.contains(number)
       || model.parts.contains { part in
-        // The release that wrote the store may not have noted the versions of the parts.
+        // The release that wrote the store may not have recorded the versions of the parts.
         partVersions[part.id].map(part.lockedVersionNumbers.contains) ?? !part.lockedVersionNumbers.isEmpty
       }
   }
 
-  /// By what the store knows its model.
+  /// The identity of the store's model.
   var model: ModelIdentity { ModelIdentity(name: modelName, id: modelID) }
 
   private static let valuePrefix = "app."
 
-  /// What the entry `pendingBackup` has for some names, none of which has a slash.
+  /// The value of the entry `pendingBackup` for some names. A name contains no slash.
   static func text(ofBackups names: [String]) -> String { names.joined(separator: "/") }
 
   /// The SQL condition of the rows that hold the app's own values.
@@ -89,7 +90,7 @@ struct StoreMetadata {
       return value
     }
     formatVersion = try number("formatVersion")
-    // What else a later format keeps here is not for this release to judge.
+    // This release must not judge the other entries of a later format.
     guard formatVersion <= SQLiteSchema.formatVersion else {
       throw StoreError.newerFormat(url, found: formatVersion, supported: SQLiteSchema.formatVersion)
     }
@@ -107,7 +108,8 @@ struct StoreMetadata {
     createdBy = try text("createdBy")
     partVersions = values["parts"].map(Self.partVersions) ?? [:]
     pendingBackups = values["pendingBackup"]?.split(separator: "/").map(String.init) ?? []
-    // By bytes: to Swift the prefix ends with another character where the key begins with an accent.
+    // Compares bytes, not characters. If the key begins with a combining accent, Swift joins the accent with the last
+    // character of the prefix.
     let prefix = Self.valuePrefix.utf8
     for (key, value) in values where key.utf8.starts(with: prefix) {
       self.values[String(decoding: key.utf8.dropFirst(prefix.count), as: UTF8.self)] = value
@@ -126,16 +128,16 @@ struct StoreMetadata {
     }
   }
 
-  /// JSON: identity → number.
+  /// Parses a JSON object of version numbers by the models' identities.
   private static func partVersions(_ text: String) -> [UUID: Int] {
-    // What cannot be read is as good as not noted: the versions are looked for by their hashes then.
+    // Unreadable JSON is treated like missing JSON: the versions are then found by their hashes.
     guard let json = try? JSONValue(parsing: text), case .object(let members) = json else { return [:] }
     return members.reduce(into: [:]) { result, member in
       if let id = UUID(uuidString: member.key) { result[id] = Int(member.value.canonicalText) }
     }
   }
 
-  /// What the table has, but for the app's own values.
+  /// The entries of the table, without the app's own values.
   private var entries: [String: String] {
     var result = modelEntries
     if !partVersions.isEmpty {
@@ -157,7 +159,7 @@ struct StoreMetadata {
     ]
   }
 
-  /// What the table has, the app's own values included.
+  /// All entries of the table, with the app's own values.
   var allEntries: [String: String] {
     var result = entries
     for (key, value) in values { result[Self.valuePrefix + key] = value }

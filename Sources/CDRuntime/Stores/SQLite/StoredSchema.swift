@@ -8,9 +8,9 @@ import CSQLite
 
 /// The tables, indexes, views and triggers that a SQLite file holds.
 ///
-/// A schema is a program: triggers run when rows change, views and virtual tables answer in the place of tables, and
-/// checks and expressions of indexes are calculated for each row. So a store is used only where its schema is known:
-/// the tables have the text that this release gives them, and there is no trigger, view or virtual table.
+/// A schema can run code. Triggers run when rows change. Views and virtual tables can take the place of tables. Checks
+/// and index expressions are calculated for each row. So a store is used only if its schema is known: the tables have
+/// the SQL text of this release, and there are no triggers, views or virtual tables.
 struct StoredSchema {
   private struct Object {
     let type: String
@@ -34,16 +34,17 @@ struct StoredSchema {
   /// The names of the tables.
   var tables: Set<String> { Set(objects.filter { $0.type == "table" }.map(\.name)) }
 
-  /// The text of each index by its name, but for those that SQLite makes for keys.
+  /// The SQL text of each index by name, without the indexes that SQLite creates for keys.
   var indexes: [String: String] {
     objects.reduce(into: [:]) { result, object in
       if object.type == "index", let sql = object.sql { result[object.name] = sql }
     }
   }
 
-  // MARK: What is to be there
+  // MARK: Expected objects
 
-  /// Refuses a database that is no store, and one with anything but tables and indexes, of whatever model it is.
+  /// Throws an error if a database is not a store, or has objects other than tables and indexes. The check is the same
+  /// for all models.
   func check(of url: URL) throws(StoreError) {
     guard objects.contains(where: { $0.name == Self.metadata }) else { throw .foreignDatabase(url) }
     let foreign = objects.filter { object in
@@ -58,11 +59,11 @@ struct StoredSchema {
     if !foreign.isEmpty { throw .foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
-  /// Refuses a store whose tables could do anything but hold the rows of a model.
+  /// Throws an error if a table of the model has an unexpected definition, which could do more than hold rows.
   func check(_ expected: SQLiteSchema, of url: URL) throws {
     try check(of: url)
     let layouts = Dictionary(expected.layouts.map { ($0.name, $0) }) { first, _ in first }
-    // A table that is missing is damage, which the first statement that wants it tells.
+    // A missing table is damage. The first statement that uses the table reports it.
     let foreign = try objects.filter { object in
       guard object.type == "table", let layout = layouts[object.name] else { return false }
       return try object.sql != layout.sql() && !isAltered(object, layout)
@@ -70,8 +71,8 @@ struct StoredSchema {
     if !foreign.isEmpty { throw StoreError.foreignSchema(url, objects: foreign.map(describe).sorted()) }
   }
 
-  /// Tables and indexes of others' that a store can be used with: no statement of ours reads the tables, and an index
-  /// of plain columns changes no result.
+  /// Returns descriptions of foreign tables and indexes that do not prevent the use of the store. No statement of this
+  /// library reads the tables, and an index of plain columns does not change results.
   func harmlessObjects(_ expected: SQLiteSchema) -> [String] {
     let tables = Set(expected.layouts.map(\.name))
     let indexes = Dictionary(expected.indexes.map { ($0.name, $0.sql) }) { first, _ in first }
@@ -86,8 +87,8 @@ struct StoredSchema {
     }.map(describe)
   }
 
-  /// Whether the indexes are those of a layout. Others may be there where they are of plain columns; one that may refuse
-  /// a row, or calculates, may not.
+  /// Returns whether the store has all expected indexes. Other indexes are allowed if they have only plain columns. An
+  /// index that can refuse a row or that calculates expressions is not allowed.
   func hasIndexes(of expected: SQLiteSchema) throws -> Bool {
     let present = indexes
     guard expected.indexes.allSatisfy({ present[$0.name] == $0.sql }) else { return false }
@@ -106,12 +107,12 @@ struct StoredSchema {
 
   private static let metadata = "_cdgen_metadata"
 
-  /// Tables that SQLite keeps for itself.
+  /// SQLite's internal tables.
   private static let ofSQLite: Set<String> = [
     "sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4",
   ]
 
-  /// The text of each table that every store has, by its name.
+  /// The SQL text of each table that every store has, by name.
   private static let systemTables: [String: String] = {
     let names = ["_cdgen_metadata", "_cdgen_keys", "_cdgen_history", "_cdgen_files"]
     return Dictionary(zip(names, SQLiteSchema.systemTables)) { first, _ in first }
@@ -127,8 +128,8 @@ struct StoredSchema {
       + (object.table == object.name ? "" : " on '\(object.table)'")
   }
 
-  /// Whether a table has the text that statements of migrations have left: columns in another order, and stand-ins for
-  /// rows that are older than a column.
+  /// Returns whether a table's text differs only by changes that migrations make: columns in another order, and
+  /// defaults for rows that are older than a column.
   private func isAltered(_ object: Object, _ layout: TableLayout) throws -> Bool {
     guard let sql = object.sql else { return false }
     let columns = try connection.rows(
@@ -138,7 +139,8 @@ struct StoredSchema {
     var texts: [String] = []
     for column in columns {
       guard let definition = definitions[column[0] ?? ""] else { return false }
-      // SQLite shows an expression without the parentheses that it needs, so that one is not taken for a literal here.
+      // SQLite returns an expression without the parentheses that its declaration has, so only a literal default can
+      // match the table's text.
       texts.append(definition.sql + (column[1].map { " DEFAULT \($0)" } ?? ""))
     }
     return sql
@@ -146,7 +148,7 @@ struct StoredSchema {
       + (texts + layout.constraints).joined(separator: ", ") + ") \(layout.options)"
   }
 
-  /// Whether an index is of columns alone, has all rows, and lets equal values be.
+  /// Returns whether an index has only columns, covers all rows and is not unique.
   private func isPlain(_ object: Object) throws -> Bool {
     let name = SQLite.literal(object.name)
     let list = try connection.rows(

@@ -1,21 +1,21 @@
-/// A table as it is made, in parts that a migration can compare.
+/// The definition of a table, in parts that a migration can compare.
 struct TableLayout: Hashable, Sendable {
   let name: String
   let columns: [ColumnLayout]
-  /// What stands behind the columns: checks, and the primary key of a table of pairs.
+  /// The clauses after the columns: checks, and the primary key of a join table.
   let constraints: [String]
   let options: String
 
-  /// `CREATE TABLE`.
+  /// The `CREATE TABLE` statement.
   ///
-  /// - Parameter schema: The database on the connection to make it in; nil for the main one.
+  /// - Parameter schema: The name of the connection's database for the table; nil for the main database.
   func sql(schema: String? = nil) -> String {
     "CREATE TABLE \(schema.map { $0 + "." } ?? "")\(SQLite.quoted(name)) ("
       + (columns.map(\.sql) + constraints).joined(separator: ", ") + ") \(options)"
   }
 }
 
-/// A column as it is made.
+/// The definition of a column.
 struct ColumnLayout: Hashable, Sendable {
   /// A deferred foreign key to the `_pk` of a table.
   struct Reference: Hashable, Sendable {
@@ -25,7 +25,7 @@ struct ColumnLayout: Hashable, Sendable {
 
   let name: String
   let type: String
-  /// Whether a value may be the name of a file that holds it.
+  /// Whether a value may be the name of a file that contains the real value.
   var mayNameFile: Bool { type == "ANY" }
   var key = ""
   var isNotNull = false

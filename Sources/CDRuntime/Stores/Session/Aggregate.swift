@@ -1,4 +1,5 @@
-/// One value of many objects: their count, or what the values of a key path come to. Nil counts for nothing.
+/// A value calculated from many objects: the number of objects, or an aggregate of the values of a key path. Nil values
+/// are ignored.
 ///
 /// ```swift
 /// let aggregates: [Aggregate] = [.count(), .sum(of: "salesRank"), .average(of: "price", as: "usual")]
@@ -7,7 +8,7 @@
 public struct Aggregate: Hashable, Sendable {
   enum Function: String { case count, sum, average, min, max }
 
-  /// The name of the value among those of a group.
+  /// The key of this value in the result of a group.
   public let name: String
   let function: Function
   let keyPath: String?
@@ -21,25 +22,25 @@ public struct Aggregate: Hashable, Sendable {
         separator: "_")
   }
 
-  /// How many objects there are.
+  /// Counts the objects.
   public static func count(as name: String = "count") -> Aggregate { Aggregate(.count, nil, name) }
-  /// How many objects have a value.
+  /// Counts the objects whose key path has a value.
   public static func count(of keyPath: String, as name: String? = nil) -> Aggregate {
     Aggregate(.count, keyPath, name)
   }
-  /// The sum of numbers: 0 of none. One of integers that is beyond Int64 throws.
+  /// The sum of numbers, or 0 if there are no values. The fetch throws if a sum of integers does not fit in Int64.
   public static func sum(of keyPath: String, as name: String? = nil) -> Aggregate {
     Aggregate(.sum, keyPath, name)
   }
-  /// The mean of numbers: nil of none, a decimal of decimals, else a double.
+  /// The mean of numbers, or nil if there are no values. The mean of decimals is a decimal; any other mean is a double.
   public static func average(of keyPath: String, as name: String? = nil) -> Aggregate {
     Aggregate(.average, keyPath, name)
   }
-  /// The least value: nil of none.
+  /// The least value, or nil if there are no values.
   public static func min(of keyPath: String, as name: String? = nil) -> Aggregate {
     Aggregate(.min, keyPath, name)
   }
-  /// The greatest value: nil of none.
+  /// The greatest value, or nil if there are no values.
   public static func max(of keyPath: String, as name: String? = nil) -> Aggregate {
     Aggregate(.max, keyPath, name)
   }

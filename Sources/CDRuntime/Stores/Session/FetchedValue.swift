@@ -6,7 +6,7 @@ public import CDModel
   import Foundation
 #endif
 
-/// A value that ``ManagedObjectContext/dictionaries(for:)`` gives.
+/// A value in a result of ``ManagedObjectContext/dictionaries(for:)``.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>()
@@ -17,54 +17,53 @@ public import CDModel
 /// }
 /// ```
 public enum FetchedValue: Hashable, Sendable {
-  /// The value of an attribute; nil is `AttributeValue.null`. A codable attribute's is its JSON as a
-  /// string.
+  /// The value of an attribute. Nil is `AttributeValue.null`. The value of a codable attribute is its JSON as a string.
   case attribute(AttributeValue)
-  /// The object of a to-one relationship; nil where there is none.
+  /// The identifier of the object of a to-one relationship, or nil if the relationship is nil.
   case object(ManagedObjectID?)
 
-  /// The attribute's value; nil for a relationship.
+  /// The attribute's value, or nil for a relationship.
   public var attribute: AttributeValue? {
     if case .attribute(let value) = self { return value }
     return nil
   }
 
-  /// The identifier of a to-one relationship's object, if there is one.
+  /// The identifier of the object of a to-one relationship, or nil if there is none.
   public var objectID: ManagedObjectID? {
     if case .object(let id) = self { return id }
     return nil
   }
 
-  /// The value by which two are told apart: 0.0 and -0.0 are one, as in a predicate.
+  /// The value to compare for equality: 0.0 and -0.0 are equal, as in a predicate.
   var identity: FetchedValue {
     if case .attribute(.double(let number)) = self, number == 0 { return .attribute(.double(0)) }
     return self
   }
 }
 
-// Values as they are written in code, for rows of a batch.
+// Literals, for the rows of a batch insert.
 extension FetchedValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
   /// A string.
   public init(stringLiteral value: String) { self = .attribute(.string(value)) }
-  /// An integer, which a floating-point or decimal attribute takes too.
+  /// An integer. Floating-point and decimal attributes accept it too.
   public init(integerLiteral value: Int64) { self = .attribute(.int(value)) }
   /// A floating-point number.
   public init(floatLiteral value: Double) { self = .attribute(.double(value)) }
   /// A Boolean.
   public init(booleanLiteral value: Bool) { self = .attribute(.bool(value)) }
-  /// Nil, for an attribute as for a to-one relationship.
+  /// Nil, for an attribute or a to-one relationship.
   public init(nilLiteral: ()) { self = .attribute(.null) }
 
-  /// The value of an attribute as Swift has it.
+  /// The value of an attribute, given as a Swift value.
   public static func value(_ value: some AttributeValueConvertible) -> FetchedValue {
     .attribute(value.attributeValue)
   }
 }
 
 extension AttributeValue {
-  /// The value as a column keeps it: nil, an integer, a double, a string or data.
+  /// The value in the form that a column stores: null, an integer, a double, a string or data.
   var stored: AttributeValue {
     switch self {
     case .null, .int, .double, .string, .data: self

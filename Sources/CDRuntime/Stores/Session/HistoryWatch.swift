@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Who wants to know at once that something has been saved.
+/// An object that is notified after each save.
 protocol HistoryListener: AnyObject, Sendable {
   /// Called after a save.
   func tell() async
 }
 
-/// Who is told of what is saved.
+/// Notifies the listener of an engine's stores about saves.
 final class HistoryWatch: Sendable {
-  /// How many listen: a save that nobody listens for pays one look at this number.
+  /// The number of listeners. A save without listeners costs only one read of this number.
   let listeners = Atomic<Int>(0)
   private let current = Mutex<WeakWatcher>(WeakWatcher())
 
   private struct WeakWatcher { weak var watcher: (any HistoryListener)? }
 
-  /// The watcher that there is, or a new one.
+  /// Returns the current watcher, or makes one if there is none.
   func watcher<Watcher: HistoryListener>(_ make: () -> Watcher) -> Watcher {
     current.withLock { current in
       if let watcher = current.watcher as? Watcher { return watcher }
@@ -24,7 +24,7 @@ final class HistoryWatch: Sendable {
     }
   }
 
-  /// Lets listeners know that something has been saved.
+  /// Notifies the watcher of a save.
   @inline(__always) func announce() {
     if listeners.load(ordering: .sequentiallyConsistent) > 0 { wake() }
   }

@@ -4,7 +4,7 @@
   public import Foundation
 #endif
 
-/// What a migration has done.
+/// The result of a migration.
 ///
 /// ```swift
 /// let coordinator = try PersistentStoreCoordinator(for: ToDoModel.self, at: .sqlite(url))
@@ -16,21 +16,25 @@
 public struct MigrationResult: Hashable, Sendable {
   /// The store's file.
   public let storeURL: URL
-  /// The steps that the store went, in order. One from a version to itself leads from a draft of it.
+  /// The migration steps in order. A step whose source and destination are the same version starts from a draft of that
+  /// version.
   public let steps: [MigrationError.Step]
-  /// Whether all was one transaction in the store's own file. Otherwise a new file has taken its place.
+  /// Whether the migration was one transaction in the store's own file. Otherwise, a new file replaced the store's
+  /// file.
   public let isInPlace: Bool
-  /// The store of before; nil where the migration was in place. It goes when the store is opened the next time,
-  /// unless ``PersistentStoreDescription/keepsBackup`` is set.
+  /// The store as it was before the migration, or nil if the migration was in place. The next opening of the store
+  /// removes this backup, unless ``PersistentStoreDescription/keepsBackup`` is set.
   public let backup: URL?
-  /// Whether the store was not migrated, but removed and made anew: it was of a draft that had changed, and
-  /// ``PersistentStoreDescription/changedDraftPolicy`` said so.
+  /// Whether the store was erased and created anew instead of migrated. This happens if the store's version was a draft
+  /// that has changed and ``PersistentStoreDescription/changedDraftPolicy`` allows it.
   public internal(set) var hasErasedStore = false
-  /// How long it took.
+  /// The duration of the migration.
   public let duration: Duration
 
-  /// The number of the version that the store was of; in a store of several merged models, that of the first to move.
+  /// The number of the store's version before the migration. For a store of several merged models, the number belongs
+  /// to the first step's model.
   public var source: Int { steps.first?.source ?? 0 }
-  /// The number of the version that it is of now; in a store of several merged models, that of the last to move.
+  /// The number of the store's version after the migration. For a store of several merged models, the number belongs to
+  /// the last step's model.
   public var destination: Int { steps.last?.destination ?? 0 }
 }

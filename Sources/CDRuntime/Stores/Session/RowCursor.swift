@@ -1,18 +1,20 @@
 import CSQLite
 
-/// The rows that a store gives for one question, one after the other.
+/// A cursor over the rows of one query of a store.
 ///
-/// SQLite's rows are read where they are. Any other engine hands over a list of values. Whoever takes a cursor closes it.
+/// The cursor reads the rows of SQLite directly from the statement. Another engine gives a list of values. The caller
+/// must close the cursor.
 struct RowCursor {
-  /// Nil where the rows are in the list.
+  /// Nil if the rows are in `list`.
   private let statement: SQLiteStatement?
   private let list: RowList?
-  /// The column with the name of the row's entity; negative where all rows are of one.
+  /// The column with the name of the row's entity; negative if all rows are of one entity.
   private let entityColumn: Int32
-  /// Where the columns of an entity stand, by its place; empty where they stand in order.
+  /// The statement's columns for each entity, by the entity's index. Empty if the columns are in the entity's own
+  /// order.
   private let maps: [Int: [Int32]]
 
-  /// The rows of a statement, whose parameters are bound.
+  /// A cursor over the rows of a statement whose parameters are bound.
   init(_ statement: SQLiteStatement, entityColumn: Int32? = nil, maps: [Int: [Int32]] = [:]) {
     self.statement = statement
     list = nil
@@ -27,23 +29,23 @@ struct RowCursor {
     maps = [:]
   }
 
-  /// Goes on to the next row; false if there is none.
+  /// Moves to the next row. Returns false if there is none.
   @inline(__always) func next() throws -> Bool {
     if let statement { return try statement.step() }
     return list?.next() ?? false
   }
 
-  /// Ends the reading: other rows can be asked for by the same question.
+  /// Ends the reading, so that the same statement can run again.
   @inline(__always) func close() { statement?.reset() }
 
-  /// Some keys of the rows that the same question gave the last time, by which the next one guesses how many objects of
-  /// its rows are in memory.
+  /// Some keys of the rows that the same query returned the last time. The context uses them to estimate how many
+  /// objects of the rows are already in memory.
   var sample: [ObjectKey] {
     get { statement?.sample ?? [] }
     nonmutating set { statement?.sample = newValue }
   }
 
-  // MARK: The row that the cursor stands on
+  // MARK: The current row
 
   @inline(__always) var key: ObjectKey {
     if let statement { return sqlite3_column_int64(statement.handle, 0) }
@@ -55,29 +57,30 @@ struct RowCursor {
     return list?.current.version ?? 0
   }
 
-  /// Whether the rows may be of several entities, so that each has to be asked for its own.
+  /// Whether the rows may be of several entities. If so, ``entityName`` says the entity of each row.
   @inline(__always) var isMixed: Bool { entityColumn >= 0 }
 
-  /// The name of the row's entity, of rows that may be of several.
+  /// The name of the row's entity. Valid only if ``isMixed`` is true.
   var entityName: String {
     if let statement { return statement.string(entityColumn) ?? "" }
     return list?.current.entity ?? ""
   }
 
-  /// By what the rows of an entity are read, now and after each ``next()``; nil if the rows are none of such an entity.
+  /// Returns a reader for the rows of an entity, which is valid now and after each ``next()``. Returns nil if the rows
+  /// cannot be of that entity.
   func reader(of entity: EntityPlan, _ report: RowReport?) -> RowReader? {
     guard let statement else { return list.map { RowReader(values: $0.values, report: report) } }
     guard isMixed else { return RowReader(statement: statement.handle, map: nil, report: report) }
     return maps[entity.index].map { RowReader(statement: statement.handle, map: $0, report: report) }
   }
 
-  /// The key of the object that the row is related to, of rows that were asked for by several owners.
+  /// The key of the object that the row is related to. Valid only for a query with several owners.
   var owner: ObjectKey {
     if let statement { return statement.int64(statement.columnCount - 2) }
     return list?.current.owner ?? 0
   }
 
-  /// The position of the row in the owner's relationship, of rows that were asked for by several owners.
+  /// The position of the row in the owner's relationship. Valid only for a query with several owners.
   var position: Int64? {
     guard let statement else { return list?.current.position }
     let column = statement.columnCount - 1
@@ -85,16 +88,17 @@ struct RowCursor {
   }
 }
 
-/// Rows of an engine that has them as values.
+/// The rows of an engine that returns them as values.
 final class RowList {
   struct Row {
     var key: ObjectKey
     var version: Int64
     /// The name of the row's entity.
     var entity: String
-    /// By the columns of the entity.
+    /// The values by the numbers of the entity's columns.
     var values: [AttributeValue]
-    /// The object that the row is related to, and its place there, where several owners were asked for.
+    /// The key of the owner in a query with several owners. `position` is the row's position in the owner's
+    /// relationship.
     var owner: ObjectKey = 0
     var position: Int64?
   }
@@ -103,7 +107,7 @@ final class RowList {
   private var index = -1
   /// Whether the rows may be of several entities.
   let isMixed: Bool
-  /// The values of the row that the list stands on.
+  /// The values of the current row.
   let values = ValueRow([])
 
   init(_ rows: [Row], isMixed: Bool = false) {

@@ -6,19 +6,19 @@ import CSQLite
   public import Foundation
 #endif
 
-/// The row that an object is made from: of a SQLite statement, or values that somebody has collected.
+/// The row that an object reads its values from: a row of a SQLite statement, or a list of values.
 ///
-/// Columns are numbered as ``EntityGraph/columns(of:)`` does. Reading never fails: a value of a wrong type is
-/// read as the type's empty value and reported to the context.
+/// ``EntityGraph/columns(of:)`` defines the column numbers. Reading never fails: if a value has the wrong type, the
+/// reader returns the empty value of the expected type and notes the column in the report for the context.
 @_spi(Generated) public struct RowReader {
-  /// A statement that stands on a row, unless the row's values are in `values`.
+  /// The statement whose current row is read; nil if the values are in `values`.
   let statement: OpaquePointer?
-  /// Where the statement has the entity's columns, when it selects those of several entities.
+  /// The statement's column for each column of the entity, if the statement selects the columns of several entities.
   let map: [Int32]?
   let values: ValueRow?
   let report: RowReport?
 
-  /// A statement's columns start behind `_pk` and `_version`.
+  /// The first columns of a statement are `_pk` and `_version`.
   private static let firstColumn: Int32 = 2
 
   init(statement: OpaquePointer, map: [Int32]?, report: RowReport?) {
@@ -35,14 +35,14 @@ import CSQLite
     self.report = report
   }
 
-  /// The values of transient attributes by slot, for a row that does not come from a table.
+  /// The values of transient attributes by slot. Nil for a row of a table.
   public var transients: RowReader? {
     values?.transients.map { RowReader(values: $0, report: report) }
   }
 
   @inline(__always) private func index(_ column: Int) -> Int32 {
     guard let map else { return Int32(truncatingIfNeeded: column) &+ Self.firstColumn }
-    // A number beyond the statement's columns reads as NULL.
+    // A column number that the statement does not have reads as NULL.
     return column < map.count ? map[column] : Int32.max
   }
 
@@ -56,10 +56,11 @@ import CSQLite
   }
 }
 
-/// Values that stand for a row.
+/// A list of values that is read as a row.
 final class ValueRow {
   var values: [AttributeValue]
-  /// The fields of composites that one number stands for: those of transients, which are counted by slot.
+  /// The fields of composites that have a single number. These are the transient composites, which are numbered by
+  /// slot.
   let composites: [Int: [AttributeValue]]
   let transients: ValueRow?
 
@@ -74,16 +75,16 @@ final class ValueRow {
   func isNull(_ column: Int) -> Bool { self[column] == .null && composites[column] == nil }
 }
 
-/// What was found wrong in a row, by its columns.
+/// The problems found in a row, by column.
 final class RowReport {
   /// Columns with values of a wrong type.
   private(set) var columns: [Int] = []
   /// Columns whose files could not be read.
   private(set) var unreadable: [(column: Int, reason: String)] = []
-  /// Whether nothing was found. It is asked for each row, and so is not what a look at the lists would give.
+  /// Whether the report has no problems. The context asks for this after every row. A stored property is cheaper than
+  /// to look at both lists.
   @exclusivity(unchecked) private(set) var isEmpty = true
-  /// Where the values are that are too large for a row, by the place of the store; nil for one that has no such
-  /// place.
+  /// The files of large values, by the index of the store; nil for a store that has no such files.
   private let files: [ExternalFiles?]
 
   init(files: [ExternalFiles?]) { self.files = files }
@@ -104,7 +105,8 @@ final class RowReport {
     isEmpty = true
   }
 
-  /// The value of a file. Its name is no other's, in whichever store's folder.
+  /// Returns the contents of a file of a large value. Names are unique across all stores, so the search covers every
+  /// store's folder. Returns nil if no folder has the file.
   func read(_ name: String) throws -> Data? {
     var failure: (any Error)?
     for files in files {
@@ -128,11 +130,11 @@ extension RowReader {
     return ""
   }
 
-  /// Text as it is; where it is no UTF-8, as far as it is, which is reported.
+  /// Returns valid UTF-8 as it is. Otherwise repairs the text and reports the column.
   @inline(__always)
   private func text(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ column: Int) -> String {
-    // The one initialiser that checks and is no generic code, which would cost a fetch a third more. SQLite ends
-    // its texts with a zero; one within shows by the length.
+    // Only this initialiser validates without generic code, which would make a fetch a third slower. SQLite ends a text
+    // with a zero byte. If the text contains a zero byte itself, the lengths differ.
     let text = bytes.withMemoryRebound(to: CChar.self, capacity: count &+ 1) {
       String(validatingCString: $0)
     }
@@ -211,7 +213,7 @@ extension RowReader {
     return EmptyValue.data
   }
 
-  /// The value of a file whose name stands in the column.
+  /// Returns the contents of the file that the column names.
   private func external(_ column: Int) -> Data {
     do {
       if let value = try report?.read(string(column)) { return value }
@@ -285,7 +287,7 @@ extension RowReader {
   public func optionalUuid(_ column: Int) -> UUID? { isNull(column) ? nil : uuid(column) }
   public func optionalUrl(_ column: Int) -> URL? { isNull(column) ? nil : url(column) }
 
-  /// The value of a column of a type that only the model knows.
+  /// Returns the value of a column whose type is known only from the model.
   func value(_ column: Int, _ type: StorageType) -> AttributeValue {
     if isNull(column) { return .null }
     switch type {

@@ -6,26 +6,26 @@ import CSQLite
   public import Foundation
 #endif
 
-/// What an object writes its values to: the parameters of a SQLite statement, or a list of values.
+/// Receives the values of an object: binds them to the parameters of a SQLite statement, or collects them in a list.
 @_spi(Generated) public final class RowWriter {
   private var statement: OpaquePointer?
   private var parameter: Int32 = 1
   private var captured: [AttributeValue] = []
 
-  /// The first failure since the last start: a codable value that cannot be encoded, or one that is too large.
+  /// The first failure since the last start: a value that cannot be encoded or that is too large.
   private(set) var failure: (any Error)?
 
-  // Texts and bytes are bound without SQLite copying them: they stand here until the row has been written.
+  // SQLite does not copy texts and data in this buffer. They stay here until the row has been written.
   private let scratch = UnsafeMutableRawPointer.allocate(byteCount: RowWriter.scratchSize, alignment: 8)
   private var scratchUsed = 0
-  // Well below the size from which on freeing a block makes an allocator tidy up all that is free.
+  // Well below the block size at which freeing makes some allocators compact all free memory.
   private static let scratchSize = 1 << 15
 
   init() {}
 
   deinit { scratch.deallocate() }
 
-  /// Goes on with the parameters of a statement, which is executed before the next call of this kind.
+  /// Starts to bind the parameters of a statement. The caller must run the statement before it calls `start` again.
   func start(_ statement: OpaquePointer, at parameter: Int32 = 1) {
     self.statement = statement
     self.parameter = parameter
@@ -33,10 +33,10 @@ import CSQLite
     failure = nil
   }
 
-  /// The number of the parameter that comes next.
+  /// The number of the next parameter.
   var nextParameter: Int32 { parameter }
 
-  /// Goes on with collecting values.
+  /// Starts to collect values.
   func startCapture() {
     statement = nil
     isKeyCapture = false
@@ -46,14 +46,14 @@ import CSQLite
 
   var values: [AttributeValue] { captured }
 
-  /// Goes on with one key, which costs less than a list of values.
+  /// Starts to capture one key, which is cheaper than a list of values.
   func startKeyCapture() {
     statement = nil
     isKeyCapture = true
     capturedKey = 0
   }
 
-  /// The key that was captured; 0 for none.
+  /// The captured key, or 0 if there is none.
   private(set) var capturedKey: ObjectKey = 0
   private var isKeyCapture = false
 
@@ -63,7 +63,7 @@ import CSQLite
     return current
   }
 
-  /// Writes nil for a value that could not be encoded.
+  /// Notes that a value could not be encoded, and writes nil.
   func fail(_ error: any Error) {
     if failure == nil { failure = error }
     null()
@@ -73,11 +73,12 @@ import CSQLite
     if let statement { sqlite3_bind_null(statement, next()) } else { captured.append(.null) }
   }
 
-  /// What a row of SQLite has no room for: 1,000,000,000 bytes, unless SQLite was built for fewer.
+  /// A value is too large for a row of SQLite. The limit is 1,000,000,000 bytes, unless SQLite was built with a lower
+  /// one.
   struct TooLarge: Error {}
 
-  /// Notes what SQLite did not take. The only other cause, a number that no parameter has, is none that a caller
-  /// could give.
+  /// Notes a value that SQLite refused because of its size. SQLite also refuses a wrong parameter number, but no caller
+  /// can cause that.
   @inline(__always) private func check(_ code: Int32) {
     if code != SQLITE_OK, failure == nil { failure = TooLarge() }
   }
@@ -86,7 +87,7 @@ import CSQLite
     var value = value
     let parameter = next()
     value.withUTF8 { bytes in
-      // An empty buffer may have no address, which would bind NULL.
+      // An empty buffer may have a nil address, which SQLite would bind as NULL.
       guard let source = bytes.baseAddress, !bytes.isEmpty else {
         sqlite3_bind_text(statement, parameter, "", 0, nil)
         return
@@ -149,7 +150,7 @@ extension RowWriter {
   }
   public func decimal(_ value: Decimal) {
     if let statement {
-      // A NaN has no text; validation has refused it before anything is written.
+      // A NaN has no text. Validation refuses it before a row is written.
       bindText(statement, DecimalText.encode(value) ?? "")
     } else {
       captured.append(.decimal(value))
@@ -207,7 +208,7 @@ extension RowWriter {
   public func optionalUuid(_ value: UUID?) { if let value { uuid(value) } else { null() } }
   public func optionalUrl(_ value: URL?) { if let value { url(value) } else { null() } }
 
-  /// A value that is an attribute's already.
+  /// Writes a value that is already an `AttributeValue`.
   func value(_ value: AttributeValue) {
     switch value {
     case .null: null()
@@ -220,7 +221,7 @@ extension RowWriter {
     case .data(let value): data(value)
     case .uuid(let value): uuid(value)
     case .url(let value): url(value)
-    // A composite is written field by field; it never comes here as a whole.
+    // A composite is written field by field, so this case does not occur.
     case .composite: null()
     }
   }

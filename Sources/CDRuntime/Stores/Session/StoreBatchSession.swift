@@ -4,16 +4,16 @@
   import Foundation
 #endif
 
-/// Rows of an entity's table.
+/// A selection of rows of an entity's table.
 enum RowSelection {
   case keys([ObjectKey])
-  /// The rows from one key to below another, and some more.
+  /// The rows with keys in a range, and some other rows.
   case range(Range<ObjectKey>, and: [ObjectKey])
-  /// The rows that a query finds, which the store decides alone.
+  /// The rows that match a query that the store decides without the evaluator.
   case query(any StoreAnswer)
 }
 
-/// A `unique:` list that the rows of a batch insert are under.
+/// A `unique:` list that applies to the rows of a batch insert.
 struct UniqueList {
   /// The entity that declares it.
   let owner: EntityPlan
@@ -21,109 +21,110 @@ struct UniqueList {
   let columns: [String]
 }
 
-/// What a unique index throws that refuses a row of a batch.
+/// The error when a unique index refuses a row of a batch.
 struct UniquenessViolation: Error {
-  /// The properties of the index, as far as the store names them.
+  /// The properties of the index, if the store's message names them.
   let properties: [String]
 }
 
-/// What a column of a row is to hold.
+/// The source of a column's new value.
 enum ColumnSource {
   case value(AttributeValue)
   case calculation(any StoreCalculation)
 }
 
-/// A value that a store calculates of each row, in the store's own form.
+/// A calculation that a store does for each row, in the store's own form.
 protocol StoreCalculation {}
 
-/// Who calculates the value of an expression.
+/// The part of the program that calculates the value of an expression.
 enum Calculation {
-  /// Nobody: it is the same for each row.
+  /// Nothing to calculate: the value is the same for each row.
   case constant(EvaluationValue)
   case store(any StoreCalculation)
   case evaluator
 }
 
-/// How rows of a batch are inserted.
+/// The plan for the insertion of a batch's rows.
 struct InsertionPlan {
-  /// What to do where a `unique:` list refuses a row. A one-to-one reference is refused whatever is said here.
+  /// The action when a `unique:` list refuses a row. A conflict of a one-to-one reference is always refused.
   enum Conflict {
     case refuse
-    /// Leaves the row out.
+    /// Keeps the existing row and skips the new one.
     case keep
-    /// Gives the row that is there the new one's values of some columns.
+    /// Updates some columns of the existing row with the values of the new row.
     case update([String])
   }
 
   let entity: EntityPlan
-  /// The columns that each row has values for.
+  /// The columns that have a value in each row.
   let columns: [String]
-  /// Further columns, with what all rows have in them: nil for a new UUID in each row.
+  /// Further columns with a default for all rows. If the value is nil, each row gets a new UUID.
   let defaults: [(column: String, value: AttributeValue?)]
   let lists: [UniqueList]
   let conflict: Conflict
 }
 
-/// What inserts the rows of a batch, one after another.
+/// Inserts the rows of a batch, one after another.
 protocol RowInsertion: AnyObject {
-  /// Begins a row: the values of its columns follow, in their order.
+  /// Begins a row. The caller then writes the values of the columns in order.
   func start(_ writer: RowWriter)
   /// Ends the row.
   ///
-  /// - Returns: The key of the row that has the values now: the given one, or that of a row that was there; nil if the row
-  ///   was left out.
+  /// - Returns: The key of the row that now has the values: `key`, or the key of an existing row. Nil if the row was
+  ///   skipped.
   /// - Throws: ``UniquenessViolation`` or ``StoreError``.
   func write(_ key: ObjectKey) throws -> ObjectKey?
 }
 
-/// What finds the row that has the values of a `unique:` list.
+/// Finds the row that has the values of a `unique:` list.
 protocol RowSearch: AnyObject {
-  /// - Parameter values: One for each column of the list.
+  /// - Parameter values: A value for each column of the list.
   func find(_ values: [AttributeValue]) throws -> FetchedKey?
 }
 
-/// The work on many rows at a time that a batch gives to a store, within the transaction of a ``StoreWriteSession``.
+/// The batch operations of a store, within the transaction of a ``StoreWriteSession``.
 ///
-/// Rows that are changed get the next version, unless an operation says otherwise. What changes rows throws
-/// ``UniquenessViolation`` where a unique index refuses one.
+/// Each changed row gets its next version, unless an operation says otherwise. The operations that change rows throw
+/// ``UniquenessViolation`` if a unique index refuses a row.
 protocol StoreBatchSession: AnyObject {
   // MARK: Finding rows
 
-  /// The rows of a query where the store can change them as it finds them: it decides the query alone, and no row makes
-  /// it fail.
+  /// Selects the rows of a query, if the store can change them in the same statement. This requires that the store
+  /// decides the query alone and that no row can make it fail.
   ///
-  /// - Returns: Nil where the keys have to be fetched first; otherwise the rows as well as the roots of the entities of
-  ///   other rows that the query reads. A batch that changes such rows must fetch the keys first, too.
+  /// - Returns: The rows, and the root entities of all other rows that the query reads; a batch that changes rows of
+  ///   these entities must fetch the keys first. Nil if the keys must be fetched first in any case.
   func selection(of query: StoreQuery) throws -> (rows: RowSelection, readRoots: Set<Int>)?
-  /// The rows of some keys, each with its own entity.
+  /// Returns the rows with the given keys, each with its own entity.
   func keys(_ keys: [ObjectKey], of entity: EntityPlan) throws -> [FetchedKey]
-  /// The objects that a relationship of some objects leads to.
+  /// Returns the objects in a relationship of the given objects.
   func related(_ relationship: RelationshipPlan, of keys: [ObjectKey]) throws -> [FetchedKey]
-  /// The objects that have a relationship which leads to some objects.
+  /// Returns the objects whose relationship contains any of the given objects.
   func owners(of relationship: RelationshipPlan, to keys: [ObjectKey]) throws -> [FetchedKey]
-  /// What the references of rows lead to, each key once.
+  /// Returns the keys that a reference column of the rows contains, each key once.
   func targets(of column: ColumnPlan, of entity: EntityPlan, _ rows: RowSelection) throws -> [ObjectKey]
-  /// What the reference of each row leads to; 0 for nothing.
+  /// Returns the key that the reference of each row contains; 0 for nil.
   func references(
     _ column: String, of entity: EntityPlan, _ keys: [ObjectKey]
   ) throws -> [ObjectKey: ObjectKey]
-  /// The objects of which a relationship has fewer or more objects than it may, with their numbers.
+  /// Returns the objects whose relationship has too few or too many objects, with the number of objects.
   ///
-  /// - Parameter most: How many are looked for.
+  /// - Parameter most: The maximum number of objects to return.
   func miscounted(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)]
-  /// What finds the rows that a `unique:` list knows.
+  /// Prepares a search for the row that has the values of a `unique:` list.
   func search(_ list: UniqueList, of entity: EntityPlan) throws -> any RowSearch
 
   // MARK: Changing rows
 
-  /// Finds out who calculates the value of an expression that has been checked.
+  /// Decides whether the store or the evaluator calculates the value of an expression. The expression has been checked
+  /// before.
   ///
   /// - Parameters:
-  ///   - type: That of the column which is to hold the value.
-  ///   - isMandatory: Whether the column may not be nil.
-  ///   - now: The time that the expression's `now()` is.
+  /// - type: The type of the column that gets the value.
+  /// - isMandatory: Whether the column must not be nil.
+  /// - now: The time that `now()` in the expression returns.
   func calculation(
     _ expression: ValueExpression, on entity: EntityPlan, as type: StorageType, isMandatory: Bool, now: Date
   ) throws -> Calculation
@@ -133,11 +134,11 @@ protocol StoreBatchSession: AnyObject {
   func update(
     _ entity: EntityPlan, _ assignments: [(column: String, source: ColumnSource)], _ rows: RowSelection
   ) throws -> [Int: KeyRanges]
-  /// Sets columns of rows, each of which has its own values.
+  /// Sets columns of rows. Each row has its own values.
   ///
   /// - Parameters:
-  ///   - calculated: What the store calculates of each row.
-  ///   - columns: Those that the rows have values for.
+  /// - calculated: Columns that the store calculates for each row.
+  /// - columns: The columns of the values in `rows`.
   func update(
     _ entity: EntityPlan, calculated: [(column: String, source: ColumnSource)], _ columns: [String],
     _ rows: [(key: ObjectKey, values: [AttributeValue])]
@@ -147,20 +148,20 @@ protocol StoreBatchSession: AnyObject {
     _ values: [(column: String, value: AttributeValue)], of entity: EntityPlan, _ key: ObjectKey,
     raisingVersion: Bool
   ) throws
-  /// Deletes rows, with the references and pairs that lead to them from the same store.
+  /// Deletes rows. References and pairs in the same store that lead to them are removed too.
   ///
   /// - Returns: The keys of the rows, by the index of their entity.
   func delete(_ entity: EntityPlan, _ rows: RowSelection) throws -> [Int: KeyRanges]
-  /// Removes the pairs of objects.
+  /// Removes the pairs of some objects from a join table.
   ///
-  /// - Parameter isSource: Which side of the pairs they are.
+  /// - Parameter isSource: Whether the objects are the source of the pairs; otherwise, they are the target.
   func deletePairs(ofJoin place: Int, isSource: Bool, _ keys: [ObjectKey]) throws
-  /// Puts rows that have no position in an ordered relationship of references behind those that have one, in the order of
-  /// their keys.
+  /// Gives positions to rows of an ordered relationship that is stored as references. Rows without a position follow
+  /// the rows that have one, in the order of their keys.
   ///
   /// - Parameters:
-  ///   - moved: Rows that lose their position first.
-  ///   - gap: How far apart positions are.
+  /// - moved: Rows whose position is cleared first.
+  /// - gap: The distance between two positions.
   func appendPositions(
     _ relationship: RelationshipPlan, _ entity: EntityPlan, _ rows: RowSelection, moved: [ObjectKey],
     gap: Int64
@@ -168,26 +169,26 @@ protocol StoreBatchSession: AnyObject {
 
   // MARK: Inserting rows
 
-  /// The first key that no object has had or will have.
+  /// Returns the first key that has never been used or reserved.
   func firstKey(of entity: EntityPlan) throws -> ObjectKey
-  /// Notes that all keys below one have been used.
+  /// Records that all keys below the given one are used.
   func reserve(upTo key: ObjectKey, of entity: EntityPlan) throws
   func insertion(_ plan: InsertionPlan) throws -> any RowInsertion
 
   // MARK: Files of large values
 
-  /// Notes the files that rows refer to: none of them will.
+  /// Adds the files that rows refer to to the list of unused files. The caller then removes these references.
   func listFiles(_ columns: [String], of entity: EntityPlan, _ rows: RowSelection, at time: Date) throws
-  /// The names of the files that rows refer to.
+  /// Returns the names of the files that rows refer to.
   func files(_ column: String, of entity: EntityPlan, _ keys: [ObjectKey]) throws -> [ObjectKey: String]
-  /// Notes a file, unless a row still refers to it.
+  /// Adds a file to the list of unused files, unless the given row still refers to it.
   func listFile(
     _ name: String, unlessIn column: String, of entity: EntityPlan, _ key: ObjectKey, at time: Date
   ) throws
 }
 
 extension KeyRanges {
-  /// Keys by the index of their entity.
+  /// Groups keys by the index of their entity.
   static func byEntity(_ keys: [FetchedKey]) -> [Int: KeyRanges] {
     var result: [Int: KeyRanges] = [:]
     for key in keys { result[key.entity, default: KeyRanges()].append(key.key) }

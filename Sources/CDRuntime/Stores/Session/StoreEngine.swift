@@ -6,28 +6,28 @@
 
 /// A store that a coordinator has open.
 protocol AttachedStore: AnyObject, Sendable {
-  /// The place among the coordinator's stores.
+  /// The index of the store in the coordinator.
   var place: Int { get }
-  /// By which errors name the store.
+  /// The URL that errors show.
   var url: URL { get }
   var storeID: UUID { get }
   var isReadOnly: Bool { get }
-  /// Whether the store has no snapshots to read from.
+  /// Whether the store is in memory. Such a store has no snapshots to read from.
   var isInMemory: Bool { get }
-  /// Where large values are; nil where the rows hold them all.
+  /// The files of large values; nil if the rows contain all values.
   var files: ExternalFiles? { get }
-  /// The migration that opening took; nil where none was needed.
+  /// The migration that the opening of the store did; nil if none was needed.
   var migration: MigrationResult? { get }
 
-  /// Refuses to go on where the store has been removed, or another one has taken its place.
+  /// Throws an error if the store's file was removed or replaced.
   func checkIdentity() throws(StoreError)
 }
 
-/// The stores that a coordinator has at a time. Those that it was made with, in that order, without those that have
-/// been removed since.
+/// The current stores of a coordinator, in the order in which the coordinator was made with them. Removed stores are
+/// not included.
 struct StoreSet: Sendable {
   let all: [any AttachedStore]
-  /// How many have been removed.
+  /// The number of removed stores.
   let removals: Int
   private let byPlace: [(any AttachedStore)?]
 
@@ -42,55 +42,57 @@ struct StoreSet: Sendable {
     self.byPlace = byPlace
   }
 
-  /// Whether one of the stores is in memory, which has no snapshots to read from.
+  /// Whether one of the stores is in memory. Such a store has no snapshots to read from.
   var isInMemory: Bool { all.contains(where: \.isInMemory) }
 
   subscript(id: UUID) -> (any AttachedStore)? { all.first { $0.storeID == id } }
 
-  /// The store that holds an entity's objects; nil where none does.
+  /// The store that holds an entity's objects; nil if no attached store does.
   func store(of plan: EntityPlan) -> (any AttachedStore)? {
     guard let place = plan.storeIndex, place < byPlace.count else { return nil }
     return byPlace[place]
   }
 }
 
-/// What has a coordinator's stores open: SQLite, or an engine that somebody adds.
+/// Holds a coordinator's stores open: SQLite, or an engine that an app adds.
 ///
-/// An engine serves several contexts at a time. Each of them reads by a session of its own, and one at a time writes.
+/// An engine serves several contexts at the same time. Each context reads through its own session. Only one context
+/// writes at a time.
 protocol StoreEngine: AnyObject, Sendable {
   var model: ModelPlan { get }
   var stores: StoreSet { get }
-  /// How many stores have been removed, for a context to notice that one has.
+  /// The number of removed stores. A context compares it to notice a removal.
   var removalCount: Int { get }
-  /// Where each store keeps its large values, by its place; nil for one that has no such place.
+  /// The files of large values, by the index of the store; nil for a store that has no such files.
   var files: [ExternalFiles?] { get }
-  /// Tells the saves of this engine from those of others in the history.
+  /// Marks the saves of this engine in the history, to tell them from the saves of other engines.
   var origin: String { get }
-  /// Who is told of what is saved.
+  /// Notifies a listener about saves.
   var watch: HistoryWatch { get }
 
-  /// What to read by until it is given back.
+  /// Returns a session for reading. The caller gives it back after use.
   func takeSession() throws -> any StoreSession
-  /// - Parameter session: One that was taken, and is used no more.
+  /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
   func giveBack(_ session: any StoreSession)
-  /// Refuses to read where that would wait for what the calling thread writes.
+  /// Throws an error if reading would wait for the calling thread's own write.
   func checkIsReadable() throws
 
-  /// Calls a body with what writes. A body keeps nothing of it.
+  /// Runs a body with a session for writing. The body must not keep the session.
   ///
-  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread writes already.
+  /// - Throws: ``StoreError/nestedWrite(_:)`` if the calling thread is already writing.
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R
 
-  /// Reserves keys for new objects: never any that was reserved before, by whichever process.
+  /// Reserves keys for new objects: unused keys that were given back to this engine, or new keys that no process has
+  /// reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey>
-  /// Takes back keys that no object has had.
+  /// Takes back reserved keys that no object has used.
   func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int)
 
-  /// Lets go of a store.
+  /// Closes a store and removes it from the stores.
   ///
-  /// - Returns: Whether it was one of the stores.
+  /// - Returns: Whether the store was one of the stores.
   func remove(_ id: UUID) throws -> Bool
-  /// Lets somebody know of each removal, from whichever thread it is made.
+  /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
   func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void)
   func stopTellingOfRemovals(_ id: ObjectIdentifier)
 }

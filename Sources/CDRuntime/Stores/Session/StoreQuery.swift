@@ -1,36 +1,36 @@
-/// What a fetch asks a store: the objects of an entity that a condition chooses, in an order.
+/// A query of a store: an entity's objects that meet a condition, in an order.
 struct StoreQuery {
   let entity: EntityPlan
-  /// Whether objects of the entities below count too.
+  /// Whether the result includes objects of subentities.
   let includesSubentities: Bool
-  /// Checked against the model; nil for all objects.
+  /// The condition, checked against the model; nil for all objects.
   let predicate: FetchPredicate?
-  /// The values of the predicate's `$name`.
+  /// The values of the predicate's variables, such as `$name`.
   let variables: [String: EvaluationValue]
-  /// Empty for the order of insertion.
+  /// The sort keys; empty for the order of insertion.
   let sortKeys: [SortKey]
-  /// Whether the store is to decide by the predicate and the sort keys. If not, it gives all rows, and the evaluator
-  /// decides.
+  /// Whether the store may evaluate the predicate and the sort keys. Otherwise, the store returns all rows, and the
+  /// evaluator decides.
   let storeDecides: Bool
 
   /// Whether the rows may be of several entities.
   var isMixed: Bool { includesSubentities && entity.isPolymorphic }
 }
 
-/// A part of an answer: how many of its rows are passed over, and how many follow at the most.
+/// A range of a result: the number of rows to skip, and the maximum number of rows to return.
 struct StoreWindow {
   var offset = 0
-  /// Nil for all that follow.
+  /// The maximum number of rows; nil for no limit.
   var limit: Int?
 }
 
-/// An object that has been found: its key and the place of its entity.
+/// A found object: its key and the index of its entity.
 struct FetchedKey {
   let key: ObjectKey
   let entity: Int
 }
 
-/// Rows each of which comes once, where its first one stood.
+/// Removes duplicate rows. Each row stays at its first position.
 struct DistinctRows {
   private let window: StoreWindow
   private(set) var rows: [[FetchedValue]] = []

@@ -4,95 +4,100 @@
   import Foundation
 #endif
 
-/// What a context reads a coordinator's stores by.
+/// A session in which a context reads a coordinator's stores.
 ///
-/// All questions of a context are operations here, and no statements: an engine answers them as it can. One isolation at a
-/// time uses a session.
+/// The operations are independent of SQL, so that each engine can implement them in its own way. Only one isolation
+/// uses a session at a time.
 protocol StoreSession: AnyObject {
   /// The stores that the session has open.
   var stores: StoreSet { get }
 
   // MARK: Snapshots
 
-  /// Begins a state of the stores that all reads see until ``endSnapshot()``.
+  /// Begins a snapshot: all reads see the same state of the stores until ``endSnapshot()``.
   func beginSnapshot() throws
   func endSnapshot()
-  /// Refuses to read from a store that has been migrated since it was opened.
+  /// Throws an error if a store has been migrated since it was opened.
   func checkVersions() throws
 
   // MARK: Rows by their keys
 
-  /// The row of an object of just this entity.
+  /// Returns the row of an object of exactly this entity, without subentities.
   func row(_ key: ObjectKey, of entity: EntityPlan) throws -> RowCursor
-  /// The row of an object of the entity or of one below it.
+  /// Returns the row of an object of the entity or a subentity.
   func row(_ key: ObjectKey, ofKind entity: EntityPlan) throws -> RowCursor
-  /// The rows of objects of the entity or of those below it, in the order of the store.
+  /// Returns the rows of objects of the entity and its subentities, in the store's own order.
   func rows(_ keys: [ObjectKey], ofKind entity: EntityPlan) throws -> RowCursor
-  /// Rows of an entity in the order of their keys: the first ones after a key.
+  /// Returns an entity's next rows after a key, in the order of their keys.
   ///
   /// - Parameters:
-  ///   - isOwn: Whether objects of entities below do not count.
-  ///   - count: How many rows there are at the most.
-  /// - Returns: Nil if there are none; and the last key, for the rows may be none that an object can be made of.
+  ///   - isOwn: Whether to exclude objects of subentities.
+  ///   - count: The maximum number of rows.
+  /// - Returns: The rows and the greatest key among them. The key is returned separately because the rows may not be
+  ///   usable for objects. Nil if there are no rows.
   func rows(
     ofKind entity: EntityPlan, isOwn: Bool, after key: ObjectKey, count: Int
   ) throws -> (rows: RowCursor, last: ObjectKey)?
-  /// Whether there is a row of a key in an entity's table.
+  /// Returns whether an entity's table has a row with a key.
   func hasRow(_ key: ObjectKey, of entity: EntityPlan) throws -> Bool
-  /// Whether a reference of an object's row is nil; false if there is no row.
+  /// Returns whether a reference of an object's row is nil. Returns false if there is no such row.
   func isNil(_ column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws -> Bool
 
   // MARK: Relationships
 
-  /// Whether two objects are a pair of a relationship with rows of its own.
+  /// Returns whether a join table has a pair of two objects.
   func hasPair(ofJoin place: Int, source: ObjectKey, target: ObjectKey) throws -> Bool
-  /// The rows of the objects of a to-many relationship, in its order.
+  /// Returns the rows of the objects of a to-many relationship, in the relationship's order.
   ///
-  /// - Parameter entity: That of the object that has the relationship.
+  /// - Parameter entity: The entity of the object that has the relationship.
   func rows(of relationship: RelationshipPlan, of key: ObjectKey, _ entity: EntityPlan) throws -> RowCursor
-  /// The same of many objects: each row says whose it is (``RowCursor/owner``), and where it stands.
+  /// Returns the rows of the related objects of many objects. For each row, the cursor gives ``RowCursor/owner`` and
+  /// ``RowCursor/position``.
   func rows(of relationship: RelationshipPlan, ofAny keys: [ObjectKey]) throws -> RowCursor
-  /// The positions that an ordered relationship's objects have, by their keys; nil for a relationship without positions.
+  /// Returns the positions of the objects in an ordered relationship, by key. Returns nil if the relationship has no
+  /// positions.
   func positions(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey: Int64]?
-  /// The rows whose reference in a column leads to an object: those of the other side of a one-to-one relationship.
+  /// Returns the rows whose reference column contains an object's key. These are the other side of a one-to-one
+  /// relationship.
   func rows(ofKind entity: EntityPlan, referringBy column: ColumnPlan, to key: ObjectKey) throws -> RowCursor
-  /// The same of any of some objects.
+  /// Returns the rows whose reference column contains any of the keys.
   func rows(
     ofKind entity: EntityPlan, referringBy column: ColumnPlan, toAny keys: [ObjectKey]
   ) throws -> RowCursor
-  /// The rows of an entity whose relationship without an inverse leads to any of some objects.
+  /// Returns the rows of an entity whose relationship, which has no inverse, contains any of the given objects.
   func rows(
     of owner: EntityPlan, whose relationship: RelationshipPlan, leadsToAny keys: [ObjectKey]
   ) throws -> RowCursor
-  /// The keys of the objects whose relationship leads to an object, as its rows have it.
+  /// Returns the keys of the stored objects whose relationship contains an object.
   func referrers(
     by relationship: RelationshipPlan, of owner: EntityPlan, to key: ObjectKey
   ) throws -> [ObjectKey]
-  /// The keys of the objects that a relationship of an object leads to, as the rows have it.
+  /// Returns the stored keys of the objects in a relationship.
   func relatedKeys(of relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey]
 
   // MARK: Queries
 
-  /// Finds out what of a query the store decides.
+  /// Determines which parts of a query the store can decide.
   ///
-  /// - Throws: What the evaluator would throw whatever the row.
+  /// - Throws: An error that the evaluator would throw for every row.
   func prepare(_ query: StoreQuery) throws(EvaluationError) -> any StoreAnswer
-  /// A search for objects by a value of an attribute, to be kept by whoever asks again; nil where a fetch has to decide.
+  /// Prepares a search for objects by the value of an attribute, which the caller keeps for repeated use. Returns nil
+  /// if a fetch must decide.
   func lookup(_ entity: EntityPlan, _ slot: PropertyPlan) -> (any ValueLookup)?
 
   // MARK: History
 
-  /// The number of the newest save in a store's history; 0 if there is none.
+  /// Returns the number of the newest save in a store's history, or 0 if there is none.
   func newestSave(of store: any AttachedStore) throws -> Int64
-  /// Calls a body with the number and the text of each save after one, the oldest first.
+  /// Calls a body with the number and the text of each later save, the oldest first.
   func forEachSave(
     of store: any AttachedStore, after save: Int64, _ body: (Int64, String) throws -> Void
   ) throws
-  /// Calls a body with each entry of a store's history after a save, the oldest first, as long as the body says true.
+  /// Calls a body with each later entry of a store's history, the oldest first. Stops when the body returns false.
   func forEachEntry(
     of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
   ) throws
-  /// What is another text whenever somebody else has written to a store since this session last said it.
+  /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }
 
@@ -100,63 +105,65 @@ protocol StoreSession: AnyObject {
 struct HistoryEntry {
   let number: Int64
   let date: Date
-  /// Tells the saves of one engine from those of others.
+  /// Tells the saves of one engine from those of other engines.
   let origin: String
   let author: String?
   /// See ``HistoryText``.
   let changes: String
 }
 
-/// What a store knows of the answer to a ``StoreQuery``.
+/// The part of a ``StoreQuery`` that a store can answer.
 protocol StoreAnswer {
   var query: StoreQuery { get }
-  /// Whether the rows are those that meet the predicate. If not, they are those and others.
+  /// Whether the rows are exactly those that meet the predicate. Otherwise, other rows may be among them.
   var isExact: Bool { get }
-  /// Whether the rows are had in the query's order, and a part of them by a window.
+  /// Whether the store can sort the rows in the query's order and apply a window.
   var isSorted: Bool { get }
-  /// What is left to the evaluator, in words that tell no data.
+  /// The parts of the predicate that the evaluator must decide, as texts without values.
   var inexactParts: [String] { get }
 
-  /// The rows of objects.
+  /// Returns the rows of objects.
   ///
-  /// - Parameter isSorted: Whether the query's order is wanted. If not, the order is that of insertion.
+  /// - Parameter isSorted: Whether the rows must be in the query's order. Otherwise, they are in the order of
+  ///   insertion.
   func rows(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor
-  /// The same rows with nothing but their keys and versions, for objects that are in memory.
+  /// Returns only the keys and versions of the rows, for objects that are already in memory.
   func versions(_ window: StoreWindow, isSorted: Bool) throws -> RowCursor
-  /// How many objects there are.
+  /// Counts the objects.
   ///
-  /// - Parameter keys: The rows that do not count.
+  /// - Parameter keys: The keys of rows to exclude.
   func count(without keys: [ObjectKey]) throws -> Int
-  /// The keys of the objects, in the query's order.
+  /// Returns the keys of the objects, in the query's order.
   ///
-  /// - Parameter unusable: Called with keys that no object can have.
+  /// - Parameter unusable: Called with each key that no object can have.
   func keys(
     _ window: StoreWindow, without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]
-  /// The keys of rows and of objects that the store does not have so, sorted together; nil where the store cannot sort
-  /// those.
+  /// Returns the keys of stored rows together with other objects, sorted as one list. The other objects have values
+  /// that the store does not have. Returns nil if the store cannot sort these values.
   ///
   /// - Parameters:
-  ///   - others: Each with its values by the sort keys.
-  ///   - keys: The rows that do not count.
+  ///   - others: The other objects, each with its values for the sort keys.
+  ///   - keys: The keys of rows to exclude.
   func keys(
     _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]?
-  /// The values of key paths; nil where the store cannot give them so.
+  /// Returns the values of key paths. Returns nil if the store cannot do so.
   ///
   /// - Parameters:
-  ///   - types: Those of the key paths.
-  ///   - isDistinct: Whether a row that equals an earlier one is left out.
+  ///   - types: The types of the key paths.
+  ///   - isDistinct: Whether to leave out a row that equals an earlier one.
   func values(
     of names: [String], _ types: [ExpressionType], isDistinct: Bool, _ window: StoreWindow,
     _ report: RowReport
   ) throws -> [[FetchedValue]]?
-  /// The values of each group, and behind them its aggregates; nil where the store has no exact form of something.
+  /// Returns a row for each group: the group's values, then its aggregates. Returns nil if the store cannot calculate
+  /// one of them exactly.
   ///
   /// - Parameters:
   ///   - aggregated: The types of the aggregates' key paths.
-  ///   - types: Those of the groups' key paths.
+  ///   - types: The types of the groups' key paths.
   func aggregates(
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType], _ report: RowReport
@@ -164,15 +171,15 @@ protocol StoreAnswer {
 }
 
 extension StoreAnswer {
-  /// All rows of objects.
+  /// Returns all rows of objects.
   func rows(isSorted: Bool = true) throws -> RowCursor { try rows(StoreWindow(), isSorted: isSorted) }
 }
 
-/// A search for objects by a value of one attribute.
+/// A prepared search for objects by the value of one attribute.
 protocol ValueLookup: AnyObject {
   /// Calls a body with the rows of the objects that have a value.
   ///
   /// - Parameter isSingle: Whether two rows are enough.
-  /// - Returns: Nil where the store leaves the value to a fetch.
+  /// - Returns: The body's result, or nil if a fetch must search for the value.
   func withRows<R>(of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R) throws -> R?
 }

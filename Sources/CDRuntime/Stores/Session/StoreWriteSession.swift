@@ -4,143 +4,145 @@
   import Foundation
 #endif
 
-/// What became of a row that was to be written.
+/// The result of writing a row.
 enum RowOutcome {
   case done
-  /// There is no row of the key, or none of the version.
+  /// There is no row with the key and version.
   case missing
-  /// A unique index refuses the values of these properties.
+  /// A unique index refused the values of these properties.
   case notUnique([String])
-  /// A value cannot be encoded, or is too large: ``StoreWriteSession/failure(of:)`` tells which.
+  /// A value cannot be encoded or is too large. ``StoreWriteSession/failure(of:)`` returns the reason.
   case unwritable
 }
 
-/// What the end of a transaction throws where a reference leads to no row.
+/// The error at the end of a transaction when a reference leads to a missing row.
 struct ReferenceViolation: Error {}
 
-/// A part of a store's history.
+/// A range of entries in a store's history.
 enum HistoryRange {
   case before(Date)
   case upTo(Int64)
 }
 
-/// What a save writes a coordinator's stores by.
+/// A session in which a save writes to a coordinator's stores.
 ///
-/// Rows are unique at each moment, so that the order of the changes matters.
+/// Unique values are checked after each statement, not only at the end. So the order of the changes matters.
 protocol StoreWriteSession: AnyObject {
-  /// What reads in the same transaction.
+  /// Reads in the same transaction.
   var reader: any StoreSession { get }
-  /// What changes many rows at a time in the same transaction.
+  /// Changes many rows at a time in the same transaction.
   var batch: any StoreBatchSession { get }
 
   // MARK: Transactions
 
   func begin() throws
-  /// - Parameter check: Called before anything is final, and after all code of the app's: formats write their files.
-  /// - Throws: ``ReferenceViolation`` or ``StoreError``, before anything is written, or where nothing of it is.
+  /// - Parameter check: Called after all code of the app, such as formats that write their files, and before the
+  ///   transaction becomes final.
+  /// - Throws: ``ReferenceViolation`` or ``StoreError``. In both cases nothing has been written.
   func commit(changed: [any AttachedStore], check: () throws -> Void) throws
-  /// Takes everything back, where that has not been done.
+  /// Rolls the transaction back, unless that has already happened.
   func rollback()
-  /// Runs a body in a transaction of its own.
+  /// Runs a body in its own transaction.
   func write<R>(_ body: () throws -> R) throws -> R
 
   // MARK: Rows
 
-  /// Inserts a row, whose version is 1.
+  /// Inserts a row with version 1.
   ///
   /// - Parameter encode: Writes the entity's stored slots.
   func insert(_ entity: EntityPlan, _ key: ObjectKey, _ encode: (RowWriter) -> Void) throws -> RowOutcome
-  /// Lets a row go on counting versions from another one.
+  /// Sets the version of a row, so that a row that is written again continues the versions of the earlier row.
   func setVersion(_ version: Int64, of entity: EntityPlan, _ key: ObjectKey) throws
-  /// Updates a row of a version, which gets the next one.
+  /// Updates a row that has the given version, and raises its version by one.
   ///
-  /// - Parameter encode: Writes the slots that it is given: those of the changed ones that have columns.
+  /// - Parameter encode: Writes the slots that it gets: the changed slots that have columns.
   func update(
     _ entity: EntityPlan, _ changed: SlotSet, _ key: ObjectKey, version: Int64,
     _ encode: (_ slots: [Int], RowWriter) throws -> Void
   ) throws -> RowOutcome
-  /// Deletes a row of a version.
+  /// Deletes a row that has the given version.
   func delete(_ entity: EntityPlan, _ key: ObjectKey, version: Int64) throws -> RowOutcome
-  /// What is wrong with values of a row that was ``RowOutcome/unwritable``; nil for nothing.
+  /// Returns the reason why a row was ``RowOutcome/unwritable``; nil if the values have no error.
   func failure(of encode: (RowWriter) -> Void) -> (any Error)?
 
   // MARK: Unique values
 
-  /// The row beside an object's that has the object's values in some columns, and the name of its entity; nil if there is
-  /// none, and if one of the values is nil.
+  /// Returns another row that has the object's values in some columns, and the name of its entity. Returns nil if there
+  /// is no such row or if one of the values is nil.
   ///
   /// - Parameters:
-  ///   - owner: The entity whose objects, with those of all below it, have each value once.
+  ///   - owner: The entity that declares the values to be unique among its objects and those of its subentities.
   ///   - encode: Writes slots of the object.
   func holder(
     of columns: [Int], _ entity: EntityPlan, _ owner: EntityPlan, beside key: ObjectKey,
     _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> (key: ObjectKey, entity: String)?
-  /// The values of some columns as texts that are equal where the store takes the values to be; nil if one of them is nil.
+  /// Returns the values of some columns as texts. Two texts are equal if the store considers the values equal. Returns
+  /// nil if one of the values is nil.
   ///
   /// - Parameter encode: Writes slots of an object.
   func comparedValues(
     of columns: [Int], _ entity: EntityPlan, _ encode: (_ slots: [Int], RowWriter) -> Void
   ) throws -> [String]?
-  /// Gives a column of a row a value that no row has.
+  /// Sets a column of a row to a placeholder: a value that no other row has.
   func writePlaceholder(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws
 
   // MARK: Relationships
 
-  /// Removes pairs of an object that is their source.
+  /// Removes pairs that have an object as their source.
   func deletePairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
-  /// Adds pairs of an object that is their source. One that is there stays.
+  /// Adds pairs that have an object as their source. Existing pairs stay.
   func insertPairs(ofJoin place: Int, _ source: ObjectKey, _ targets: [ObjectKey]) throws
-  /// Whether an object's related ones have positions.
+  /// Returns whether the related objects have positions.
   func hasPositions(_ relationship: RelationshipPlan) -> Bool
-  /// The greatest position of an object's related ones; 0 if there is none.
+  /// Returns the greatest position among the related objects, or 0 if there is none.
   func lastPosition(_ relationship: RelationshipPlan, of key: ObjectKey) throws -> Int64
-  /// The related objects that have a position, in their order.
+  /// Returns the related objects that have a position, in the order of the positions.
   func positionedKeys(_ relationship: RelationshipPlan, of key: ObjectKey) throws -> [ObjectKey]
-  /// Gives a related object a position.
+  /// Sets the position of a related object.
   ///
-  /// - Parameter isNew: Whether the object was related just now, and nobody knows whether it was so before: if it has a
-  ///   position, it keeps that.
+  /// - Parameter isNew: Whether this save added the object to the relationship. If the relationship has a join table,
+  ///   the pair may have existed before; it then keeps its position.
   func setPosition(
     _ position: Int64, of member: ObjectKey, _ relationship: RelationshipPlan, of key: ObjectKey, isNew: Bool
   ) throws
-  /// Rows whose references lead to none: a hundred of each store at the most.
+  /// Returns rows whose references lead to missing rows, at most 100 for each store.
   func danglingRows(in store: any AttachedStore) throws -> [(root: EntityPlan, key: ObjectKey)]
 
   // MARK: History
 
   /// Adds a save to a store's history.
   ///
-  /// - Returns: Its number.
+  /// - Returns: The number of the save.
   func addSave(
     to store: any AttachedStore, at date: Date, origin: String, author: String?, _ changes: String
   ) throws -> Int64
-  /// Removes entries of a store's history. The newest one stays.
+  /// Removes entries of a store's history, but never the newest entry.
   func deleteEntries(_ range: HistoryRange, of store: any AttachedStore) throws
-  /// The text of a save in a store's history, if it is of an origin.
+  /// Returns the text of a save in a store's history, if the save has the given origin.
   func save(_ number: Int64, of origin: String, in store: any AttachedStore) throws -> String?
 
   // MARK: Metadata
 
-  /// What a store says of itself.
+  /// Returns a store's metadata.
   func metadata(of store: any AttachedStore) throws -> StoreMetadata
-  /// Puts values of the app's own in the place of all that the store has of them.
+  /// Replaces the app's own metadata of a store.
   func setMetadata(_ values: [String: String], of store: any AttachedStore) throws
 
   // MARK: Files of large values
 
-  /// The name of the file that has the value of a column; nil if the row has the value itself.
+  /// Returns the name of the file that contains a column's value. Returns nil if the row contains the value itself.
   func fileName(in column: ColumnPlan, of entity: EntityPlan, _ key: ObjectKey) throws -> String?
-  /// Notes a file to which no row refers.
+  /// Adds a file to the list of unused files.
   func listFile(_ name: String, in store: any AttachedStore) throws
-  /// Takes a file off the list.
+  /// Removes a file from the list of unused files.
   ///
-  /// - Returns: Whether it stood there.
+  /// - Returns: Whether the file was on the list.
   @discardableResult func unlistFile(_ name: String, in store: any AttachedStore) throws -> Bool
 }
 
 extension StoreWriteSession {
-  /// Runs a body in a transaction that changes one store: all of it or, where it throws, nothing.
+  /// Runs a body in a transaction that changes one store. If the body throws, nothing is changed.
   func write(to store: any AttachedStore, _ body: () throws -> Void) throws {
     try store.checkIdentity()
     try begin()

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// Reads what a ``BinaryBlockWriter`` wrote. Nothing of a block is looked at before its checksum is right.
+/// Reads the output of a ``BinaryBlockWriter``. The checksum of a block is verified before any of its contents is used.
 struct BinaryBlockReader {
   private let input: StoreInput
   private var block: [UInt8] = []
@@ -12,7 +12,7 @@ struct BinaryBlockReader {
   private var place = 0
   private var number: UInt64 = 0
   private var isAtEnd = false
-  /// Where the current block begins.
+  /// The offset of the current block in the file.
   private(set) var offset: Int
   private var next: Int
 
@@ -22,7 +22,9 @@ struct BinaryBlockReader {
     next = offset
   }
 
-  /// - Returns: Whether there is another block with bytes in it.
+  /// Reads the next block.
+  ///
+  /// - Returns: Whether the block has contents. An empty block is the last one.
   private mutating func load() throws -> Bool {
     guard !isAtEnd else { return false }
     offset = next
@@ -72,7 +74,7 @@ struct BinaryBlockReader {
     }
   }
 
-  /// A number of things that follow. SQLite has no value longer than a thousand million bytes.
+  /// Reads the number of following items or bytes. The limit is 1,000,000,000, because SQLite has no longer value.
   mutating func count() throws -> Int {
     let number = try varint()
     guard number <= 1_000_000_000 else { throw StoreFormatError(.syntax("a number too great")) }
@@ -95,7 +97,8 @@ struct BinaryBlockReader {
     return text
   }
 
-  /// Bytes of one block or of several: never more is asked of the memory than the file has.
+  /// Reads bytes, which may span several blocks. The memory grows block by block, so that a wrong length never
+  /// allocates more than the file contains.
   private mutating func bytes(_ length: Int) throws -> [UInt8] {
     var result: [UInt8] = []
     while result.count < length {
@@ -135,7 +138,7 @@ struct BinaryBlockReader {
     }
   }
 
-  /// Makes sure that nothing follows.
+  /// Checks that nothing follows.
   mutating func finish() throws {
     guard place == block.count, try !load() else {
       throw StoreFormatError(.syntax("bytes behind the last table"))

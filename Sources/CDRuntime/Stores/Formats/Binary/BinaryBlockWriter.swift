@@ -17,7 +17,7 @@ struct BinaryBlockWriter {
 
   mutating func byte(_ byte: UInt8) { buffer.append(byte) }
 
-  /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+  /// Writes seven bits in each byte, the lowest first. The highest bit of a byte says that another byte follows.
   mutating func varint(_ number: UInt64) {
     var number = number
     while number >= 0x80 {
@@ -35,7 +35,7 @@ struct BinaryBlockWriter {
     try writeFullBlocks()
   }
 
-  /// - Parameter before: The integer of the same column in the row before, which becomes this one.
+  /// - Parameter before: The integer in the same column of the previous row. It is set to this integer.
   mutating func value(_ value: StoreValue, after before: inout Int64) throws {
     switch value {
     case .null: byte(BinaryStoreFormat.Tag.null)
@@ -46,7 +46,7 @@ struct BinaryBlockWriter {
         byte(BinaryStoreFormat.Tag.small + UInt8(truncatingIfNeeded: number))
       } else {
         byte(BinaryStoreFormat.Tag.integer)
-        // Numbers near zero are short on both sides of it.
+        // A zigzag encoding: numbers near zero are short, whether positive or negative.
         varint(UInt64(bitPattern: number << 1 ^ number >> 63))
       }
       before = number
@@ -79,7 +79,7 @@ struct BinaryBlockWriter {
     buffer.removeFirst(start)
   }
 
-  /// Writes what is left, and the empty block that says that nothing follows.
+  /// Writes the remaining bytes, and the empty block that marks the end.
   mutating func finish() throws {
     try writeFullBlocks()
     if !buffer.isEmpty { try write(0..<buffer.count) }

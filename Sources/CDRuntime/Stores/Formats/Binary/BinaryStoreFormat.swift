@@ -1,27 +1,27 @@
 /// The format of binary stores, as <doc:StoreTypes> describes it.
 struct BinaryStoreFormat: StoreFormat {
-  /// The first bytes, which say at once whether a transfer has changed line ends or the highest bit.
+  /// The first bytes of the file. They show whether a transfer has changed line endings or the highest bit.
   static let magic: [UInt8] = [0x89, 0x43, 0x44, 0x53, 0x0D, 0x0A, 0x1A, 0x0A]
   static let version: UInt32 = 1
-  /// The greatest number of bytes in a block.
+  /// The maximum number of bytes in a block.
   static let blockSize = 65_536
 
-  /// What stands before a value.
+  /// The byte before a value, which gives its type.
   enum Tag {
     static let null: UInt8 = 0
     static let integer: UInt8 = 1
     static let real: UInt8 = 2
     static let text: UInt8 = 3
     static let bytes: UInt8 = 4
-    /// One more than the same column of the row before.
+    /// An integer that is the previous row's integer in the same column, plus one.
     static let successor: UInt8 = 5
-    /// The integer is the tag less this, up to ``shortText``.
+    /// An integer that is the tag minus this constant. Such tags are less than ``shortText``.
     static let small: UInt8 = 8
-    /// A text of as many bytes as the tag less this.
+    /// A text whose number of bytes is the tag minus this constant.
     static let shortText: UInt8 = 128
   }
 
-  /// How a file calls the kinds of tables.
+  /// The kinds of tables. A file stores the index of a kind.
   private static let kinds: [StoreTable.Kind] = [.keys, .objects, .pairs, .history]
 
   let name = "binary"

@@ -1,6 +1,7 @@
-/// CRC-32C, which notices every error of up to 32 bits in a row, and all but one in four thousand million others.
+/// The checksum CRC-32C. It detects each error of up to 32 consecutive bits. It misses only one in four billion other
+/// errors.
 struct BlockChecksum {
-  // Eight tables, so that eight bytes are one step.
+  // Eight tables, to process eight bytes in one step.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {

@@ -1,5 +1,5 @@
-/// A date as XML stores write it: `2026-11-21T09:30:00Z` where it is a whole second of the years 1 to 9999, else the
-/// number of seconds since 2001, which is exact for all of them.
+/// The text of a date in an XML store. A whole second of the years 1 to 9999 is `2026-11-21T09:30:00Z`. Any other date
+/// is the number of seconds since 2001, which is always exact.
 enum XMLDate {
   /// The day 2001-01-01, counted from 1970-01-01.
   private static let reference: Int64 = 11_323
@@ -16,13 +16,13 @@ enum XMLDate {
       + padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "Z"
   }
 
-  /// The seconds of a text; nil for any other text.
+  /// Returns the seconds for a text; nil if the text is not a date.
   static func seconds(_ text: String) -> Double? {
     var text = text
     return text.withUTF8(seconds)
   }
 
-  /// The seconds of a text's bytes.
+  /// Returns the seconds for the bytes of a text; nil if the text is not a date.
   static func seconds(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T") else {
       return XMLValue.real(bytes)
@@ -41,7 +41,7 @@ enum XMLDate {
       bytes[19] == UInt8(ascii: "Z"), hour < 24, minute < 60, second < 60
     else { return nil }
     let days = days(year, month, day)
-    // A day that the month has not would be one of the next.
+    // A day that the month does not have would become a day of the next month.
     guard civil(days) == (year, month, day) else { return nil }
     return Double((days - reference) * 86_400 + hour * 3600 + minute * 60 + second)
   }
@@ -51,7 +51,7 @@ enum XMLDate {
     return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
   }
 
-  // The calendar's rule repeats after 400 years; years are counted from March, so that the leap day is the last one.
+  // The calendar repeats after 400 years. Years begin in March, so that the leap day is the last day.
 
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year

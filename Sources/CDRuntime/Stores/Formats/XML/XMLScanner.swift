@@ -1,18 +1,18 @@
-/// Reads the part of XML 1.0 that a store is written in, a tag or a text at a time: elements, attributes, text,
-/// CDATA, comments and processing instructions. Document types, and entities beyond XML's own five, are refused, so
-/// that nothing is ever expanded or read from elsewhere.
+/// Reads the part of XML 1.0 that stores use, one tag or text at a time: elements, attributes, text, CDATA, comments
+/// and processing instructions. Refuses document types, and entities other than XML's own five. So nothing is ever
+/// expanded or loaded from elsewhere.
 ///
-/// Names and values stay bytes, for most of them are compared or are no text in the end. It is a struct so that its bytes
-/// are reached without a check of exclusive access each.
+/// Names and values stay bytes, because most of them are only compared or are not texts in the end. The scanner is a
+/// struct, to avoid a check of exclusive access for each byte.
 struct XMLScanner {
-  /// The tag that was read last.
+  /// A tag.
   struct Tag {
-    /// The name, and behind it the names and values of the attributes.
+    /// The name, followed by the names and values of the attributes.
     fileprivate(set) var bytes: [UInt8] = []
     fileprivate var nameEnd = 0
     fileprivate(set) var attributes: [(name: Range<Int>, value: Range<Int>)] = []
     fileprivate(set) var isEnd = false
-    /// Whether it stands for an end tag too.
+    /// Whether the tag is also the end of its element.
     fileprivate(set) var isEmpty = false
 
     var name: String { string(0..<nameEnd) }
@@ -23,7 +23,7 @@ struct XMLScanner {
 
     func isNamed(_ name: [UInt8]) -> Bool { name.withUnsafeBytes { has(0..<nameEnd, $0) } }
 
-    /// Whether some of the bytes are those of a name.
+    /// Returns whether a range of the bytes equals a name.
     func has(_ range: Range<Int>, _ name: [UInt8]) -> Bool { name.withUnsafeBytes { has(range, $0) } }
 
     @inline(__always) private func has(_ range: Range<Int>, _ name: UnsafeRawBufferPointer) -> Bool {
@@ -34,10 +34,10 @@ struct XMLScanner {
       }
     }
 
-    /// The bytes as text, which they have been found to be.
+    /// Returns a range of the bytes as text. The scanner has already validated the bytes.
     func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     func value(_ name: StaticString) -> Range<Int>? {
       let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
       for attribute in attributes where has(attribute.name, name) { return attribute.value }
@@ -48,44 +48,44 @@ struct XMLScanner {
   }
 
   private static let chunk = 1 << 18
-  /// Names and attributes are few; text alone may be long.
+  /// Names and attributes have limits, because a store needs only few and short ones. Only text may be long.
   private static let longestName = 1024
   private static let mostAttributes = 64
 
   private let input: StoreInput
   private var buffer: [UInt8] = []
   private var place = 0
-  /// What a text is collected in.
+  /// The bytes of the current text.
   private var scratch: [UInt8] = []
-  /// What a comment or a processing instruction has said since it was last looked at.
+  /// The bytes of a comment or processing instruction that have not yet been validated.
   private var skipped: [UInt8] = []
-  /// The name of the element whose text is read.
+  /// The name of the element whose text is being read.
   private var element: [UInt8] = []
   private(set) var tag = Tag()
-  /// All bytes of the tag, one upon another: where none has the highest bit, the tag is ASCII.
+  /// The bitwise OR of all bytes of the tag. If its highest bit is 0, the tag is ASCII.
   private var bits: UInt8 = 0
-  /// The line that is being read, from 1.
+  /// The current line, starting at 1.
   private var line = 1
-  /// How many bytes came before those in the buffer, and before the line.
+  /// The number of bytes before the buffer. `lineStart` is the number of bytes before the line.
   private var bytesBefore = 0
   private var lineStart = 0
-  /// Where the tag that was read last begins.
+  /// The position of the last tag that was read.
   private(set) var tagPosition = Position(line: 1, column: 1)
 
   init(_ input: StoreInput) { self.input = input }
 
-  /// A place in the file: the line, and the byte in it, both from 1.
+  /// A position in the file: the line, and the byte in the line, both starting at 1.
   struct Position {
     let line: Int
     let column: Int
   }
 
-  /// Where the reading is.
+  /// The current position.
   var position: Position { Position(line: line, column: bytesBefore + place - lineStart + 1) }
 
   // MARK: Bytes
 
-  /// Whether there is another byte, which is in the buffer then.
+  /// Returns whether there is another byte. If so, the buffer contains it.
   @inline(__always) private mutating func fill() throws -> Bool {
     if place < buffer.count { return true }
     return try refill()
@@ -127,9 +127,9 @@ struct XMLScanner {
     }
   }
 
-  // MARK: The beginning and the end
+  // MARK: Beginning and end
 
-  /// Reads the declaration, if there is one.
+  /// Reads the XML declaration, if there is one.
   mutating func begin() throws {
     guard try fill() else { throw StoreFormatError(.truncated) }
     switch (buffer[0], buffer.count > 1 ? buffer[1] : UInt8(ascii: "<")) {
@@ -150,7 +150,7 @@ struct XMLScanner {
     if let encoding = tag["encoding"], encoding.lowercased() != "utf-8" { throw StoreFormatError(.encoding) }
   }
 
-  /// Makes sure that nothing but space and comments follows.
+  /// Checks that only spaces and comments follow.
   mutating func finish() throws {
     while true {
       try skipSpace()
@@ -162,7 +162,7 @@ struct XMLScanner {
 
   // MARK: Tags
 
-  /// Reads the next tag, with nothing but space and comments before it.
+  /// Reads the next tag. Only spaces and comments may come before it.
   mutating func nextTag() throws {
     while true {
       try skipSpace()
@@ -173,7 +173,7 @@ struct XMLScanner {
     }
   }
 
-  /// Reads over a comment or a processing instruction whose `<` has been read.
+  /// Skips a comment or processing instruction whose `<` has been read. Returns false if something else follows.
   private mutating func skipsMarkup() throws -> Bool {
     switch try peek() {
     case UInt8(ascii: "?"):
@@ -192,21 +192,21 @@ struct XMLScanner {
     }
   }
 
-  /// Reads up to the end of a comment, `-->`, or of a processing instruction, `?>`. What it says is of no account, but
-  /// it has to be text: other readers of XML refuse the file else. The text around it stays as it is.
+  /// Skips to the end of a comment, `-->`, or of a processing instruction, `?>`. The content must be valid text,
+  /// because other XML readers would refuse the file otherwise. The text that is being collected does not change.
   private mutating func skip(past end: StaticString) throws {
     let end = UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
     var matched = 0
     skipped.removeAll(keepingCapacity: true)
     while matched < end.count {
       let byte = try next()
-      // A portion ends before a character, which has four bytes at the most.
+      // Validates a portion before the first byte of a character. A character has at most four bytes.
       if skipped.count >= 4096, byte & 0xC0 != 0x80 || skipped.count > 4100 { try checkSkipped() }
       skipped.append(byte)
       if byte == end[matched] {
         matched += 1
       } else {
-        // A third hyphen may be the second of an end.
+        // After two hyphens, a third one can also be the second hyphen of the end.
         matched = byte == end[0] ? max(1, matched) : 0
       }
     }
@@ -242,7 +242,7 @@ struct XMLScanner {
     try checkText()
   }
 
-  /// Makes sure that the tag's bytes are text.
+  /// Checks that the tag's bytes are valid text.
   private func checkText() throws {
     guard bits >= 0x80 else { return }
     guard Self.isText(tag.bytes) else { throw StoreFormatError(.encoding) }
@@ -295,7 +295,7 @@ struct XMLScanner {
     return start..<tag.bytes.count
   }
 
-  /// Reads a value with its quotes into the tag's bytes.
+  /// Reads a quoted value into the tag's bytes.
   private mutating func attributeValue() throws -> Range<Int> {
     let quote = try next()
     guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
@@ -320,7 +320,7 @@ struct XMLScanner {
         if try peek() == 0x0A { _ = try next() }
         tag.bytes.append(0x20)
       case 0..<0x20: throw StoreFormatError(.syntax("a character that XML has not"))
-      // The buffer ended before it.
+      // The buffer ended before this byte.
       default:
         tag.bytes.append(byte)
         bits |= byte
@@ -328,9 +328,9 @@ struct XMLScanner {
     }
   }
 
-  /// Adds the buffer's next bytes to the tag's, none of which is the end of a line.
+  /// Moves bytes from the buffer to the tag as long as they belong to it. The bytes must not include line endings.
   ///
-  /// - Returns: Whether one that does not belong to them follows in the buffer.
+  /// - Returns: Whether the buffer still contains a byte, which does not belong to the tag.
   @inline(__always) private mutating func collect(_ belongs: (UInt8) -> Bool) -> Bool {
     let start = place
     var end = start
@@ -349,7 +349,7 @@ struct XMLScanner {
 
   // MARK: Text
 
-  /// Reads the text of the element whose tag was read last, and its end tag.
+  /// Reads the text of the last tag's element, and its end tag.
   mutating func readText() throws {
     scratch.removeAll(keepingCapacity: true)
     if tag.isEmpty { return }
@@ -391,27 +391,27 @@ struct XMLScanner {
 
   private var elementName: String { String(decoding: element, as: UTF8.self) }
 
-  /// The text that was read last.
+  /// The last text that was read.
   ///
-  /// - Throws: Where it is none.
+  /// - Throws: An error if the bytes are not valid text.
   func text() throws -> String {
     guard let text = scratch.withUnsafeBufferPointer(XMLValue.text) else { throw StoreFormatError(.encoding) }
     return text
   }
 
-  /// The value of the text that was read last; nil where it is none of the type.
+  /// Returns the value of the last text; nil if the text does not have the type.
   func value(_ type: StoreColumn.ValueType) throws -> StoreValue? {
     if let value = scratch.withUnsafeBufferPointer({ XMLValue.value($0, type) }) { return value }
     _ = try text()
     return nil
   }
 
-  /// The value of an attribute; nil where it is none of the type.
+  /// Returns the value of an attribute; nil if the value does not have the type.
   func value(_ attribute: Range<Int>, _ type: StoreColumn.ValueType) -> StoreValue? {
     tag.bytes[attribute].withUnsafeBufferPointer { XMLValue.value($0, type) }
   }
 
-  /// Collects bytes up to one that means something, a buffer at a time.
+  /// Collects bytes up to the next special character, one buffer at a time.
   private mutating func readPlainText() throws {
     while try fill() {
       let start = place
@@ -477,7 +477,7 @@ struct XMLScanner {
       }
       place += 1
       if byte == UInt8(ascii: ";") { break }
-      // The longest that there is: `&#x10FFFF;`, with zeros before it where somebody likes them.
+      // The longest reference is `&#x10FFFF;`, with room for some leading zeros.
       guard name.count <= 12 else { throw StoreFormatError(.documentType) }
     }
     switch String(decoding: name, as: UTF8.self) {

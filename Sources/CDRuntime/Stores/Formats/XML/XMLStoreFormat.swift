@@ -7,7 +7,7 @@ struct XMLStoreFormat: StoreFormat {
   func recognizes(_ start: [UInt8]) -> Bool {
     let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = start.starts(with: byteOrderMark) ? start.dropFirst(3) : start[...]
-    // Text of another encoding is XML too, which the reader then refuses with the reason.
+    // XML in another encoding is recognized too, so that the reader can refuse it with a reason.
     return text.starts(with: "<?xml".utf8) || text.starts(with: "<cdgen".utf8)
       || [[0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x3C], [0x3C, 0x00]].contains {
         start.starts(with: $0 as [UInt8])
@@ -31,14 +31,15 @@ struct XMLStoreFormat: StoreFormat {
     }
   }
 
-  /// The name of an attribute of XML for a column that is no property: without the underscore.
+  /// The name of the XML attribute for a column that is not a property: the column's name without the underscore. Nil
+  /// for a property.
   static func attributeName(_ column: StoreColumn) -> String? {
     column.name.utf8.first == UInt8(ascii: "_") ? String(column.name.dropFirst()) : nil
   }
 
-  /// The element that holds a table's rows.
+  /// The name of the element that contains a table's rows.
   static func element(_ kind: StoreTable.Kind) -> String { kind.rawValue }
 
-  /// The element of a row.
+  /// The name of the element of a row.
   static func rowElement(_ kind: StoreTable.Kind) -> String { kind == .objects ? "object" : "row" }
 }

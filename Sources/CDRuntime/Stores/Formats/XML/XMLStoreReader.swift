@@ -4,14 +4,14 @@
   import Foundation
 #endif
 
-/// Reads a store from XML. Elements stand in few places, so that no depth has to be bounded: what is not expected is
-/// an error.
+/// Reads a store from XML. Each element is allowed only in its own position, so the depth needs no limit. Any other
+/// element is an error.
 struct XMLStoreReader {
   private var scanner: XMLScanner
   private let builder: StoreBuilder
-  /// Where the row, the value or the entry begins that is read.
+  /// The start of the current row, value or metadata entry.
   private var start = XMLScanner.Position(line: 1, column: 1)
-  /// Where the entries of the metadata begin, by their keys, and the values of the row, by their columns.
+  /// The starts of the metadata entries by key. `valueStarts` has the starts of the row's values by column.
   private var entryStarts: [String: XMLScanner.Position] = [:]
   private var valueStarts: [XMLScanner.Position] = []
 
@@ -20,7 +20,7 @@ struct XMLStoreReader {
     self.builder = builder
   }
 
-  /// Where an error is: where its element begins, or where the text stops being a store's.
+  /// Returns the position of an error: the start of its element, or the current position if the file's syntax is wrong.
   func position(of error: StoreFormatError) -> XMLScanner.Position {
     switch error.reason {
     case .truncated, .encoding, .documentType, .syntax, .otherFormat, .newerFormat, .checksum:
@@ -57,9 +57,9 @@ struct XMLStoreReader {
     }
   }
 
-  /// Whether the tag ends an element.
+  /// Returns whether the tag ends an element.
   ///
-  /// - Throws: Where it ends another one.
+  /// - Throws: An error if the tag ends another element.
   private func isEnd(_ name: StaticString) throws -> Bool {
     guard scanner.tag.isEnd else { return false }
     guard scanner.tag.isNamed(name) else { throw StoreFormatError(.syntax("'\(name)' does not end")) }
@@ -87,7 +87,7 @@ struct XMLStoreReader {
         throw StoreFormatError(.syntax("'entry' was expected"))
       }
       start = scanner.tagPosition
-      // A store has a dozen; a file may have millions.
+      // A store has about a dozen entries, but a manipulated file may have millions.
       if entryStarts.count < 100 { entryStarts[key] = start }
       guard metadata.updateValue(try encodedText(), forKey: key) == nil else {
         throw StoreFormatError(.metadata(key: key))
@@ -95,7 +95,7 @@ struct XMLStoreReader {
     }
   }
 
-  /// The element's text, whichever way it is written.
+  /// Reads the element's text in either encoding.
   private mutating func encodedText() throws -> String {
     let encoding = scanner.tag["encoding"]
     try scanner.readText()
@@ -107,7 +107,7 @@ struct XMLStoreReader {
     return text
   }
 
-  /// The element's value, whichever way it is written; nil where it is none of the type.
+  /// Reads the element's value in either encoding; nil if the text does not have the type.
   private mutating func encodedValue(_ type: StoreColumn.ValueType) throws -> StoreValue? {
     if scanner.tag.value("encoding") == nil {
       try scanner.readText()
@@ -135,13 +135,13 @@ struct XMLStoreReader {
     return table
   }
 
-  /// A table with the names of its parts as bytes.
+  /// A table, with its names as bytes.
   private struct Names {
     let table: StoreTable
     let row: [UInt8]
-    /// The columns' names.
+    /// The names of the columns.
     let columns: [[UInt8]]
-    /// Those of the columns that are attributes of XML; none for the others.
+    /// The names of the columns that are XML attributes; empty for the other columns.
     let attributes: [[UInt8]]
     let types: [StoreColumn.ValueType]
 
@@ -207,7 +207,7 @@ struct XMLStoreReader {
   }
 
   private mutating func readValues(of names: Names, into row: inout [StoreValue]) throws {
-    // Values mostly come in the order of the columns.
+    // The values are usually in the order of the columns.
     var guess = 0
     while true {
       try scanner.nextTag()

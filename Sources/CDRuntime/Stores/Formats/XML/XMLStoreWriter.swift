@@ -7,7 +7,7 @@
 /// Writes a store as XML.
 final class XMLStoreWriter {
   private let output: StoreOutput
-  /// What has not been given to the output.
+  /// The text that has not yet been passed to the output.
   private var text: [UInt8] = []
 
   init(_ output: StoreOutput) {
@@ -92,17 +92,17 @@ final class XMLStoreWriter {
 
   // MARK: Values
 
-  /// The rest of a value's element, whose name is written.
+  /// Writes the rest of a value's element after the name.
   private func value(_ value: StoreValue, _ type: StoreColumn.ValueType) {
     if case (.externalData, .text(let name)) = (type, value) {
       attribute("file", name)
       return add("/>")
     }
-    // What has no plain text is null, which has no element.
+    // Only null has no plain text, and null values have no element.
     element("value", plainText(value, type) ?? "")
   }
 
-  /// The rest of an element, whose name and attributes are written, with a text.
+  /// Writes the rest of an element after its name and attributes, with a text.
   private func element(_ name: String, _ value: String) {
     if value.isEmpty { return add("/>") }
     if Self.isWritable(value) {
@@ -125,7 +125,7 @@ final class XMLStoreWriter {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// The text of a value; nil for null.
+  /// Returns the text of a value; nil for null.
   private func plainText(_ value: StoreValue, _ type: StoreColumn.ValueType) -> String? {
     switch value {
     case .null: nil
@@ -139,8 +139,8 @@ final class XMLStoreWriter {
 
   // MARK: Characters
 
-  /// Whether XML can have all characters of a text: it has no control characters, and not the last two of the
-  /// first plane.
+  /// Returns whether XML can represent all characters of a text. It cannot represent control characters other than tab
+  /// and line endings, and U+FFFE and U+FFFF.
   private static func isWritable(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in
@@ -167,7 +167,8 @@ final class XMLStoreWriter {
         case UInt8(ascii: "<"): replacement = "&lt;"
         case UInt8(ascii: ">"): replacement = "&gt;"
         case UInt8(ascii: "\"") where isAttribute: replacement = "&quot;"
-        // A reader makes a line feed of a carriage return, and blanks of both in an attribute.
+        // A reader converts a carriage return to a line feed. In an attribute, it converts tabs and line feeds to
+        // spaces.
         case 0x0D: replacement = "&#13;"
         case 0x0A where isAttribute: replacement = "&#10;"
         case 0x09 where isAttribute: replacement = "&#9;"

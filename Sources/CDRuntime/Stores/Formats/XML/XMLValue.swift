@@ -4,9 +4,9 @@
   import Foundation
 #endif
 
-/// Values of the bytes that XML has for them, read without a string in between where they are none.
+/// Reads values from the bytes of XML. Only values that are texts need a string.
 enum XMLValue {
-  /// The value of a text; nil where it is none of the type.
+  /// Returns the value of a text; nil if the text does not have the type.
   static func value(_ bytes: UnsafeBufferPointer<UInt8>, _ type: StoreColumn.ValueType) -> StoreValue? {
     switch type {
     case .string, .decimal, .url, .json: text(bytes).map(StoreValue.text)
@@ -19,9 +19,9 @@ enum XMLValue {
     }
   }
 
-  /// The text of bytes; nil for what is no UTF-8.
+  /// Returns the text of bytes; nil if they are not valid UTF-8.
   static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
-    // What is no UTF-8 is mended, and so has other bytes.
+    // Decoding repairs invalid UTF-8, which changes the bytes.
     var text = String(decoding: bytes, as: UTF8.self)
     let isExact = text.withUTF8 { found in
       found.count == bytes.count && found.elementsEqual(bytes)
@@ -29,7 +29,7 @@ enum XMLValue {
     return isExact ? text : nil
   }
 
-  /// A number; nil also for digits that are beyond all numbers, which would be read as infinity.
+  /// Returns a number. Returns nil for other texts, and for numbers that are too large and would be read as infinity.
   static func real(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     guard let number = Double(String(decoding: bytes, as: UTF8.self)) else { return nil }
     let endsInDigit = bytes.last.map { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") } ?? false
@@ -45,7 +45,7 @@ enum XMLValue {
   private static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
     let isNegative = bytes.first == UInt8(ascii: "-")
     let digits = bytes[(isNegative ? 1 : 0)...]
-    // No number of so many digits is too large.
+    // A number of up to 18 digits cannot overflow.
     guard !digits.isEmpty, digits.count <= 18 else { return Int64(String(decoding: bytes, as: UTF8.self)) }
     var number: Int64 = 0
     for byte in digits {
@@ -57,7 +57,7 @@ enum XMLValue {
     return isNegative ? -number : number
   }
 
-  /// The bytes of a UUID's text: 32 digits with hyphens behind the 8th, 12th, 16th and 20th.
+  /// Returns the bytes of a UUID's text, which has 32 digits and hyphens after digits 8, 12, 16 and 20.
   private static func uuid(_ bytes: UnsafeBufferPointer<UInt8>) -> Data? {
     guard bytes.count == 36 else { return nil }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { result in
