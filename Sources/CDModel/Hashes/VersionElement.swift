@@ -29,6 +29,7 @@ public enum VersionElement: Hashable, Sendable {
 
 extension VersionElement: CustomStringConvertible {
   /// The element as messages name it: `'name' of 'ToDo'`.
+  @_optimize(none)
   public var description: String {
     switch self {
     case .bases: "'basedOn'"

@@ -27,6 +27,7 @@ public struct EntityGraph: Sendable {
   private let compositePlaces: [String: Int]
 
   /// Resolves the names of a version.
+  @_optimize(none)
   public init(_ version: ModelVersion) {
     let entities = version.entities
     let places = Self.places(of: entities.lazy.map(\.name))
@@ -84,6 +85,7 @@ public struct EntityGraph: Sendable {
   package static let mostAncestors = 1000
 
   /// The number of ancestors of each entity of the version, by the entity's index.
+  @_optimize(none)
   package var depths: [Int] {
     var depths = [Int?](repeating: nil, count: parents.count)
     for start in parents.indices {
@@ -203,6 +205,7 @@ extension EntityGraph {
     case relationship(Int)
     case fetched(Int)
 
+    @_optimize(none)
     static func all(of entity: EntityDescription) -> [String: PropertyPlace] {
       var result: [String: PropertyPlace] = [:]
       result.reserveCapacity(

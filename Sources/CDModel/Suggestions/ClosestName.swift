@@ -61,6 +61,7 @@ private struct NearestText {
   private var second: [Int] = []
   private var third: [Int] = []
 
+  @_optimize(none)
   init(_ wanted: [Character], limit: Int) {
     self.wanted = wanted
     self.limit = limit
@@ -96,6 +97,7 @@ private struct NearestText {
   private static func folded(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
   /// False if so many bytes are in only one of the texts that the distance must exceed `most`.
+  @_optimize(none)
   private mutating func mayBeNear(_ other: [UInt8], _ most: Int) -> Bool {
     var added = 0
     for byte in other {

@@ -148,6 +148,7 @@ extension BatchRowWriter {
     unnamed = SlotSet()
   }
 
+  @_optimize(none)
   @usableFromInline func write(_ value: FetchedValue) throws {
     let property = properties[place]
     place += 1

@@ -23,6 +23,7 @@ final class BatchProperty {
   let plainCell: StorageType?
 
   /// - Throws: ``PropertyError`` or ``BatchError/notWritable(entity:key:)`` for a property that a batch cannot write.
+  @_optimize(none)
   init(_ keys: [String], of entity: EntityPlan, in model: ModelPlan) throws {
     name = keys.joined(separator: ".")
     guard let first = keys.first, let slot = entity.slot(first) else {

@@ -114,6 +114,7 @@ final class BatchRun {
   }
 
   /// - Returns: The stores that have changed.
+  @_optimize(none)
   private func writeHistory(of changes: ObjectChanges) throws -> [any AttachedStore] {
     let groups = changes.inserted.groups + changes.updated.groups + changes.deleted.groups
     let changed = Set(groups.map(\.storeID))
@@ -133,6 +134,7 @@ final class BatchRun {
   }
 
   /// The updated objects by entity and changed property, without those that are inserted or deleted as well.
+  @_optimize(none)
   private func namedProperties(
     _ updated: ManagedObjectIDs
   ) -> [String: [(name: String, keys: [ClosedRange<ObjectKey>])]] {
@@ -233,6 +235,7 @@ extension BatchRun {
   /// Inserts rows.
   ///
   /// - Returns: The number of inserted and updated rows.
+  @_optimize(none)
   func insert(_ rows: BatchRows, _ uniqueness: BatchUniqueness) throws -> Int {
     let properties: [BatchProperty]
     if let keyPaths = rows.keyPaths {
@@ -296,6 +299,7 @@ extension BatchRun {
   ///   - replaced: The existing rows that were replaced.
   ///   - properties: The properties for which rows have values.
   ///   - former: The former state of the replaced rows.
+  @_optimize(none)
   func finishInsert(
     _ keys: Range<ObjectKey>, _ replaced: [FetchedKey], _ properties: [BatchProperty], _ former: FormerRows
   ) throws {
@@ -322,6 +326,7 @@ extension BatchRun {
   // MARK: Before the first row
 
   /// Refuses rows without a value for a mandatory property that has no default.
+  @_optimize(none)
   private func checkMissing(_ given: [BatchProperty]) throws {
     let slots = Set(given.map(\.slot.number))
     var mistakes: [BatchMistake] = []
@@ -419,6 +424,7 @@ extension BatchRun {
   /// Sets values.
   ///
   /// - Returns: The number of updated objects.
+  @_optimize(none)
   func update<Object>(_ request: BatchUpdateRequest<Object>) throws -> Int {
     var properties: [BatchProperty] = []
     var given: [Given] = []
@@ -481,6 +487,7 @@ extension BatchRun {
 
   // MARK: What is given
 
+  @_optimize(none)
   private func stored(
     _ value: FetchedValue, _ property: BatchProperty, _ mistakes: inout [BatchMistake]
   ) throws -> [AttributeValue] {
@@ -572,6 +579,7 @@ extension BatchRun {
   }
 
   /// Sets values that are calculated in memory. All of them are calculated before the first row is written.
+  @_optimize(none)
   private func write(_ properties: [BatchProperty], _ given: [Given], _ keys: [FetchedKey]) throws {
     let evaluator = PredicateEvaluator(now: now)
     var rows: [(key: ObjectKey, values: [AttributeValue])] = []
@@ -621,6 +629,7 @@ extension BatchRun {
   /// Deletes objects, and the objects that their delete rules reach.
   ///
   /// - Returns: The number of objects that the request concerns.
+  @_optimize(none)
   func delete<Object>(_ request: FetchRequest<Object>) throws -> Int {
     let run = try fetchRun(request)
     let kinds = entity.subtree.map { model.entities[$0] }
@@ -660,6 +669,7 @@ extension BatchRun {
     model.oneSidedMinimums.filter { entity.lineage.contains($0.destination) }
   }
 
+  @_optimize(none)
   private func delete(_ keys: [FetchedKey]) throws {
     // Keys by root entity: entities of one table share their keys.
     var doomed: [Int: Set<ObjectKey>] = [:]
@@ -727,6 +737,7 @@ extension BatchRun {
   }
 
   /// Sets references to deleted objects to nil.
+  @_optimize(none)
   private func clear(_ references: [(relationship: RelationshipPlan, keys: [ObjectKey])]) throws {
     var mistakes: [BatchMistake] = []
     for (relationship, keys) in references where !relationship.description.isOptional {
@@ -816,6 +827,7 @@ extension BatchRun {
   /// - Parameters:
   ///   - own: Rows of the batch, whose versions have been increased already.
   ///   - others: Other rows.
+  @_optimize(none)
   func derive(own: [FetchedKey], others: [FetchedKey]) throws {
     guard model.hasDerivedSlots else { return }
     struct Place: Hashable {

@@ -52,6 +52,7 @@ final class BatchUpsert {
   }
 
   /// - Returns: The number of inserted and updated rows.
+  @_optimize(none)
   func insert(_ rows: BatchRows) throws -> Int {
     let writeNext = rows.start()
     var isMore = true
@@ -133,6 +134,7 @@ final class BatchUpsert {
 
   // MARK: Writing
 
+  @_optimize(none)
   private func write(_ rows: [Row]) throws {
     let places = properties.indices.filter { place in rows.contains { !$0.unnamed.contains(place) } }
     for place in places { named.insert(place) }

@@ -30,6 +30,7 @@ struct ExternalValues {
   /// Writes the files of all objects that a save inserts or updates.
   ///
   /// - Parameter importTarget: Records the files that a migration writes; nil outside of a migration.
+  @_optimize(none)
   init(of plan: SavePlan, session: any StoreWriteSession, importTarget: (any ImportTarget)? = nil) throws {
     self.session = session
     var values: [(file: File, value: Data)] = []

@@ -12,6 +12,7 @@ extension ManagedObjectContext {
   /// let result = try context.execute(BatchDeleteRequest<Book>(where: \.price > 100))
   /// container.viewContext.mergeChanges(from: result.changes)
   /// ```
+  @_optimize(none)
   public func mergeChanges(from changes: ObjectChanges) {
     endReading()
     var roots: Set<Int> = []
@@ -69,6 +70,7 @@ extension ManagedObjectContext {
         storeID: object.scope.storeID, entityName: object.scope.plan.name, key: key)) as? Object
   }
 
+  @_optimize(none)
   func resolveUnique(_ object: ManagedObject, _ conflict: SaveConflict, _ error: SaveError) throws {
     guard let id = conflict.otherID else { throw error }
     // If another resolution has changed the other object since, the save tries again.
@@ -121,6 +123,7 @@ extension ManagedObjectContext {
   }
 
   /// The values of an object, by the slots of another object's entity.
+  @_optimize(none)
   private func values(of other: ManagedObject, as object: ManagedObject) -> [Int: AttributeValue] {
     var values: [Int: AttributeValue] = [:]
     for slot in object.scope.plan.storedSlots {
@@ -133,6 +136,7 @@ extension ManagedObjectContext {
 
   /// Resolves a conflict of a stored object that was given another object's unique values. Both have rows, so neither
   /// can become the other.
+  @_optimize(none)
   private func resolveChanged(
     _ object: ManagedObject, _ conflict: SaveConflict, _ resolution: MergePolicy.Resolution,
     _ error: SaveError
@@ -167,6 +171,7 @@ extension ManagedObjectContext {
 
   /// Makes a new object become an existing one. The existing object takes the values of the given slots, and
   /// everything that is related to the new object.
+  @_optimize(none)
   private func unite(
     _ object: ManagedObject, with other: ManagedObject, taking slots: [Int], isObjectFirst: Bool
   ) {
@@ -200,6 +205,7 @@ extension ManagedObjectContext {
   }
 
   /// Makes relationships without an inverse lead to another object.
+  @_optimize(none)
   private func redirect(_ object: ManagedObject, to other: ManagedObject) {
     // Most models have no such relationship, and there may be as many objects to unite as there are changes.
     let isAny = model.entities.contains { entity in

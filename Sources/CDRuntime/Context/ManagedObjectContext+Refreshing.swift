@@ -18,6 +18,7 @@ extension ManagedObjectContext {
     refresh(object, mergeChanges: false, keepsReferencesToDeleted: true)
   }
 
+  @_optimize(none)
   private func refresh(_ object: ManagedObject, mergeChanges: Bool, keepsReferencesToDeleted: Bool) {
     guard object.scope.context === self else { return }
     if object.flags.contains(.inserted) {
@@ -100,6 +101,7 @@ extension ManagedObjectContext {
   /// Takes back the changes of an object's own references and pairs, on both sides.
   ///
   /// - Returns: The references that cannot be taken back, because their objects are deleted.
+  @_optimize(none)
   private func unrelate(_ object: ManagedObject, _ extras: ObjectExtras) -> [Int] {
     var lost: [Int] = []
     for case let relationship? in object.scope.plan.relationships
@@ -166,6 +168,7 @@ extension ManagedObjectContext {
 
   /// Takes back the changes of an object's values. Changes of relationships that other objects store stay with these
   /// objects.
+  @_optimize(none)
   private func forgetValues(of object: ManagedObject, _ extras: ObjectExtras) {
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -190,6 +193,7 @@ extension ManagedObjectContext {
 // Going back to the state of the store.
 extension ManagedObjectContext {
   /// Discards all changes since the last save: new objects are gone, the other objects get their former values back.
+  @_optimize(none)
   public func rollback() {
     revertCount &+= 1
     changeCount &+= 1
@@ -252,6 +256,7 @@ extension ManagedObjectContext {
   }
 
   /// Forgets all objects and all changes. Objects that other code still holds become inaccessible.
+  @_optimize(none)
   public func reset() {
     revertCount &+= 1
     changeCount &+= 1

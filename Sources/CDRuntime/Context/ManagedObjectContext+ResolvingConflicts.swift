@@ -4,6 +4,7 @@ extension ManagedObjectContext {
   private static let mostAttempts = 1000
 
   /// Writes the pending changes, again and again until all conflicts are resolved.
+  @_optimize(none)
   func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
     for attempt in 1... {
       var met = MetConflicts()
@@ -31,6 +32,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - error: The error that the save has thrown for the conflicts.
   ///   - notUnique: The error to throw for unique values that the policy cannot settle; nil for `error`.
+  @_optimize(none)
   func resolve(_ conflicts: [SaveConflict], _ error: SaveError, notUnique: SaveError? = nil) throws {
     var denials: [ValidationError] = []
     // Captured before the first resolution, because resolving a conflict refreshes other objects.
@@ -75,6 +77,7 @@ extension ManagedObjectContext {
   /// conflict.
   ///
   /// - Parameter met: The object's values when the save met the conflict; nil for the current values.
+  @_optimize(none)
   private func resolveRow(of object: ManagedObject, _ met: ContestedValues?) throws {
     let mine = met?.object(withChangesOf: object) ?? object.currentValues()
     let snapshot = met?.snapshot ?? object.snapshotValues()
@@ -145,6 +148,7 @@ extension ManagedObjectContext {
 
   /// Removes the object from relationships that another context added it to, unless this context's own change keeps
   /// it there. A deleted object is removed only from relationships with a minimum, so that the save checks them.
+  @_optimize(none)
   private func leaveReferents(
     of object: ManagedObject, _ store: [Int: AttributeValue], _ snapshot: [Int: AttributeValue]
   ) {
@@ -167,6 +171,7 @@ extension ManagedObjectContext {
 
   /// Makes both sides of a symmetric reference agree. Each side stores the reference in its own row, and another
   /// context may have changed one of the rows.
+  @_optimize(none)
   private func settlePartners(of object: ManagedObject) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage else { continue }
@@ -189,6 +194,7 @@ extension ManagedObjectContext {
 
   /// Clears the references of partners that the object has in the store but not in this context. In a symmetric
   /// relationship the partner stores the reference in its own row.
+  @_optimize(none)
   private func releasePartners(of object: ManagedObject, in store: [Int: AttributeValue]) {
     for case let relationship? in object.scope.plan.relationships where relationship.isSymmetric {
       guard case .reference = relationship.storage, case .int(let key)? = store[relationship.slot], key != 0,
@@ -269,6 +275,7 @@ extension ManagedObjectContext {
 
   /// Removes an object that is gone from the relationships of all changed objects. A mandatory reference stays, so
   /// that the save refuses it.
+  @_optimize(none)
   func clearReferences(to object: ManagedObject) {
     for other in pending where other.isPending && !other.flags.contains(.deleted) {
       for case let relationship? in other.scope.plan.relationships
@@ -295,6 +302,7 @@ extension ManagedObjectContext {
   /// Clears the references and pairs of objects that lead to missing rows.
   ///
   /// - Returns: Whether any could be cleared.
+  @_optimize(none)
   private func clearDangling(_ ids: [ManagedObjectID]) throws -> Bool {
     var isAny = false
     for object in ids.compactMap(registeredObject) where object.isPending {
@@ -354,6 +362,7 @@ extension ManagedObjectContext {
 
   /// The objects that still refer to an object whose row another context has deleted, because a `noAction` rule has
   /// left their references, by relationship. They are related to the object again as soon as it has a row.
+  @_optimize(none)
   private func remainingReferrers(
     of object: ManagedObject
   ) -> [(relationship: RelationshipPlan, keys: [ObjectKey])] {
@@ -373,6 +382,7 @@ extension ManagedObjectContext {
   }
 
   /// Makes the save insert an object's row again, with its known pairs. Another context has deleted the row.
+  @_optimize(none)
   private func reviveRow(of object: ManagedObject, _ pairs: [(slot: Int, keys: [ObjectKey])]) {
     let referrers = remainingReferrers(of: object)
     becomeNew(object)
@@ -433,6 +443,7 @@ extension ManagedObjectContext {
   }
 
   /// Makes an object new, so that the save inserts its row with its current values and pairs.
+  @_optimize(none)
   func becomeNew(_ object: ManagedObject) {
     object.flags.subtract([
       .inaccessible, .updated, .touched, .fault, .deleted, .gone, .outdated, .vanished,
@@ -468,6 +479,7 @@ extension ManagedObjectContext {
 
   // MARK: Partners
 
+  @_optimize(none)
   private func resolvePartner(of object: ManagedObject, _ conflict: SaveConflict) throws {
     guard let key = conflict.keys.first, let slot = object.scope.plan.slot(key),
       let relationship = slot.relationship
@@ -549,6 +561,7 @@ extension ManagedObjectContext {
   /// would have been refused for them.
   ///
   /// - Returns: The errors of `deny` rules.
+  @_optimize(none)
   private func resolveReferrers(of object: ManagedObject, _ conflict: SaveConflict) throws
     -> [ValidationError]
   {
@@ -584,6 +597,7 @@ extension ManagedObjectContext {
 
   /// The objects that the store relates to a deleted object, and that this context has neither deleted nor removed
   /// from the relationship.
+  @_optimize(none)
   private func addedByOthers(
     to object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject] {

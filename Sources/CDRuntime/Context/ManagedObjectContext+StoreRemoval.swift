@@ -10,6 +10,7 @@ extension ManagedObjectContext {
 
   /// Continues with the remaining stores. The objects of the other stores become inaccessible, including changed and
   /// new objects. Their changes stay, so that the save refuses them.
+  @_optimize(none)
   func leave(for remaining: StoreSet) {
     // Queries of the session are released before the session.
     lastMatch = nil

@@ -55,6 +55,7 @@ extension ManagedObjectContext {
 
   /// Checks many-to-many relationships with a minimum that lose a deleted object. Another context may have added the
   /// object since. The pairs are deleted with the row, and no foreign key reports them.
+  @_optimize(none)
   private func checkPairMinimums(_ errors: inout [ValidationError]) {
     var checked: [ObjectIdentifier: Set<Int>] = [:]
     for object in pending where object.flags.contains(.deleted) && !object.flags.contains(.inserted) {
@@ -104,6 +105,7 @@ extension ManagedObjectContext {
 
   /// Checks the owners of relationships without an inverse that lose a deleted object. The deletion does not change
   /// these owners.
+  @_optimize(none)
   private func checkOneSidedOwners(_ errors: inout [ValidationError]) {
     let deleted = pending.filter { $0.flags.contains(.deleted) && !$0.flags.contains(.inserted) }
     for relationship in model.oneSidedMinimums {

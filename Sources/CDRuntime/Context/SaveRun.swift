@@ -119,6 +119,7 @@ struct SaveRun {
   }
 
   /// The objects whose rows or pairs lead to missing rows: at most 100.
+  @_optimize(none)
   private func danglingObjects() throws -> [ManagedObjectID] {
     var result: [ManagedObjectID] = []
     func add(_ key: ObjectKey, _ entity: EntityPlan, _ store: any AttachedStore) {
@@ -261,6 +262,7 @@ extension SaveRun {
 
 // Many-to-many relationships and orders.
 extension SaveRun {
+  @_optimize(none)
   private func writePairs(of object: ManagedObject) throws {
     for (slot, state) in object.extras?.toMany ?? [] where state.isChanged {
       guard let relationship = object.scope.plan.relationships[slot] else { continue }
@@ -283,6 +285,7 @@ extension SaveRun {
     }
   }
 
+  @_optimize(none)
   private mutating func writePositions(
     of object: ManagedObject, _ relationship: RelationshipPlan, _ state: ToManyState
   ) throws {
@@ -402,6 +405,7 @@ extension SaveRun {
 
   /// Gives placeholder values, which no other row has, to the unique columns of rows that block each other, until the
   /// other rows have been updated.
+  @_optimize(none)
   private mutating func writePlaceholder(_ objects: [ManagedObject]) throws {
     for object in objects {
       guard let changed = object.extras?.changed else { continue }
@@ -483,6 +487,7 @@ extension SaveRun {
 
   /// Finds, for each `unique:` list, the objects that have the same values as refused objects: rows that were written
   /// after a refusal, and other refused objects without rows.
+  @_optimize(none)
   private mutating func findEquals() throws {
     var places: [ManagedObjectID: Int] = [:]
     for object in plan.updated + plan.inserted { places[object.objectID] = places.count }
@@ -595,6 +600,7 @@ extension SaveRun {
 extension HistoryText {
   /// The history text for the objects of a save that are in one store. The groups may contain objects of other stores
   /// too.
+  @_optimize(none)
   fileprivate static func changes(
     inserted: ObjectGroups, updated: ObjectGroups, deleted: ObjectGroups, ofStore place: Int, _ mark: Mark
   ) -> String {

@@ -25,6 +25,7 @@ extension PersistentStoreCoordinator {
   ///   - location: The location and the format of the copy.
   ///   - formats: The app's own formats, if the store may have one of them.
   /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
+  @_optimize(none)
   public static func copyPersistentStore(
     at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []
   ) throws {
@@ -97,6 +98,7 @@ private struct StoredRows {
   private let connection: SQLiteConnection
   private let fileColumns: [FileColumn]
 
+  @_optimize(none)
   init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues) throws {
     self.url = url
     self.largeValues = largeValues

@@ -123,6 +123,7 @@ extension MigrationError: CustomStringConvertible {
 }
 
 extension MigrationError.Reason: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .newerStore(let current):

@@ -36,6 +36,7 @@ public enum ModelError: Error, Hashable, Sendable {
 }
 
 extension ModelError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .noCurrentVersion(let model, let number):

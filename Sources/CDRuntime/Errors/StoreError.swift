@@ -87,6 +87,7 @@ public enum StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .notADatabase(let url):

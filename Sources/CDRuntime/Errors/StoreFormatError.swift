@@ -62,6 +62,7 @@ public struct StoreFormatError: Error, Hashable, Sendable {
 }
 
 extension StoreFormatError: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     let text =
       switch reason {

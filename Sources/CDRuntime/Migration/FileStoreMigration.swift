@@ -52,6 +52,7 @@ struct FileStoreMigration {
 
   /// Migrates the rows in a temporary SQLite file, and replaces the store's file by one with the result. The old file
   /// stays as the backup.
+  @_optimize(none)
   private func migrated() throws -> OpenedStore {
     let own = MigrationFiles(URL(filePath: file.path))
     let scratch = URL(filePath: own.scratch)

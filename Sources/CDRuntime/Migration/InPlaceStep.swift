@@ -84,6 +84,7 @@ struct InPlaceStep {
 
   // MARK: Planning
 
+  @_optimize(none)
   private mutating func findTables() -> Bool {
     var used: Set<Int> = []
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
@@ -131,6 +132,7 @@ struct InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private func columns(
     from old: TableLayout, to new: TableLayout, _ sourceMappings: [StepPlan.SourceMapping], _ root: EntityPlan
   ) -> Change? {
@@ -169,6 +171,7 @@ struct InPlaceStep {
     return Set(change.kept.map(\.old)).count == change.kept.count ? change : nil
   }
 
+  @_optimize(none)
   private func add(
     _ column: ColumnLayout, _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
     to change: inout Change
@@ -203,6 +206,7 @@ struct InPlaceStep {
   }
 
   /// Plans that all rows compute a column: an existing column of this name, or a new one.
+  @_optimize(none)
   private func compute(
     _ column: ColumnLayout, _ origins: [(sourceMapping: StepPlan.SourceMapping, origin: Origin)],
     in change: inout Change
@@ -229,6 +233,7 @@ struct InPlaceStep {
     return true
   }
 
+  @_optimize(none)
   private func origin(of column: ColumnPlan, for sourceMapping: StepPlan.SourceMapping) -> Origin? {
     if column.isReference {
       guard let relationship = sourceMapping.destination.slots[column.slot].relationship else { return nil }
@@ -261,6 +266,7 @@ struct InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private mutating func findJoins() -> Bool {
     for join in plan.destination.joins where plan.destination.entities[join.source].storeIndex == 0 {
       guard let new = newSchema.layouts.first(where: { $0.name == join.table }) else { return false }
@@ -315,6 +321,7 @@ extension InPlaceStep {
   ///
   /// - Parameter keepsFiles: Whether files of large values are kept for a backup although nothing refers to them any
   ///   more.
+  @_optimize(none)
   func run(_ session: MigrationSession, keepsFiles: Bool = false) throws {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
@@ -359,6 +366,7 @@ extension InPlaceStep {
   /// Drops the indexes that the new version does not have or defines differently, the indexes of tables that are
   /// dropped or altered, and the indexes of computed columns. Sorting an index once is faster than moving the entry of
   /// each row.
+  @_optimize(none)
   private func dropIndexes(_ session: MigrationSession) throws {
     let wanted = Dictionary(
       newSchema.indexes.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -384,6 +392,7 @@ extension InPlaceStep {
   }
 
   /// Adds the new columns, and computes the values of all rows.
+  @_optimize(none)
   private func compute(_ change: Change, _ session: MigrationSession) throws {
     guard !change.computed.isEmpty else { return }
     let table = SQLite.quoted(change.old.name)
@@ -414,6 +423,7 @@ extension InPlaceStep {
   /// SQLite has no statement that adds or removes constraints. SQLite's documentation describes this procedure. It is
   /// safe here: the rows are known to satisfy the constraints, the finished file is checked, and the file is not a
   /// store yet.
+  @_optimize(none)
   private func declare(_ change: Change, _ session: MigrationSession) throws {
     let name = SQLite.literal(change.new.name)
     let computed = Set(change.computed.filter { $0.old == nil }.map(\.column.name))
@@ -436,6 +446,7 @@ extension InPlaceStep {
     try session.execute("PRAGMA writable_schema = RESET")
   }
 
+  @_optimize(none)
   private func alter(_ change: Change, _ session: MigrationSession) throws {
     let table = SQLite.quoted(change.old.name)
     session.entity = change.new.name
@@ -471,6 +482,7 @@ extension InPlaceStep {
     } catch { throw session.wrapped(error) }
   }
 
+  @_optimize(none)
   private func renameTables(_ session: MigrationSession) throws {
     let renamed = changes.filter { $0.old.name != $0.new.name }
     for (number, change) in renamed.enumerated() {
@@ -483,6 +495,7 @@ extension InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private func renameKeys(_ session: MigrationSession) throws {
     let rows = try session.rows("SELECT entity, next FROM main._cdgen_keys")
     var next: [String: String] = [:]
@@ -501,6 +514,7 @@ extension InPlaceStep {
     }
   }
 
+  @_optimize(none)
   private func makeIndexes(_ session: MigrationSession) throws {
     let present = Set(
       try session.rows("SELECT name FROM main.sqlite_master WHERE type = 'index' AND sql IS NOT NULL")

@@ -15,6 +15,7 @@ struct IndexCheck {
   let expected: [String: String]
 
   /// - Returns: Whether an index was removed. If so, the caller must commit the transaction and read the store again.
+  @_optimize(none)
   func run() throws -> Bool {
     var isChanged = false
     for table in tables.sorted() {

@@ -55,6 +55,7 @@ struct MigrationRoute {
   ///   - hash: Returns the data hash that a version gives for the store.
   ///   - holds: Returns the entities of a version whose objects the store holds.
   /// - Throws: ``MigrationError`` if no steps lead to the current version.
+  @_optimize(none)
   init(
     _ found: StoreMetadata, carrying carried: ModelVersion, model: ManagedObjectModel, infers: Bool, url: URL,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
@@ -129,6 +130,7 @@ struct MigrationRoute {
     }
   }
 
+  @_optimize(none)
   private mutating func add(_ step: MigrationStep, infers: Bool) throws(MigrationError) {
     guard let source = model.version(step.source), let destination = model.version(step.destination) else {
       throw MigrationError(url, .noPath)
@@ -169,6 +171,7 @@ struct MigrationRoute {
 // others stay as they are.
 extension MigrationRoute {
   /// Finds the steps of a store that holds several models of a merged model.
+  @_optimize(none)
   private mutating func addParts(
     of merged: ManagedObjectModel, carrying carried: ModelVersion, infers: Bool,
     hash: (ModelVersion) -> String?, holds: (ModelVersion) -> Set<String>
@@ -204,6 +207,7 @@ extension MigrationRoute {
 
   /// The version of a merged model in a store: the version that the store's metadata name, if it fits; otherwise
   /// another version that fits; otherwise the version that the store has a draft of.
+  @_optimize(none)
   private func number(of part: ManagedObjectModel, in carried: ModelVersion) throws(MigrationError) -> Int {
     let stored = carried.hashes.entities
     func fits(_ version: ModelVersion) -> Bool {

@@ -107,6 +107,7 @@ final class MigrationSession {
     } catch { throw wrapped(error) }
   }
 
+  @_optimize(none)
   func bind(_ values: [AttributeValue], to statement: SQLiteStatement) {
     writer.start(statement.handle)
     for value in values { writer.value(value) }

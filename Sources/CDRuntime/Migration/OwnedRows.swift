@@ -17,6 +17,7 @@ struct OwnedRows {
   private let refused: [Link]
   private let reached: Set<Int>
 
+  @_optimize(none)
   init(_ plan: StepPlan) {
     self.plan = plan
     func resolve(_ link: Ownership.Link) -> Link? {
@@ -45,6 +46,7 @@ struct OwnedRows {
   ///
   /// - Throws: ``MigrationError`` with the reason ``MigrationError/Reason-swift.enum/ownsObjects(relationship:)`` if a
   ///   mapping does not allow that.
+  @_optimize(none)
   func leave(_ session: MigrationSession) throws {
     guard !links.isEmpty || !refused.isEmpty else { return }
     var roots: Set<Int> = []
@@ -67,6 +69,7 @@ struct OwnedRows {
     for (owner, relationship) in refused { try refuse(owner, relationship, session) }
   }
 
+  @_optimize(none)
   private func follow(_ session: MigrationSession) throws {
     var turn = 0
     var isDone = links.isEmpty
@@ -90,6 +93,7 @@ struct OwnedRows {
   }
 
   /// Throws if an object is migrated without its owner, which stays behind.
+  @_optimize(none)
   private func refuse(
     _ owner: EntityPlan, _ relationship: RelationshipPlan, _ session: MigrationSession
   ) throws {
@@ -108,6 +112,7 @@ struct OwnedRows {
   }
 
   /// The number of objects of each entity that stay behind with their owners; nil if it cannot be found out.
+  @_optimize(none)
   func counts(
     _ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator
   ) -> [String: Int]? {

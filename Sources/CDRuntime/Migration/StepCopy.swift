@@ -27,6 +27,7 @@ struct StepCopy {
   /// Creates everything except the derived values, which are computed from the finished store.
   ///
   /// - Parameter read: Opens the old store, to be read as objects.
+  @_optimize(none)
   func run(reading read: () throws -> PersistentStoreCoordinator) throws {
     try checkRows()
     let layout = SQLiteSchema(plan.destination, store: 0)
@@ -63,6 +64,7 @@ struct StepCopy {
   // MARK: Before
 
   /// Refuses rows whose entity is not in the model: the step would lose them silently.
+  @_optimize(none)
   private func checkRows() throws {
     for root in plan.source.entities
     where root.root == root.index && root.storeIndex == 0 && root.hasEntityColumn {
@@ -83,6 +85,7 @@ struct StepCopy {
   }
 
   /// - Returns: The next free key, by the index of the destination's root.
+  @_optimize(none)
   private func copySystemTables() throws -> [Int: Int64] {
     let next = try plan.assignOffsets { root in
       try session.number(
@@ -107,6 +110,7 @@ struct StepCopy {
   }
 
   /// Records which keys change in this step, and keeps the records of earlier steps.
+  @_optimize(none)
   private func keepMovedKeys() throws {
     let key = MovedKeys.metadataKey
     var list = MovedKeys.list(
@@ -135,6 +139,7 @@ struct StepCopy {
     )
   }
 
+  @_optimize(none)
   private func evaluate(_ read: () throws -> PersistentStoreCoordinator) throws {
     guard plan.sourceMappings.contains(where: { $0.chosen != nil || !$0.evaluations.isEmpty }) else { return }
     try EvaluatedRows(plan: plan, session: session, coordinator: try read()).makeAll()
@@ -143,6 +148,7 @@ struct StepCopy {
 
   // MARK: Rows
 
+  @_optimize(none)
   private func insert(_ sourceMapping: StepPlan.SourceMapping) throws -> Int64 {
     let entity = sourceMapping.destination
     let offset = sourceMapping.offset == 0 ? "" : " + \(sourceMapping.offset)"
@@ -190,6 +196,7 @@ struct StepCopy {
 
   /// Explains a constraint violation: if a mandatory value is missing, the returned error names the row and the
   /// property. Other errors are returned unchanged.
+  @_optimize(none)
   private func explained(_ error: any Error, _ sourceMapping: StepPlan.SourceMapping) throws -> any Error {
     guard case .store(.sqlite(_, let code, let message, _))? = (error as? MigrationError)?.reason,
       code & 0xFF == 19
@@ -211,6 +218,7 @@ struct StepCopy {
 
   /// The reason of an error that names the object which a row's relationship leads to and which stays behind; nil if
   /// there is no such object.
+  @_optimize(none)
   private func leftBehind(
     _ property: String, of sourceMapping: StepPlan.SourceMapping, _ key: Int64
   ) throws -> MigrationError.Reason? {
@@ -248,6 +256,7 @@ struct StepCopy {
     return 0
   }
 
+  @_optimize(none)
   private func fill(_ join: JoinPlan) throws {
     for sourceMapping in plan.sourceMappings {
       for slot in sourceMapping.destination.slots {
@@ -286,6 +295,7 @@ extension StepCopy {
   ///
   /// - Parameter nextKeys: The next free key, by the index of the destination's root.
   /// - Returns: The number of objects beyond those that rules have created.
+  @_optimize(none)
   private func runPolicies(
     _ nextKeys: [Int: Int64], _ read: () throws -> PersistentStoreCoordinator
   ) throws -> Int64 {
@@ -328,6 +338,7 @@ extension StepCopy {
   }
 
   /// `SELECT` statements that turn pairs into rows of owner `o` and target `t`, with positions `a` and `b`.
+  @_optimize(none)
   private func joined(
     _ sourceMapping: StepPlan.SourceMapping, _ pairs: StepPlan.Pairs, _ relationship: RelationshipPlan
   ) -> [String] {
@@ -384,6 +395,7 @@ extension StepCopy {
   }
 
   /// Sets the references that rules define and that had to wait for the app's own code.
+  @_optimize(none)
   func resolveReferences(_ work: CustomWork) throws {
     plan.furtherMappings = try work.associations.mappings()
     plan.hasReplaced = try work.associations.hasReplaced()
@@ -415,6 +427,7 @@ extension StepCopy {
     session.entity = nil
   }
 
+  @_optimize(none)
   private func resolve(
     _ column: ColumnPlan, _ relationship: RelationshipPlan, _ sourceMapping: StepPlan.SourceMapping
   ) throws {
@@ -437,6 +450,7 @@ extension StepCopy {
   }
 
   /// Sets a column of a source mapping's objects, `d`, from their source rows, `t0`.
+  @_optimize(none)
   private func update(
     _ sourceMapping: StepPlan.SourceMapping, _ column: String, _ value: SQLText, where condition: String
   ) throws {
@@ -461,6 +475,7 @@ extension StepCopy {
 
   /// Throws if a mandatory reference is still a placeholder, clears the other placeholders, and stores the next free
   /// keys.
+  @_optimize(none)
   func settle(_ work: CustomWork) throws {
     for name in work.store.passingIndexes {
       try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
@@ -517,6 +532,7 @@ extension StepCopy {
 extension StepCopy {
   /// Deletes objects that have the same values of a new constraint's properties, except one. References to the deleted
   /// objects are changed to the one that stays.
+  @_optimize(none)
   private func deduplicate(by rule: DuplicateRule) throws {
     guard let entity = plan.destination.entity(rule.entity), entity.storeIndex == 0 else { return }
     session.entity = entity.name
@@ -543,6 +559,7 @@ extension StepCopy {
     try session.execute("DROP TABLE temp.gone")
   }
 
+  @_optimize(none)
   private func redirect(to entity: EntityPlan) throws {
     let model = plan.destination
     var seen: Set<String> = []
@@ -570,6 +587,7 @@ extension StepCopy {
     }
   }
 
+  @_optimize(none)
   private func makeIndexes(_ layout: SQLiteSchema) throws {
     let present = Set(
       try session.rows("SELECT name FROM \(Self.schema).sqlite_master WHERE type = 'index'").compactMap {
@@ -594,6 +612,7 @@ extension StepCopy {
   /// Verifies the references and the number of objects of the new store.
   ///
   /// - Parameter madeCount: The number of objects beyond those that rules have created.
+  @_optimize(none)
   private func verify(_ madeCount: Int64) throws {
     try session.verifyReferences(Self.schema, routeStep: plan)
     var wanted = madeCount
@@ -629,6 +648,7 @@ extension MigrationError {
 
 extension StepPlan {
   /// The error for a unique index that could not be created. It names the greatest key of a group of equal rows.
+  @_optimize(none)
   func duplicate(_ index: String, _ session: MigrationSession, schema: String) throws -> MigrationError {
     guard let (entity, constraint) = destination.uniqueConstraint(ofIndex: index) else {
       return error(.duplicate(properties: [index]))
@@ -646,6 +666,7 @@ extension StepPlan {
 
 extension MigrationSession {
   /// Throws if a reference leads to no row.
+  @_optimize(none)
   func verifyReferences(_ schema: String, routeStep plan: StepPlan) throws {
     try MigrationFaults.reach("foreign_key_check")
     let rows = try rows(

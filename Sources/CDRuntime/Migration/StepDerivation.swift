@@ -12,6 +12,7 @@ struct StepDerivation {
       && (!plan.sourceMappings.isEmpty || plan.hasCustom)
   }
 
+  @_optimize(none)
   func run(_ session: MigrationSession, reading read: () throws -> PersistentStoreCoordinator) throws {
     let coordinator = try read()
     let evaluator = PredicateEvaluator(now: plan.now)
@@ -38,6 +39,7 @@ struct StepDerivation {
 
   private typealias Row = (key: ObjectKey, values: [(column: String, value: AttributeValue)])
 
+  @_optimize(none)
   private func batch(
     _ entity: EntityPlan, after last: inout ObjectKey, _ coordinator: PersistentStoreCoordinator,
     _ evaluator: PredicateEvaluator, _ session: MigrationSession

@@ -76,6 +76,7 @@ final class StepPlan {
     var isPair: Bool { cell == nil }
   }
 
+  @_optimize(none)
   init(
     _ routeStep: MigrationRoute.RouteStep, source: ModelPlan, destination: ModelPlan, url: URL,
     now: Date = Date()
@@ -103,6 +104,7 @@ final class StepPlan {
     MigrationError(url, reason, step: routeStep.name, entity: entity, objectKey: key)
   }
 
+  @_optimize(none)
   private func makeSourceMappings() {
     var groups: [Int: [GroupKey]] = [:]
     var seen: [SeenKey: Int] = [:]
@@ -166,6 +168,7 @@ final class StepPlan {
   ///
   /// - Parameter next: Returns the next free key of a source root.
   /// - Returns: The next free key, by the index of the destination's root.
+  @_optimize(none)
   func assignOffsets(next: (EntityPlan) throws -> Int64) rethrows -> [Int: Int64] {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
@@ -191,6 +194,7 @@ final class StepPlan {
   // MARK: Rows
 
   /// The condition that a row belongs to a source mapping's source and is migrated; nil if all rows of the table are.
+  @_optimize(none)
   func condition(_ sourceMapping: SourceMapping, _ alias: String) -> String? {
     var parts: [String] = []
     if sourceMapping.source.hasEntityColumn {
@@ -223,6 +227,7 @@ final class StepPlan {
     return entity.slot(key)?.relationship
   }
 
+  @_optimize(none)
   private func findEvaluations(of place: Int) {
     let sourceMapping = sourceMappings[place]
     var found: [Evaluation] = []
@@ -297,6 +302,7 @@ extension StepPlan {
   }
 
   /// A value as SQL; nil if the evaluator must compute it for each object.
+  @_optimize(none)
   func sql(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping) -> SQLText? {
     if let old = copiedColumn(value, for: column, of: sourceMapping) {
       return "t0.\(raw: SQLite.quoted(old.name))"
@@ -328,6 +334,7 @@ extension StepPlan {
     }
   }
 
+  @_optimize(none)
   private func compiled(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
     -> SQLText?
   {
@@ -380,6 +387,7 @@ extension StepPlan {
   }
 
   /// The value of a column of the destination, for rows `t0` of a source mapping's source.
+  @_optimize(none)
   func value(of column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText {
     if column.isReference {
       guard let relationship = sourceMapping.destination.slots[column.slot].relationship else {
@@ -450,6 +458,7 @@ extension StepPlan {
   }
 
   /// The pairs of a source relationship.
+  @_optimize(none)
   func pairs(_ relationship: RelationshipPlan, of entity: EntityPlan) -> Pairs {
     let other = source.entities[relationship.destination]
     let (own, theirs) = (SQLite.quoted(entity.table), SQLite.quoted(other.table))
@@ -497,6 +506,7 @@ extension StepPlan {
   /// SQL for the key of the object that a source object becomes; NULL if it becomes none.
   ///
   /// - Parameter key: SQL for a key of the source.
+  @_optimize(none)
   func resolved(_ key: String, _ old: EntityPlan, as new: EntityPlan) -> String {
     if keepsAll(old, as: new) { return key }
     let parts = sourceMappings.filter {
@@ -523,6 +533,7 @@ extension StepPlan {
   }
 
   /// The value of a reference column, for rows `t0` of a source mapping's source.
+  @_optimize(none)
   func reference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText {
     let new = destination.entities[relationship.destination]
     switch objects(of: sourceMapping, relationship.name) {
@@ -547,6 +558,7 @@ extension StepPlan {
     }
   }
 
+  @_optimize(none)
   private func inverseReference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText
   {
     guard let inverse = relationship.inverse else { return "NULL" }
@@ -627,6 +639,7 @@ extension StepPlan {
   // MARK: Positions
 
   /// The to-many relationships whose order is stored in a table of the destination, with the columns.
+  @_optimize(none)
   func positions(in root: EntityPlan) -> [(column: String, relationship: RelationshipPlan)] {
     var result: [(column: String, relationship: RelationshipPlan)] = []
     for plan in destination.entities {
@@ -643,6 +656,7 @@ extension StepPlan {
 
   /// The source column that holds the order of a destination relationship, for a source mapping; nil if no single
   /// column does.
+  @_optimize(none)
   func copiedPosition(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String? {
     guard let owner = destination.entity(relationship.owner) else { return nil }
     var found: Set<String?> = []
@@ -657,6 +671,7 @@ extension StepPlan {
   }
 
   /// The position of a row `t0` of a source mapping's source, in a relationship that leads to it.
+  @_optimize(none)
   func position(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> String {
     let new = destination.entities[relationship.destination]
     guard

@@ -109,6 +109,7 @@ struct StoreMigration {
   ///
   /// - Returns: Nil if the store was changed in the meantime, or if indexes were removed.
   /// - Throws: ``StoreError/busy(_:)`` if another connection writes to the store.
+  @_optimize(none)
   private func begin(_ policies: Policies) throws -> Begun? {
     let identity = FileIdentity(path)
     let (found, plans) = try plan(policies)
@@ -151,6 +152,7 @@ struct StoreMigration {
   ///
   /// - Parameter session: A session with an open transaction.
   /// - Returns: Whether an index was removed.
+  @_optimize(none)
   func checkIndexes(_ plans: [StepPlan], _ session: MigrationSession) throws -> Bool {
     guard let source = plans.first?.source else { return false }
     let schema = SQLiteSchema(source, store: 0)
@@ -164,6 +166,7 @@ struct StoreMigration {
 
   /// Refuses a store whose tables differ from those of the version that it was written with, or whose keys leave no
   /// room for new ones.
+  @_optimize(none)
   func checkSchema(_ plans: [StepPlan], _ connection: SQLiteConnection) throws {
     let stored = try StoredSchema(connection)
     try stored.check(of: url)
@@ -221,6 +224,7 @@ struct StoreMigration {
 
   /// The store descriptions for a version, this store first. The locations of the other stores do not influence its
   /// tables.
+  @_optimize(none)
   func stores(_ version: ModelVersion) -> [PersistentStoreDescription] {
     let configurations = Set(version.configurations.map(\.name))
     var own = description
@@ -310,6 +314,7 @@ struct StoreMigration {
   // MARK: Beside
 
   /// - Returns: The location of the old file.
+  @_optimize(none)
   private func migrateBeside(
     _ plans: [StepPlan], _ found: StoreMetadata, _ lock: MigrationSession, _ policies: Policies
   ) throws -> URL {
@@ -342,6 +347,7 @@ struct StoreMigration {
     return url.deletingLastPathComponent().appending(path: backup)
   }
 
+  @_optimize(none)
   func make(
     _ plan: StepPlan, from source: URL, at target: String, place: (step: Int, of: Int),
     _ found: StoreMetadata, _ policies: Policies, _ files: NewExternalFiles
@@ -370,6 +376,7 @@ struct StoreMigration {
   }
 
   /// Makes a step within a copy of the file.
+  @_optimize(none)
   private func change(
     _ step: InPlaceStep, of plan: StepPlan, from source: URL, at target: String,
     place: (step: Int, of: Int), _ found: StoreMetadata
@@ -444,6 +451,7 @@ struct StoreMigration {
   /// Verifies the whole new file, and lists in it the backups that remain to be removed.
   ///
   /// - Parameter backups: The names of the files that the next opening removes.
+  @_optimize(none)
   func finish(_ plan: StepPlan, at target: String, backups: [String] = []) throws {
     let session = try session(target, routeStep: plan.routeStep)
     _ = try session.rows("PRAGMA journal_mode = OFF")

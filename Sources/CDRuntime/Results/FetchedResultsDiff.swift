@@ -71,6 +71,7 @@ public struct FetchedResultsDiff: Hashable, Sendable {
     let ids: [ManagedObjectID]
   }
 
+  @_optimize(none)
   init(from old: [Section], to new: [Section], isUpdated: (ManagedObjectID) -> Bool) {
     // Sections that keep their order relative to each other are not moved.
     let oldNumbers = Dictionary(

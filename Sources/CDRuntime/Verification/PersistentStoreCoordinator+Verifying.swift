@@ -44,6 +44,7 @@ public enum StoreFinding: Error, Hashable, Sendable {
 }
 
 extension StoreFinding: CustomStringConvertible {
+  @_optimize(none)
   public var description: String {
     switch self {
     case .damaged(let text): "damaged: \(text)"
@@ -76,6 +77,7 @@ extension PersistentStoreCoordinator {
   /// and the rules of the model are checked.
   ///
   /// - Throws: ``StoreError`` if a store cannot be read at all.
+  @_optimize(none)
   public func verify() throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     if let database = engine as? SQLiteDatabase {
@@ -90,6 +92,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds defects of the files, and defects that objects do not show.
+  @_optimize(none)
   private func verifyTables(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
@@ -128,6 +131,7 @@ extension PersistentStoreCoordinator {
 
   /// Finds dangling references that no foreign key prevents: references to other stores, references with a delete rule
   /// of `noAction`, and references to a row of the destination's table that belongs to another entity.
+  @_optimize(none)
   private func danglingReferences(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -151,6 +155,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds dangling references in join tables.
+  @_optimize(none)
   private func danglingPairs(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -184,6 +189,7 @@ extension PersistentStoreCoordinator {
   /// object.
   ///
   /// - Parameter isGuaranteed: Whether a foreign key guarantees that the row exists.
+  @_optimize(none)
   private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
     let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
     // A row of an entity that the model does not have is reported separately.
@@ -197,6 +203,7 @@ extension PersistentStoreCoordinator {
 
   /// Finds symmetric relationships that lead in one direction only. All other relationships store both directions in
   /// one row.
+  @_optimize(none)
   private func oneDirections(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
@@ -232,6 +239,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds rows that cannot become objects. A fetch skips them.
+  @_optimize(none)
   private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let table = SQLite.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
@@ -249,6 +257,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds numbers other than 0 and 1 in columns of Booleans. A fetch reads them as true.
+  @_optimize(none)
   private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
       root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
@@ -263,6 +272,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds file names and counters in the system tables that no release of cdgen writes.
+  @_optimize(none)
   private func foreignEntries(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
     let strange = names.filter { UUID(uuidString: $0) == nil }.count

@@ -9,6 +9,7 @@ extension PersistentStoreCoordinator {
   /// Finds hashes that differ from those of the model in the metadata.
   ///
   /// - Throws: ``StoreError`` if the metadata cannot be read.
+  @_optimize(none)
   func wrongHashes(
     of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
   ) throws -> [StoreFinding] {
@@ -58,6 +59,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Finds the rows of the history that a context could not read.
+  @_optimize(none)
   func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let statement = try connection.makeStatement(
       "SELECT \"id\", \"origin\", \"changes\" FROM \(schema).\"_cdgen_history\" ORDER BY \"id\"")

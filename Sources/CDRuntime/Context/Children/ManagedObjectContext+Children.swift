@@ -128,6 +128,7 @@ extension ManagedObjectContext {
   }
 
   /// Gives an object the values of the parent's instance.
+  @_optimize(none)
   func take(from original: ManagedObject, into object: ManagedObject) {
     object.flags.subtract([.fault, .gone, .inaccessible, .mirrored])
     if original.hasUnsavedValues { object.flags.insert(.mirrored) }
@@ -161,6 +162,7 @@ extension ManagedObjectContext {
 
   /// Makes objects without changes read their values from the parent again, and all objects the relationships that
   /// they have not changed.
+  @_optimize(none)
   private func follow(_ parent: ManagedObjectContext, in roots: Set<Int>?) {
     for object in maps.flatMap({ $0?.objects ?? [] }) {
       guard roots?.contains(object.scope.plan.root) ?? true else { continue }
@@ -240,6 +242,7 @@ extension ManagedObjectContext {
   }
 
   /// Prefetches through the parent, which reads the rows.
+  @_optimize(none)
   func prefetch(_ paths: [PrefetchPath], of objects: [ManagedObject], by parent: ManagedObjectContext) throws
   {
     let originals = objects.compactMap { original(of: $0) }
@@ -250,6 +253,7 @@ extension ManagedObjectContext {
     }
   }
 
+  @_optimize(none)
   private func walk(_ paths: [PrefetchPath], _ objects: [ManagedObject]) {
     for path in paths {
       let related =
@@ -315,6 +319,7 @@ extension ManagedObjectContext {
 
   // MARK: Conflicts
 
+  @_optimize(none)
   private func settleConflicts(with parent: ManagedObjectContext, _ hooks: inout SaveHooks) throws {
     for attempt in 1... {
       let conflicts = pending.compactMap { conflict(of: $0) }
@@ -367,6 +372,7 @@ extension ManagedObjectContext {
   /// Gives references before pairs, and deletions last. The parent applies delete rules as for its own changes.
   /// Before a deletion it must know which objects the deleted object had been separated from, so that it does not
   /// delete these too.
+  @_optimize(none)
   private func give(_ own: [ManagedObject], to parent: ManagedObjectContext) {
     var pairs: [(object: ManagedObject, original: ManagedObject)] = []
     for object in own {
@@ -428,6 +434,7 @@ extension ManagedObjectContext {
 
   /// Clears a restored object's side of a relationship that the other side has lost. The child gives both sides
   /// again.
+  @_optimize(none)
   private func letGo(_ object: ManagedObject, _ relationship: RelationshipPlan) {
     switch relationship.storage {
     case .reference:
@@ -448,6 +455,7 @@ extension ManagedObjectContext {
     object.flags.contains(.inserted) || object.extras?.changed.contains(slot) == true
   }
 
+  @_optimize(none)
   private func giveValues(of object: ManagedObject, to original: ManagedObject) {
     var values: [Int: AttributeValue] = [:]
     for slot in object.scope.plan.slots {
@@ -488,6 +496,7 @@ extension ManagedObjectContext {
     return target.exists ? target : nil
   }
 
+  @_optimize(none)
   private func givePairs(
     of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
   ) {
@@ -515,6 +524,7 @@ extension ManagedObjectContext {
   /// Removes the relationships from a parent's object that the child had removed before it deleted the object.
   /// Objects that the child deletes too stay related until the parent deletes them, so that
   /// ``ManagedObjectLifecycle`` methods see them.
+  @_optimize(none)
   private func giveLosses(
     of object: ManagedObject, to original: ManagedObject, _ parent: ManagedObjectContext
   ) {

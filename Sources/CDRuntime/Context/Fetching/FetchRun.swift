@@ -442,6 +442,7 @@ extension FetchRun {
 
 extension FetchRun {
   /// Returns the values of each group, followed by its aggregates.
+  @_optimize(none)
   func aggregates(_ aggregates: [Aggregate], by keyPaths: [String]) throws -> [[FetchedValue]] {
     if let parent = context.parent, isParents {
       return try run(in: parent).aggregates(aggregates, by: keyPaths)
@@ -463,6 +464,7 @@ extension FetchRun {
   // MARK: In memory
 
   /// Reads the values in the order of insertion, which is the order in which floating-point values are added.
+  @_optimize(none)
   private func calculatedAggregates(
     _ aggregates: [Aggregate], by keyPaths: [String]
   ) throws -> [[FetchedValue]] {

@@ -322,6 +322,7 @@ extension ManagedObjectContext {
   /// - Throws: The errors of ``fetch(_:)``; ``FetchError/notAValue(entity:key:)`` for a key path that leads to
   ///   several values; ``FetchError/evaluation(_:)`` for a sum of integers that exceeds Int64, and for values that
   ///   cannot be added or compared.
+  @_optimize(none)
   public func aggregates<Object: ManagedObject>(
     for request: AggregateRequest<Object>
   ) throws -> [[String: FetchedValue]] {

@@ -101,6 +101,7 @@ final class UndoGroup {
   }
 
   /// Ends the group: records the objects that lists have now, and forgets values that have not changed.
+  @_optimize(none)
   func close(in context: ManagedObjectContext) {
     for place in entries.indices {
       let object = entries[place].object

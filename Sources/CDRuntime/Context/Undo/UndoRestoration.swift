@@ -23,6 +23,7 @@ struct UndoRestoration {
   }
 
   /// - Returns: The group that restores the present state of the objects.
+  @_optimize(none)
   mutating func run() -> UndoGroup {
     // Record everything before changing anything.
     let inverse = noteCurrent()
@@ -193,6 +194,7 @@ struct UndoRestoration {
 
   /// Removes an object. The objects that were related to it have recorded states of their own if the undo manager
   /// knows of them; the other objects are separated from it.
+  @_optimize(none)
   private mutating func takeAway(_ object: ManagedObject, isInsertion: Bool) {
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
@@ -250,6 +252,7 @@ struct UndoRestoration {
 
   // MARK: Values
 
+  @_optimize(none)
   private mutating func putValues(_ entry: UndoEntry) {
     let object = entry.object
     object._willRead()
@@ -450,6 +453,7 @@ extension UndoRestoration {
     touch(member, inverse)
   }
 
+  @_optimize(none)
   private mutating func putOrders(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, wanted) in entry.lists {
@@ -478,6 +482,7 @@ extension UndoRestoration {
 // A state that is equal to the stored state is not a change.
 extension UndoRestoration {
   /// Forgets changes that are no longer changes.
+  @_optimize(none)
   private func forgetEqual() {
     var objects = touched
     for entry in group.entries { objects[ObjectIdentifier(entry.object)] = entry.object }

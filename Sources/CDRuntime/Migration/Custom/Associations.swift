@@ -45,6 +45,7 @@ struct Associations {
     return result
   }
 
+  @_optimize(none)
   func add(_ mapping: Int, source: ManagedObject, destination: ManagedObject) throws {
     try run(
       "INSERT INTO \(Self.table) (mapping, root, source, entity, destination) VALUES (?, ?, ?, ?, ?)",

@@ -42,6 +42,7 @@ final class DestinationStore: ImportTarget {
   ///   - database: The stores of the destination, with the model. The new store is one of them.
   ///   - nextKeys: The next free key, by the index of the root entity.
   ///   - url: The location of the store that is being migrated, for errors.
+  @_optimize(none)
   init(
     path: String, of database: SQLiteDatabase, nextKeys: [Int: ObjectKey], files: NewExternalFiles, url: URL
   ) throws {
@@ -128,6 +129,7 @@ final class DestinationStore: ImportTarget {
 
   /// Creates an index on a column before the first statement that searches by it. Most steps need no index until all
   /// rows are written.
+  @_optimize(none)
   private func index(_ table: String, _ column: String) throws {
     guard indexed.insert("\(table)\u{0}\(column)").inserted else { return }
     let start = "ON \(SQLite.quoted(table)) (\(SQLite.quoted(column))"

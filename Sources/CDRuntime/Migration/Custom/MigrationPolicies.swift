@@ -133,6 +133,7 @@ public struct MigrationPolicies: Hashable, Sendable {
     }
   }
 
+  @_optimize(none)
   private func make(for model: UUID) -> [Key: any EntityMigrationPolicy] {
     var result: [Key: any EntityMigrationPolicy] = factories.mapValues { $0.value() }
     for suite in suites where suite.model == nil || suite.model == model {

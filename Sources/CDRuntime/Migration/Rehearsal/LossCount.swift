@@ -10,6 +10,7 @@ struct LossCount {
   let read: () throws -> PersistentStoreCoordinator
 
   /// All losses of the step, confirmed or not.
+  @_optimize(none)
   func losses() throws -> [MigrationReport.Loss] {
     let confirmed = Set(plan.step.losses)
     let isOwned = plan.step.changes.contains { if case .ownedObjectsLeft = $0.kind { true } else { false } }
@@ -60,6 +61,7 @@ struct LossCount {
   }
 
   /// The number of objects of an entity that no mapping's filter accepts.
+  @_optimize(none)
   private func filtered(_ name: String) throws -> Int? {
     let mappings = plan.mapping.entityMappings(from: name).filter { $0.destination != nil }
     let filters = mappings.compactMap(\.filter)
@@ -75,6 +77,7 @@ struct LossCount {
 
   /// The name that a property of the destination had in the source. Losses name a property by its destination name if
   /// it still exists there.
+  @_optimize(none)
   private func sourceName(_ name: PropertyName) -> PropertyName {
     let parts = name.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let entity = plan.destination.entity(name.entity), let slot = entity.slot(parts[0]) else {
@@ -86,6 +89,7 @@ struct LossCount {
   }
 
   /// The source entities whose objects a change concerns and that have the property.
+  @_optimize(none)
   private func sources(_ name: PropertyName, of change: ModelChange) -> [EntityPlan] {
     let taken = change.mappings.compactMap { plan.mapping.entityMapping(named: $0)?.source }
     let names =
@@ -97,6 +101,7 @@ struct LossCount {
       .filter { $0.storeIndex == 0 && !$0.description.isAbstract && $0.slot(String(first)) != nil }
   }
 
+  @_optimize(none)
   private func values(_ name: PropertyName, of change: ModelChange) throws -> Int {
     try sources(name, of: change).reduce(0) { sum, entity in
       let columns = entity.columns.filter {
@@ -118,6 +123,7 @@ struct LossCount {
 
   // MARK: Relationships
 
+  @_optimize(none)
   private func pairs(
     _ name: PropertyName, of change: ModelChange, to lost: [String]? = nil, where condition: String? = nil
   ) throws -> Int {

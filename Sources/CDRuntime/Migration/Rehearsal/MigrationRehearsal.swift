@@ -47,6 +47,7 @@ public struct MigrationRehearsal: Sendable {
   /// - Throws: ``StoreError`` if the store cannot be read or belongs to another model; ``ModelError``;
   ///   ``MigrationError`` if no path leads to the version, if the disk has no space for the copy, or if the rehearsal
   ///   was cancelled.
+  @_optimize(none)
   public func run() throws -> MigrationReport {
     guard let url = try store.location.resolvingLink().url else {
       throw StoreError.cannotCreate(

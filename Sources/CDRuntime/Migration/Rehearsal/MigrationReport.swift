@@ -111,6 +111,7 @@ public struct MigrationReport: Hashable, Sendable {
     static let namedObjects = 5
 
     /// `'age' of 'Person' is mandatory and has no value: 12 objects, cdgen://… and others`.
+    @_optimize(none)
     public var description: String {
       let subject = property.map { "'\($0)' of '\(entity)'" } ?? "'\(entity)'"
       let number = count == 1 ? "1 object" : "\(count) objects"

@@ -30,6 +30,7 @@ final class RehearsalCopy {
 
   private var path: String { url.path(percentEncoded: false) }
 
+  @_optimize(none)
   private func copyFile(_ original: URL, _ format: (any StoreFormat)?) throws {
     let source: SQLiteConnection
     if let format {

@@ -57,6 +57,7 @@ final class RehearsalLog {
 
   // MARK: Problems
 
+  @_optimize(none)
   private func add(
     _ error: MigrationError, _ entity: String, _ property: String?, _ rule: String, count: Int, keys: [Int64]
   ) {
@@ -105,6 +106,7 @@ final class RehearsalLog {
   ///   - rows: A `FROM …` clause for rows `t0`.
   ///   - isLater: Whether a column gets its values from objects that have not been created yet.
   /// - Returns: Whether there are such rows.
+  @_optimize(none)
   func findMissingValues(
     of sourceMapping: StepPlan.SourceMapping, _ plan: StepPlan, from rows: String,
     _ session: MigrationSession,
@@ -217,6 +219,7 @@ struct ProblemList {
 extension StepPlan {
   /// The old value of an attribute that has no rule, to find the rows without a value although the step refuses all
   /// rows. Nil if the attribute has a rule, or if the source does not have it.
+  @_optimize(none)
   fileprivate func valueOfBefore(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
     let path = path(of: column, in: sourceMapping.destination)
     guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {

@@ -26,6 +26,7 @@ struct RehearsalRun {
     policies = migration.makePolicies()
   }
 
+  @_optimize(none)
   mutating func run() throws {
     let (found, carried) = try migration.read()
     report.fileSize = size(file)
@@ -108,6 +109,7 @@ struct RehearsalRun {
 
   // MARK: Steps
 
+  @_optimize(none)
   private mutating func rehearse(
     _ plan: StepPlan, place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws {
@@ -159,6 +161,7 @@ struct RehearsalRun {
   }
 
   /// - Returns: Whether all objects could be created.
+  @_optimize(none)
   private mutating func makeInPlace(
     _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
@@ -184,6 +187,7 @@ struct RehearsalRun {
     }
   }
 
+  @_optimize(none)
   private mutating func makeBeside(
     _ plan: StepPlan, _ migration: StoreMigration, place: (step: Int, of: Int), _ found: StoreMetadata
   ) throws -> Bool {
@@ -205,6 +209,7 @@ struct RehearsalRun {
 
   /// Finds the obstacles of a step that was refused because of the models alone: the losses, and the objects that could
   /// not be created.
+  @_optimize(none)
   private mutating func explore(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
     report.steps.append(MigrationReport.Step(routeStep.step))
     let last = report.steps.count - 1
@@ -243,6 +248,7 @@ struct RehearsalRun {
   }
 
   /// The number of objects of each entity in the file that is not abstract.
+  @_optimize(none)
   private func counts(_ version: ModelVersion) throws -> [String: Int] {
     let plan = try migration.plan(version)
     let session = try migration.session(file.path(percentEncoded: false))
@@ -253,6 +259,7 @@ struct RehearsalRun {
     return result
   }
 
+  @_optimize(none)
   private mutating func compare(_ before: [String: Int], _ route: MigrationRoute) throws {
     let done = report.steps.prefix { $0.isDone }
     guard let start = route.routeSteps.first?.source ?? route.refusal?.routeStep.source else { return }
@@ -276,6 +283,7 @@ struct RehearsalRun {
     }
   }
 
+  @_optimize(none)
   private mutating func findBrokenRules(_ version: ModelVersion) throws {
     let coordinator = try reader(version)
     var problems = ProblemList()

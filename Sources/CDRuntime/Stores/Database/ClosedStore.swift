@@ -26,6 +26,7 @@ enum ClosedStore {
 
   /// - Parameter others: The configurations of the coordinator's other stores.
   /// - Throws: ``StoreError`` if the file cannot be used.
+  @_optimize(none)
   init(_ settings: StoreSettings, place: Int, model: ModelPlan, others: [String?]) throws {
     var settings = settings
     // All files beside the store are named after the real file, not after a link to it.

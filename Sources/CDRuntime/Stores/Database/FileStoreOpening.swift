@@ -92,6 +92,7 @@ struct FileStoreOpening {
 
   /// Removes files of large values that no row refers to. No other process can still read them for this store. Does
   /// nothing while a backup exists, because the backup may need the files.
+  @_optimize(none)
   func removeUnusedFiles(_ connection: SQLiteConnection) throws {
     let files = ExternalFiles(store: url)
     let names = files.names

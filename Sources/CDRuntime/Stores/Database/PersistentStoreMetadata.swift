@@ -40,6 +40,7 @@ public struct PersistentStoreMetadata: Hashable, Sendable {
   public let values: [String: String]
 
   /// - Parameter url: The URL that errors show.
+  @_optimize(none)
   init(_ metadata: StoreMetadata, url: URL) throws {
     storeID = metadata.storeID
     formatVersion = metadata.formatVersion

@@ -165,6 +165,7 @@ struct SQLiteQuery: StoreAnswer {
 
   /// Returns a row for each group: the group's values, then its aggregates. Returns nil if SQL has no exact form of one
   /// of them.
+  @_optimize(none)
   func aggregates(
     _ aggregates: [Aggregate], _ aggregated: [ExpressionType?], by keyPaths: [String],
     _ types: [ExpressionType],

@@ -15,6 +15,7 @@ struct StoreRemoval {
   ///   store any more.
   /// - Returns: Whether the store was removed.
   /// - Throws: ``StoreError/inUse(_:)`` if the store is open. Nothing was removed then.
+  @_optimize(none)
   func removeDatabase(where isMeant: (StoreMetadata) -> Bool) throws -> Bool {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock

@@ -31,6 +31,7 @@ struct MigrationFiles {
   /// Completes an interrupted switch, and removes the files of an interrupted migration.
   ///
   /// Does nothing if a migration of another process is still running.
+  @_optimize(none)
   func recover() throws {
     guard try !completeSwitch(), exists(path) else { return }
     try DatabaseFile.checkHeader(of: url)
@@ -87,6 +88,7 @@ struct MigrationFiles {
   }
 
   /// The backups that are links to the store's own file: the switch is about to happen, or was interrupted.
+  @_optimize(none)
   private var linkedBackups: [String] {
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     let own = FileIdentity(path)
@@ -141,6 +143,7 @@ struct MigrationFiles {
   /// The caller must hold the lock of the old store and must have removed the store's journal.
   ///
   /// - Parameter timeout: How many seconds to wait while others open stores in the same folder.
+  @_optimize(none)
   func put(_ file: String, backup: String, timeout: Double = 10) throws {
     let backup = sibling(backup)
     try sync(file)

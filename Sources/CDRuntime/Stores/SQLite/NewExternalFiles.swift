@@ -57,6 +57,7 @@ final class NewExternalFiles {
   /// lock.
   ///
   /// - Parameter connection: A connection to the store.
+  @_optimize(none)
   static func recover(_ url: URL, _ connection: SQLiteConnection) throws {
     let journal = journal(of: url)
     // The file could be of another type. Reading a pipe, for example, could wait forever.

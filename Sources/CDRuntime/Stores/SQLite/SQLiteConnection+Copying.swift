@@ -27,6 +27,7 @@ extension SQLiteConnection {
   ///
   /// - Parameter rollsBack: Whether an interrupted transaction of a killed program may be rolled back, as any writer
   ///   does. Otherwise, such a store is not opened.
+  @_optimize(none)
   static func openToRead(_ url: URL, rollsBack: Bool = true, busyTimeout: Double = 10) throws
     -> (SQLiteConnection, path: String)
   {
