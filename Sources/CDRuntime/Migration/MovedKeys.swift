@@ -41,22 +41,6 @@ struct MovedKeys: Hashable, Sendable {
   }
 }
 
-extension ManagedObjectModel {
-  /// What an entity of any version is called now, by `renamedFrom`; nil for one that is gone.
-  func currentName(ofEntity name: String) -> String? {
-    guard let current = currentVersion else { return nil }
-    func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }
-    if has(name) { return name }
-    var found = name
-    var isThere = false
-    for version in versions where version.number <= current.number {
-      if let next = version.entities.first(where: { $0.renamedFrom == found }), isThere { found = next.name }
-      isThere = version.entities.contains { $0.name == found }
-    }
-    return has(found) ? found : nil
-  }
-}
-
 extension PersistentStoreCoordinator {
   /// The identifier that an object has now, by one of any time before a migration.
   func currentID(of id: ManagedObjectID) -> ManagedObjectID? {

@@ -51,6 +51,9 @@ final class StepPlan {
     let group: Int
     /// What is added to a key of the source; 0 unless two sources go to one table.
     var offset: Int64 = 0
+    /// Nil for the one mapping of the source whose objects have the global identifiers of their source objects. Any other
+    /// adds this to them: a global identifier is one object's, and the same in each replica that migrates.
+    let branch: String?
     /// Whether the app's own code makes the objects.
     var isCustom: Bool { mapping.kind == .custom }
     /// Whether objects of the source may stay behind with their owners.
@@ -107,6 +110,7 @@ final class StepPlan {
     var seen: [SeenKey: Int] = [:]
     // A table's own rows keep their keys; others that come to it may have to give way.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
+    let branches = self.branches(of: ordered)
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
       let name = rootPlan.description.renamedFrom ?? rootPlan.name
@@ -115,7 +119,8 @@ final class StepPlan {
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
         ?? own.first { goesOn($0) } ?? own.first
       if let first, let plan = source.entity(first.source ?? "") {
-        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0)]
+        let branch = own.first { $0.source == first.source }.flatMap { branches[$0.name] }
+        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0, branch: branch)]
       }
     }
     for each in ordered {
@@ -125,14 +130,14 @@ final class StepPlan {
       else { continue }
       let turn = seen[SeenKey(entity: from.index, table: to.root), default: 0]
       seen[SeenKey(entity: from.index, table: to.root)] = turn + 1
-      let key = GroupKey(root: from.root, turn: turn)
+      let key = GroupKey(root: from.root, turn: turn, branch: branches[each.name])
       var known = groups[to.root] ?? []
       if !known.contains(key) { known.append(key) }
       groups[to.root] = known
       sourceMappings.append(
         SourceMapping(
           number: sourceMappings.count, mapping: each, source: from, destination: to,
-          group: known.firstIndex(of: key) ?? 0))
+          group: known.firstIndex(of: key) ?? 0, branch: branches[each.name]))
     }
     sources = groups.mapValues { $0.map(\.root) }
   }
@@ -147,6 +152,21 @@ final class StepPlan {
   private struct GroupKey: Hashable {
     let root: Int
     let turn: Int
+    let branch: String?
+  }
+
+  /// The ``SourceMapping/branch`` of each mapping that has one, by its name.
+  private func branches(of mappings: [EntityMapping]) -> [String: String] {
+    let own = mappings.filter { each in
+      each.source.flatMap(source.entity)?.storeIndex == 0
+        && each.destination.flatMap(destination.entity)?.storeIndex == 0
+    }
+    var result: [String: String] = [:]
+    for list in Dictionary(grouping: own, by: \.source).values {
+      let main = list.first(where: goesOn) ?? list.first
+      for each in list where each.name != main?.name { result[each.name] = "\(step.destination).\(each.name)" }
+    }
+    return result
   }
 
   private struct SeenKey: Hashable {
@@ -164,7 +184,7 @@ final class StepPlan {
   ///
   /// - Parameter next: The key after the last that a source root has given.
   /// - Returns: The key after the last, by the place of the destination's root.
-  func assignOffsets(next: (EntityPlan) throws -> Int64) rethrows -> [Int: Int64] {
+  func assignOffsets(next: (EntityPlan) throws -> Int64) throws -> [Int: Int64] {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
       var offset: Int64 = 0
@@ -173,6 +193,9 @@ final class StepPlan {
         nextSourceKeys[place] = last
         // Beyond the keys of both, so that a key of before is never one of now.
         if group > 0 { offset = max(offset, last) }
+        guard offset <= SQLiteDatabase.largestKey - last else {
+          throw error(.store(.damagedKeys(url, entity: source.entities[place].name)))
+        }
         for sourceMapping in sourceMappings.indices
         where sourceMappings[sourceMapping].destination.root == root
           && sourceMappings[sourceMapping].group == group

@@ -39,6 +39,8 @@ public enum StoreFinding: Error, Hashable, Sendable {
   /// The counter of the store's keys stands at a key that is taken, or where none follow: a new object would not get a
   /// row.
   case keyTaken(entity: String)
+  /// An entry of the metadata, by its key, is none that can be read: see <doc:SQLiteLayout>.
+  case unreadableMetadata(key: String)
   /// The file holds a table or an index that another program has made, and no store of cdgen has.
   case foreignObject(String)
 }
@@ -63,6 +65,8 @@ extension StoreFinding: CustomStringConvertible {
         + missing.map(\.uuidString).joined(separator: ", ")
     case .keyTaken(let entity):
       "the next key of '\(entity)' is taken, or none follow; set it in _cdgen_keys above the largest _pk"
+    case .unreadableMetadata(let key):
+      "the metadata's \(key) cannot be read; restore the store from a backup"
     case .foreignObject(let object): "\(object) was made by another program; drop it if nobody needs it"
     }
   }
@@ -107,6 +111,7 @@ extension PersistentStoreCoordinator {
       findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.place)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
+      findings += try unreadableBirths(of: store, schema, connection)
       findings += try foreignEntries(of: schema, connection)
     }
     findings += try incompleteSaves(stores, connection)

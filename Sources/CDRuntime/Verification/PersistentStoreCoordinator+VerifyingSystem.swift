@@ -57,6 +57,18 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
+  /// Notes on global identifiers that no release has written, or that are of tables that the store has not.
+  func unreadableBirths(
+    of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
+  ) throws -> [StoreFinding] {
+    let key = SQLite.literal(StoreBirths.metadataKey)
+    let text = try connection.scalar("SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" WHERE \"key\" = \(key)")
+    let births = try? StoreBirths(text: text, storeID: store.storeID, url: store.url)
+    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }.map(\.name)
+    let isRight = births?.tables.intervals.keys.allSatisfy(roots.contains) == true
+    return isRight ? [] : [.unreadableMetadata(key: StoreBirths.metadataKey)]
+  }
+
   /// The rows of the history that a context could not follow.
   func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let statement = try connection.makeStatement(

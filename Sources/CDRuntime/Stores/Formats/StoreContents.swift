@@ -27,8 +27,13 @@ public final class StoreContents {
   private let connection: SQLiteConnection
   private let schema: String
 
-  /// - Parameter isCopy: Whether it is for a store of another name, beside which no backup is.
-  init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false) throws {
+  /// - Parameters:
+  ///   - isCopy: Whether it is for a store of another name, beside which no backup is.
+  ///   - entries: Entries of the metadata that take the place of those of the rows.
+  init(
+    _ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false,
+    replacing entries: [String: String] = [:]
+  ) throws {
     self.rows = rows
     self.connection = connection
     self.schema = schema
@@ -38,6 +43,7 @@ public final class StoreContents {
       if let key = row[0], let value = row[1] { metadata[key] = value }
     }
     if isCopy { metadata["pendingBackup"] = nil }
+    metadata.merge(entries) { _, new in new }
     metadata[StoreBuilder.entitiesKey] = rows.roots.joined(separator: " ")
     self.metadata = metadata
   }

@@ -92,6 +92,10 @@ protocol StoreSession: AnyObject {
   func forEachEntry(
     of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
   ) throws
+  /// What a store notes of its objects' global identifiers.
+  ///
+  /// - Throws: ``StoreError/damagedMetadata(_:key:)`` if the note cannot be read.
+  func births(of store: any AttachedStore) throws -> StoreBirths
   /// What is another text whenever somebody else has written to a store since this session last said it.
   func changeMark() throws -> String
 }
