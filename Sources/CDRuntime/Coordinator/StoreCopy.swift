@@ -15,6 +15,11 @@ extension PersistentStoreCoordinator {
   /// Copies a store into a new store of any format. The copy has the same UUID and the same keys, so identifiers and
   /// their URIs also lead to the copy's objects. The copy's history has the newest 1,000 saves.
   ///
+  /// Make a replica if both stores are going to be changed: a store with a UUID of its own, whose objects have the
+  /// ``GlobalObjectID`` that they have in the original, and whose new objects have ones that no object of the original
+  /// ever has. Identifiers and URIs of the original lead to nothing in a replica, and a ``HistoryToken`` of the original
+  /// is none of the replica.
+  ///
   /// ```swift
   /// try PersistentStoreCoordinator.copyPersistentStore(
   ///   at: url, to: .xml(url.appendingPathExtension("xml")))
@@ -24,10 +29,11 @@ extension PersistentStoreCoordinator {
   ///   - url: The store's file.
   ///   - location: The location and the format of the copy.
   ///   - formats: The app's own formats, if the store may have one of them.
+  ///   - isReplica: Whether the copy is a replica. If not, the copy stands for the original, as a backup does.
   /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
   @_optimize(none)
   public static func copyPersistentStore(
-    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = []
+    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [], asReplica isReplica: Bool = false
   ) throws {
     let url = try Disk.resolvingLink(url)
     let location = try location.resolvingLink()
@@ -42,7 +48,7 @@ extension PersistentStoreCoordinator {
     let large = CopiedValues(from: url, to: target)
     do {
       if let format = location.format {
-        let source = try StoredRows(url, formats: formats, largeValues: large)
+        let source = try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica)
         try source.takeFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
@@ -53,12 +59,13 @@ extension PersistentStoreCoordinator {
           throw error
         }
       } else {
-        try makeDatabase(target, large) { builder in
-          if let format = try StoreLocation(recognizing: url, formats: formats).format {
+        let format = try StoreLocation(recognizing: url, formats: formats).format
+        try makeDatabase(target, large, isReplica: isReplica && format != nil) { builder in
+          if let format {
             // The rows go directly into the new file, so the store can be of any size.
             try StoreFile(url, format, isReadOnly: true).read(into: builder)
           } else {
-            try StoredRows(url, formats: formats, largeValues: large).add(to: builder)
+            try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica).add(to: builder)
           }
         }
       }
@@ -70,7 +77,7 @@ extension PersistentStoreCoordinator {
 
   /// Creates a SQLite file. The file gets its final name when it is complete.
   private static func makeDatabase(
-    _ target: URL, _ large: CopiedValues, fill: (StoreBuilder) throws -> Void
+    _ target: URL, _ large: CopiedValues, isReplica: Bool, fill: (StoreBuilder) throws -> Void
   ) throws {
     let path = target.path(percentEncoded: false)
     let work = path + "-saving"
@@ -80,7 +87,7 @@ extension PersistentStoreCoordinator {
       let connection = try SQLiteConnection(path: work, of: [target], isDefensive: false)
       _ = try connection.scalar("PRAGMA journal_mode = OFF")
       try connection.execute("PRAGMA synchronous = OFF")
-      try fill(StoreBuilder(connection, url: target, largeValues: large))
+      try fill(StoreBuilder(connection, url: target, largeValues: large, isReplica: isReplica))
     }
     try large.sync()
     try Disk.sync(work, of: target)
@@ -99,7 +106,7 @@ private struct StoredRows {
   private let fileColumns: [FileColumn]
 
   @_optimize(none)
-  init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues) throws {
+  init(_ url: URL, formats: [any StoreFormat], largeValues: CopiedValues, isReplica: Bool) throws {
     self.url = url
     self.largeValues = largeValues
     if let format = try StoreLocation(recognizing: url, formats: formats).format {
@@ -121,7 +128,10 @@ private struct StoredRows {
     try stored.check(SQLiteSchema(model, store: 0), of: url)
     fileColumns = model.fileColumns(ofStore: 0)
     if !fileColumns.isEmpty { try ExternalFiles(store: url).checkFolder() }
-    contents = try StoreContents(StoreRows(model, store: 0), connection, schema: "main", isCopy: true)
+    let rows = StoreRows(model, store: 0)
+    contents = try StoreContents(
+      rows, connection, schema: "main", isCopy: true,
+      replacing: isReplica ? connection.replicaEntries(of: url, roots: rows.roots) : [:])
   }
 
   /// Copies all files of large values that rows refer to.

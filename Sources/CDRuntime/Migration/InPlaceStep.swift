@@ -326,6 +326,8 @@ extension InPlaceStep {
     let counts = try changes.map { change in
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
     }
+    let nextKeys = try session.nextKeys(of: plan)
+    let births = try session.births()
     let lost = keepsFiles ? [] : lostFileColumns
     try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
@@ -338,7 +340,8 @@ extension InPlaceStep {
     for table in created { try session.execute(table.sql()) }
     for change in changes where change.needsCopy { try declare(change, session) }
     if !lost.isEmpty { try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: "main") }
-    try renameKeys(session)
+    try renameKeys(session) { plan.firstKey(of: $0, births, nextKeys: nextKeys) }
+    try session.write(births, nextKeys: nextKeys, after: plan, to: "main")
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
       guard found == count else {
@@ -495,20 +498,21 @@ extension InPlaceStep {
     }
   }
 
+  /// - Parameter firstKey: Returns the first key for a root entity that is new or had another name.
   @_optimize(none)
-  private func renameKeys(_ session: MigrationSession) throws {
+  private func renameKeys(_ session: MigrationSession, firstKey: (EntityPlan) -> ObjectKey) throws {
     let rows = try session.rows("SELECT entity, next FROM main._cdgen_keys")
-    var next: [String: String] = [:]
-    for row in rows { if let name = row[0], let key = row[1] { next[name] = key } }
-    guard
-      roots.contains(where: { $0.old != $0.new })
-        || next.keys.contains(where: { name in
-          !roots.contains { $0.old == name }
-        })
-    else { return }
+    var next: [String: ObjectKey] = [:]
+    for row in rows { if let name = row[0], let key = row[1] { next[name] = ObjectKey(key) } }
+    var wanted: [String: ObjectKey] = [:]
+    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
+      let old = roots.first { $0.new == root.name }?.old
+      let key = old == root.name ? 1 : firstKey(root)
+      wanted[root.name] = old.flatMap { next[$0] }.map { max($0, key) } ?? (key > 1 ? key : nil)
+    }
+    guard wanted != next else { return }
     try session.execute("DELETE FROM main._cdgen_keys")
-    for (old, new) in roots {
-      guard let key = next[old].flatMap({ Int64($0) }) else { continue }
+    for (new, key) in wanted {
       try session.run(
         "INSERT INTO main._cdgen_keys (entity, next) VALUES (\(bind: .string(new)), \(bind: .int(key)))")
     }

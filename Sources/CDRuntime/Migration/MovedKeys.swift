@@ -41,23 +41,6 @@ struct MovedKeys: Hashable, Sendable {
   }
 }
 
-extension ManagedObjectModel {
-  /// The name that an entity of any version has in the current version, found by `renamedFrom`; nil if the entity was
-  /// removed.
-  func currentName(ofEntity name: String) -> String? {
-    guard let current = currentVersion else { return nil }
-    func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }
-    if has(name) { return name }
-    var found = name
-    var isThere = false
-    for version in versions where version.number <= current.number {
-      if let next = version.entities.first(where: { $0.renamedFrom == found }), isThere { found = next.name }
-      isThere = version.entities.contains { $0.name == found }
-    }
-    return has(found) ? found : nil
-  }
-}
-
 extension PersistentStoreCoordinator {
   /// The identifier that an object has now, for an identifier from before any migration; nil if the entity or the store
   /// is gone.

@@ -87,10 +87,12 @@ struct StepCopy {
   /// - Returns: The next free key, by the index of the destination's root.
   @_optimize(none)
   private func copySystemTables() throws -> [Int: Int64] {
-    let next = try plan.assignOffsets { root in
-      try session.number(
-        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
-          + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
+    let nextKeys = try session.nextKeys(of: plan)
+    let births = try session.births()
+    var next = try plan.assignOffsets { nextKeys[$0.index] ?? 1 }
+    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
+      let first = plan.firstKey(of: root, births, nextKeys: nextKeys)
+      if first > 1 { next[root.index] = max(next[root.index] ?? 1, first) }
     }
     try keepMovedKeys()
     for (root, key) in next {
@@ -106,6 +108,7 @@ struct StepCopy {
     try session.execute("INSERT INTO fresh._cdgen_files SELECT * FROM main._cdgen_files")
     try session.execute(
       "INSERT INTO fresh._cdgen_metadata SELECT * FROM main._cdgen_metadata WHERE \(StoreMetadata.areValues)")
+    try session.write(births, nextKeys: nextKeys, after: plan, to: schema)
     return next
   }
 
@@ -126,10 +129,7 @@ struct StepCopy {
         list[place].entity = sourceMapping.destination.name
         list[place].offset += sourceMapping.offset
       }
-      let root = plan.source.entities[sourceMapping.source.root]
-      let below = try session.number(
-        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
-          + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root.table))), 1))")
+      let below = plan.nextSourceKeys[sourceMapping.source.root] ?? 1
       list.append(
         MovedKeys(entity: sourceMapping.destination.name, below: below, offset: sourceMapping.offset))
     }
@@ -299,13 +299,6 @@ extension StepCopy {
   private func runPolicies(
     _ nextKeys: [Int: Int64], _ read: () throws -> PersistentStoreCoordinator
   ) throws -> Int64 {
-    var nextKeys = nextKeys
-    for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
-      // A source entity of the same name may have given greater keys.
-      let before = try session.number(
-        "SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))")
-      nextKeys[root.index] = max(nextKeys[root.index] ?? 1, before, 1)
-    }
     // Two connections use the new file in turn, so neither keeps a transaction open while the other one works.
     try session.execute("COMMIT")
     let database = try SQLiteDatabase(

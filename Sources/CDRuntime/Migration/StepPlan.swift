@@ -53,6 +53,10 @@ final class StepPlan {
     let group: Int
     /// The number that is added to the keys of the source. It is 0 unless several sources go to one table.
     var offset: Int64 = 0
+    /// Nil for the one mapping of a source whose objects keep the global identifiers of their source objects. Each other
+    /// mapping appends this text to the entity name in them, so that a global identifier belongs to one object and is the
+    /// same in each replica that migrates.
+    let branch: String?
     /// Whether the app's own code creates the objects.
     var isCustom: Bool { mapping.kind == .custom }
     /// Whether objects of the source may stay behind with their owners.
@@ -110,6 +114,7 @@ final class StepPlan {
     var seen: [SeenKey: Int] = [:]
     // The rows of the table's own source keep their keys. The keys of other sources may have to change.
     let ordered = mapping.entityMappings.filter { $0.source != nil && $0.destination != nil }
+    let branches = self.branches(of: ordered)
     for rootPlan in destination.entities where rootPlan.root == rootPlan.index && rootPlan.storeIndex == 0 {
       let own = ordered.filter { destination.entity($0.destination ?? "")?.root == rootPlan.index }
       let name = rootPlan.description.renamedFrom ?? rootPlan.name
@@ -118,7 +123,8 @@ final class StepPlan {
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
         ?? own.first { goesOn($0) } ?? own.first
       if let first, let plan = source.entity(first.source ?? "") {
-        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0)]
+        let branch = own.first { $0.source == first.source }.flatMap { branches[$0.name] }
+        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0, branch: branch)]
       }
     }
     for each in ordered {
@@ -128,14 +134,14 @@ final class StepPlan {
       else { continue }
       let turn = seen[SeenKey(entity: from.index, table: to.root), default: 0]
       seen[SeenKey(entity: from.index, table: to.root)] = turn + 1
-      let key = GroupKey(root: from.root, turn: turn)
+      let key = GroupKey(root: from.root, turn: turn, branch: branches[each.name])
       var known = groups[to.root] ?? []
       if !known.contains(key) { known.append(key) }
       groups[to.root] = known
       sourceMappings.append(
         SourceMapping(
           number: sourceMappings.count, mapping: each, source: from, destination: to,
-          group: known.firstIndex(of: key) ?? 0))
+          group: known.firstIndex(of: key) ?? 0, branch: branches[each.name]))
     }
     sources = groups.mapValues { $0.map(\.root) }
   }
@@ -150,6 +156,21 @@ final class StepPlan {
   private struct GroupKey: Hashable {
     let root: Int
     let turn: Int
+    let branch: String?
+  }
+
+  /// The ``SourceMapping/branch`` of each mapping that has one, by its name.
+  private func branches(of mappings: [EntityMapping]) -> [String: String] {
+    let own = mappings.filter { each in
+      each.source.flatMap(source.entity)?.storeIndex == 0
+        && each.destination.flatMap(destination.entity)?.storeIndex == 0
+    }
+    var result: [String: String] = [:]
+    for list in Dictionary(grouping: own, by: \.source).values {
+      let main = list.first(where: goesOn) ?? list.first
+      for each in list where each.name != main?.name { result[each.name] = "\(step.destination).\(each.name)" }
+    }
+    return result
   }
 
   private struct SeenKey: Hashable {
@@ -169,7 +190,7 @@ final class StepPlan {
   /// - Parameter next: Returns the next free key of a source root.
   /// - Returns: The next free key, by the index of the destination's root.
   @_optimize(none)
-  func assignOffsets(next: (EntityPlan) throws -> Int64) rethrows -> [Int: Int64] {
+  func assignOffsets(next: (EntityPlan) throws -> Int64) throws -> [Int: Int64] {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
       var offset: Int64 = 0
@@ -178,6 +199,9 @@ final class StepPlan {
         nextSourceKeys[place] = last
         // The offset exceeds the keys of both sources, so that no old key is the same as a new key.
         if group > 0 { offset = max(offset, last) }
+        guard offset <= SQLiteDatabase.largestKey - last else {
+          throw error(.store(.damagedKeys(url, entity: source.entities[place].name)))
+        }
         for sourceMapping in sourceMappings.indices
         where sourceMappings[sourceMapping].destination.root == root
           && sourceMappings[sourceMapping].group == group

@@ -397,8 +397,8 @@ struct StoreMigration {
     try session.execute("BEGIN")
     try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
-      "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key <> "
-        + SQLite.literal(MovedKeys.metadataKey))
+      "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key NOT IN ("
+        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(StoreBirths.metadataKey)))")
     session.report(0.95)
     try MigrationFaults.reach("metadata")
     do { try metadata(plan, found).write(to: session.connection) } catch { throw session.wrapped(error) }

@@ -39,6 +39,8 @@ public enum StoreFinding: Error, Hashable, Sendable {
   case incompleteSave(id: Int64, store: UUID, missing: [UUID])
   /// The next key in the store's counter is already used, or no keys follow it. A new object could not be inserted.
   case keyTaken(entity: String)
+  /// A metadata entry, named by its key, cannot be read: see <doc:SQLiteLayout>.
+  case unreadableMetadata(key: String)
   /// The file contains a table or an index that another program has created and that no store of cdgen has.
   case foreignObject(String)
 }
@@ -64,6 +66,8 @@ extension StoreFinding: CustomStringConvertible {
         + missing.map(\.uuidString).joined(separator: ", ")
     case .keyTaken(let entity):
       "the next key of '\(entity)' is taken, or none follow; set it in _cdgen_keys above the largest _pk"
+    case .unreadableMetadata(let key):
+      "the metadata's \(key) cannot be read; restore the store from a backup"
     case .foreignObject(let object): "\(object) was made by another program; drop it if nobody needs it"
     }
   }
@@ -110,6 +114,7 @@ extension PersistentStoreCoordinator {
       findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.place)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
+      findings += try unreadableBirths(of: store, schema, connection)
       findings += try foreignEntries(of: schema, connection)
     }
     findings += try incompleteSaves(stores, connection)

@@ -58,6 +58,18 @@ extension PersistentStoreCoordinator {
     return findings
   }
 
+  /// Finds notes on global identifiers that cannot be read, or that name tables that the store does not have.
+  func unreadableBirths(
+    of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
+  ) throws -> [StoreFinding] {
+    let key = SQLite.literal(StoreBirths.metadataKey)
+    let text = try connection.scalar("SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" WHERE \"key\" = \(key)")
+    let births = try? StoreBirths(text: text, storeID: store.storeID, url: store.url)
+    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }.map(\.name)
+    let isRight = births?.tables.intervals.keys.allSatisfy(roots.contains) == true
+    return isRight ? [] : [.unreadableMetadata(key: StoreBirths.metadataKey)]
+  }
+
   /// Finds the rows of the history that a context could not read.
   @_optimize(none)
   func unreadableHistory(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {

@@ -213,6 +213,8 @@ final class PlainSession: StoreSession {
 
   // MARK: History
 
+  func births(of store: any AttachedStore) throws -> StoreBirths { StoreBirths(storeID: store.storeID) }
+
   func newestSave(of store: any AttachedStore) throws -> Int64 { state.lastSaves[store.place] ?? 0 }
 
   func forEachSave(

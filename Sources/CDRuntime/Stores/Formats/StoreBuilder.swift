@@ -41,6 +41,8 @@ public final class StoreBuilder {
   private let wantsMetadataOnly: Bool
   /// The files of large values for a copy; nil if large values stay as they are.
   private let largeValues: CopiedValues?
+  /// Whether the store gets a UUID of its own, instead of that in the metadata.
+  private let isReplica: Bool
   private var rows: StoreRows?
   private var schema: SQLiteSchema?
   private var model: ModelPlan?
@@ -63,9 +65,10 @@ public final class StoreBuilder {
   ///   - largeValues: The files of large values, if the new store is a copy.
   init(
     _ connection: SQLiteConnection, url: URL, current: (plan: ModelPlan, place: Int)? = nil,
-    wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil
+    wantsMetadataOnly: Bool = false, largeValues: CopiedValues? = nil, isReplica: Bool = false
   ) {
     self.largeValues = largeValues
+    self.isReplica = isReplica
     self.connection = connection
     self.url = url
     self.current = current
@@ -138,9 +141,9 @@ public final class StoreBuilder {
     return try begin(metadata: entries)
   }
 
-  private func insert(_ metadata: [String: String]) throws {
+  private func insert(_ metadata: [String: String], orReplace: Bool = false) throws {
     let statement = try connection.makeStatement(
-      "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
+      "INSERT \(orReplace ? "OR REPLACE " : "")INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     for (key, value) in metadata where key != Self.entitiesKey {
       statement.bind(key, at: 1)
       statement.bind(value, at: 2)
@@ -308,6 +311,9 @@ public final class StoreBuilder {
       try connection.execute(
         "INSERT INTO \"_cdgen_keys\" (\"entity\", \"next\") VALUES (\(name), \(next)) "
           + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = max(\"next\", \(next))")
+    }
+    if isReplica {
+      try insert(connection.replicaEntries(of: url, roots: rows.roots), orReplace: true)
     }
     if nextSave > 1 {
       try connection.execute("DELETE FROM sqlite_sequence WHERE name = '_cdgen_history'")

@@ -27,8 +27,13 @@ public final class StoreContents {
   private let connection: SQLiteConnection
   private let schema: String
 
-  /// - Parameter isCopy: Whether the contents are for a store with another name, which has no backups.
-  init(_ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false) throws {
+  /// - Parameters:
+  ///   - isCopy: Whether the contents are for a store with another name, which has no backups.
+  ///   - entries: Metadata entries that replace the ones in the rows.
+  init(
+    _ rows: StoreRows, _ connection: SQLiteConnection, schema: String, isCopy: Bool = false,
+    replacing entries: [String: String] = [:]
+  ) throws {
     self.rows = rows
     self.connection = connection
     self.schema = schema
@@ -38,6 +43,7 @@ public final class StoreContents {
       if let key = row[0], let value = row[1] { metadata[key] = value }
     }
     if isCopy { metadata["pendingBackup"] = nil }
+    metadata.merge(entries) { _, new in new }
     metadata[StoreBuilder.entitiesKey] = rows.roots.joined(separator: " ")
     self.metadata = metadata
   }

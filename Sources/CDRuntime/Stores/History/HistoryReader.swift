@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -37,6 +39,8 @@ struct HistoryReader {
         throw HistoryError.expiredToken(storeID: store.storeID)
       }
       if limit == 0 { continue }
+      let births = try session.births(of: store)
+      let present = HistoryPeriod(roots: roots(of: store), tables: births.tables)
       var expected = token?.saves[id].map { $0 + 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
@@ -50,38 +54,88 @@ struct HistoryReader {
         guard author == nil || author == entry.author else { return true }
         count += 1
         let json = (try? JSONValue(parsing: entry.changes)) ?? .null
+        let former = births.past.first { entry.number <= $0.lastSave }
+        let period = former.map { HistoryPeriod(roots: $0.roots, tables: $0.tables) } ?? present
+        let recorded = recorded(json)
+        let objects = former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,
             saveID: json[HistoryText.Mark.key].flatMap(HistoryText.Mark.init)?.save,
-            changes: changes(json, of: store), isOwn: entry.origin == engine.origin, token: reached,
-            updatedProperties: properties(json)))
+            changes: changes(objects, of: store), isOwn: entry.origin == engine.origin, token: reached,
+            objects: objects, recorded: recorded, period: period))
         return count < limit ?? Int.max
       }
     }
     return result
   }
 
-  private func properties(_ json: JSONValue) -> [HistoryTransaction.UpdatedProperty] {
-    guard case .object(let entities) = json else { return [] }
-    return entities.flatMap { entity in
-      HistoryText.properties(of: entity.value).map { property in
-        HistoryTransaction.UpdatedProperty(
-          entityName: entity.key, name: property.name, keys: KeyRanges.normalized(property.keys))
-      }
+  /// The root entities of the entities whose objects a store holds.
+  private func roots(of store: any AttachedStore) -> [String: String] {
+    engine.model.entities.filter { $0.storeIndex == store.place }.reduce(into: [:]) {
+      $0[$1.name] = engine.model.entities[$1.root].name
     }
   }
 
-  private func changes(_ json: JSONValue, of store: any AttachedStore) -> ObjectChanges {
-    guard case .object(let entities) = json else { return ObjectChanges() }
-    func ids(_ kind: String) -> ManagedObjectIDs {
-      ManagedObjectIDs(
-        groups: entities.compactMap { entity in
-          guard engine.model.places[entity.key] != nil else { return nil }
-          return ManagedObjectIDs.Group(
-            storeID: store.storeID, entityName: entity.key, keys: HistoryText.ranges(entity.value[kind]))
+  private func recorded(_ json: JSONValue) -> [HistoryTransaction.Recorded] {
+    guard case .object(let entities) = json else { return [] }
+    return entities.compactMap { entity in
+      if entity.key == HistoryText.Mark.key { return nil }
+      return HistoryTransaction.Recorded(
+        entityName: entity.key, inserted: HistoryText.ranges(entity.value["inserted"]),
+        updated: HistoryText.ranges(entity.value["updated"]),
+        deleted: HistoryText.ranges(entity.value["deleted"]),
+        properties: HistoryText.properties(of: entity.value).map {
+          HistoryTransaction.Property(name: $0.name, keys: KeyRanges.normalized($0.keys))
         })
     }
-    return ObjectChanges(inserted: ids("inserted"), updated: ids("updated"), deleted: ids("deleted"))
+  }
+
+  /// What was recorded before a migration, by the entity and the keys that the objects have now; nil if the entity is
+  /// gone.
+  private func followed(
+    _ recorded: HistoryTransaction.Recorded, from period: HistoryPeriod, to present: HistoryPeriod
+  ) -> HistoryTransaction.Recorded? {
+    guard let name = engine.model.model.currentName(ofEntity: recorded.entityName),
+      let root = present.roots[name]
+    else { return nil }
+    func keys(_ keys: [ClosedRange<ObjectKey>]) -> [ClosedRange<ObjectKey>] {
+      KeyRanges.normalized(
+        period.intervals(of: keys, recorded.entityName).flatMap { present.tables.keys(of: $0, in: root) })
+    }
+    return HistoryTransaction.Recorded(
+      entityName: name, inserted: keys(recorded.inserted), updated: keys(recorded.updated),
+      deleted: keys(recorded.deleted),
+      properties: recorded.properties.map { HistoryTransaction.Property(name: $0.name, keys: keys($0.keys)) })
+  }
+
+  private func changes(
+    _ objects: [HistoryTransaction.Recorded], of store: any AttachedStore
+  ) -> ObjectChanges {
+    func ids(_ keys: (HistoryTransaction.Recorded) -> [ClosedRange<ObjectKey>]) -> ManagedObjectIDs {
+      ManagedObjectIDs(
+        groups: objects.compactMap { each in
+          guard engine.model.places[each.entityName] != nil else { return nil }
+          return ManagedObjectIDs.Group(
+            storeID: store.storeID, entityName: each.entityName, keys: keys(each))
+        })
+    }
+    return ObjectChanges(inserted: ids(\.inserted), updated: ids(\.updated), deleted: ids(\.deleted))
+  }
+}
+
+extension ManagedObjectModel {
+  /// What an entity of any version is called now, by `renamedFrom`; nil for one that is gone.
+  func currentName(ofEntity name: String) -> String? {
+    guard let current = currentVersion else { return nil }
+    func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }
+    if has(name) { return name }
+    var found = name
+    var isThere = false
+    for version in versions where version.number <= current.number {
+      if let next = version.entities.first(where: { $0.renamedFrom == found }), isThere { found = next.name }
+      isThere = version.entities.contains { $0.name == found }
+    }
+    return has(found) ? found : nil
   }
 }

@@ -23,17 +23,33 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// The identifier of the save or batch. If it wrote to several stores, it has the same identifier in each store. Nil
   /// if the store's file has no identifier.
   public let saveID: UUID?
-  /// The inserted, updated and deleted objects. Objects of entities that the model no longer has are left out.
+  /// The inserted, updated and deleted objects. Objects of entities that the model no longer has are left out, and so are
+  /// objects that belong to another entity now.
   public let changes: ObjectChanges
   /// Whether a context of this coordinator wrote it.
   public let isOwn: Bool
   /// The point in the history directly after this transaction.
   public let token: HistoryToken
-  let updatedProperties: [UpdatedProperty]
+  /// What was recorded, by the entities and keys of now.
+  let objects: [Recorded]
+  /// The same by the entities and keys of then.
+  let recorded: [Recorded]
+  /// What they mean.
+  let period: HistoryPeriod
+
+  /// What was changed of one entity's objects.
+  struct Recorded: Hashable, Sendable {
+    let entityName: String
+    let inserted: [ClosedRange<ObjectKey>]
+    let updated: [ClosedRange<ObjectKey>]
+    let deleted: [ClosedRange<ObjectKey>]
+    let properties: [Property]
+
+    func properties(of key: ObjectKey) -> [String] { properties.filter { $0.contains(key) }.map(\.name) }
+  }
 
   /// The updated objects of one entity for which a property was changed.
-  struct UpdatedProperty: Hashable, Sendable {
-    let entityName: String
+  struct Property: Hashable, Sendable {
     let name: String
     /// In ascending order, with a gap between two ranges.
     let keys: [ClosedRange<ObjectKey>]
@@ -61,8 +77,29 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// ```
   public func updatedProperties(of id: ManagedObjectID) -> Set<String> {
     guard id.storeID == storeID else { return [] }
+    return Set(objects.filter { $0.entityName == id.entityName }.flatMap { $0.properties(of: id.key) })
+  }
+
+  /// Which objects were inserted, updated and deleted, by identifiers that are the same in all replicas of the store.
+  ///
+  /// Objects are among them whatever became of them since: those that were deleted later, and those of entities that
+  /// the model has no more. So are objects whose key or entity a migration has changed.
+  public var globalChanges: GlobalObjectChanges {
+    func ids(_ keys: (Recorded) -> [ClosedRange<ObjectKey>]) -> GlobalObjectIDs {
+      GlobalObjectIDs(recorded.flatMap { period.intervals(of: keys($0), $0.entityName) })
+    }
+    return GlobalObjectChanges(
+      inserted: ids(\.inserted), updated: ids(\.updated), deleted: ids(\.deleted))
+  }
+
+  /// The names of the properties that were changed of an updated object, as the version of the model has them that the
+  /// store had then. See ``updatedProperties(of:)-(ManagedObjectID)``.
+  public func updatedProperties(of id: GlobalObjectID) -> Set<String> {
+    let keys = period.tables.keys(of: id, in: Set(period.roots.values))
     return Set(
-      updatedProperties.filter { $0.entityName == id.entityName && $0.contains(id.key) }.map(\.name))
+      recorded.flatMap { each in
+        keys.filter { $0.root == period.roots[each.entityName] }.flatMap { each.properties(of: $0.key) }
+      })
   }
 }
 

@@ -97,6 +97,10 @@ protocol StoreSession: AnyObject {
   func forEachEntry(
     of store: any AttachedStore, after save: Int64, _ body: (HistoryEntry) throws -> Bool
   ) throws
+  /// Returns a store's notes on the global identifiers of its objects.
+  ///
+  /// - Throws: ``StoreError/damagedMetadata(_:key:)`` if the notes cannot be read.
+  func births(of store: any AttachedStore) throws -> StoreBirths
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }

@@ -1,0 +1,312 @@
+import CDModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a store notes of the global identifiers of its objects, as ranges of keys.
+///
+/// Saves write nothing of it: an object without a note was inserted in this very store, into the table that it is in, with
+/// the key that it has. Replicas and migrations write notes, since they alone make that untrue.
+struct StoreBirths: Hashable, Sendable {
+  /// Neighbouring keys of a table whose objects were inserted with neighbouring keys.
+  struct Interval: Hashable, Sendable {
+    let keys: ClosedRange<ObjectKey>
+    /// The global identifier of the object with the first of the keys.
+    let first: GlobalObjectID
+
+    /// The keys with which the objects were inserted.
+    var firstKeys: ClosedRange<ObjectKey> { first.key...first.key + (keys.upperBound - keys.lowerBound) }
+
+    /// - Parameter part: A part of the keys.
+    func clamped(to part: ClosedRange<ObjectKey>) -> Interval {
+      let part = keys.clamped(to: part)
+      let key = first.key + (part.lowerBound - keys.lowerBound)
+      return Interval(
+        keys: part, first: GlobalObjectID(storeID: first.storeID, entityName: first.entityName, key: key))
+    }
+  }
+
+  /// The intervals of each table, by its root entity, in the order of the keys and without overlaps.
+  struct Tables: Hashable, Sendable {
+    /// The store that gave all other keys.
+    let storeID: UUID
+    var intervals: [String: [Interval]] = [:]
+  }
+
+  /// What the notes were when a migration replaced them: older entries of the history are of that time.
+  struct Past: Hashable, Sendable {
+    /// The number of the last entry of that time.
+    let lastSave: Int64
+    /// The root entity of each entity.
+    let roots: [String: String]
+    let tables: Tables
+  }
+
+  var tables: Tables
+  /// In the order of time.
+  var past: [Past] = []
+  /// The next keys of root entities that the model has no more: if it has one of the name again, its keys go on there, so
+  /// that no identifier comes again.
+  var formerKeys: [String: ObjectKey] = [:]
+
+  /// The key in `_cdgen_metadata`.
+  static let metadataKey = "births"
+
+  init(storeID: UUID) { tables = Tables(storeID: storeID) }
+}
+
+extension StoreBirths.Tables {
+  /// Divides keys of a table into intervals, in their order.
+  func intervals(of keys: ClosedRange<ObjectKey>, in root: String) -> [StoreBirths.Interval] {
+    var result: [StoreBirths.Interval] = []
+    var next = keys.lowerBound
+    func addOwn(upTo last: ObjectKey) {
+      guard next <= last else { return }
+      result.append(
+        StoreBirths.Interval(
+          keys: next...last, first: GlobalObjectID(storeID: storeID, entityName: root, key: next)))
+    }
+    let list = intervals[root] ?? []
+    for interval in list[Self.firstPlace(in: list, endingAfter: next)...] {
+      guard interval.keys.lowerBound <= keys.upperBound else { break }
+      addOwn(upTo: interval.keys.lowerBound - 1)
+      result.append(interval.clamped(to: keys))
+      if interval.keys.upperBound >= keys.upperBound { return result }
+      next = interval.keys.upperBound + 1
+    }
+    addOwn(upTo: keys.upperBound)
+    return result
+  }
+
+  private static func firstPlace(in list: [StoreBirths.Interval], endingAfter key: ObjectKey) -> Int {
+    var (low, high) = (0, list.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if list[middle].keys.upperBound < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The keys of a table whose objects were inserted as an interval says.
+  func keys(of interval: StoreBirths.Interval, in root: String) -> [ClosedRange<ObjectKey>] {
+    var result: [ClosedRange<ObjectKey>] = []
+    for other in intervals[root] ?? []
+    where other.first.storeID == interval.first.storeID
+      && other.first.entityName == interval.first.entityName && other.firstKeys.overlaps(interval.firstKeys)
+    {
+      let common = other.firstKeys.clamped(to: interval.firstKeys)
+      let lower = other.keys.lowerBound + (common.lowerBound - other.first.key)
+      result.append(lower...lower + (common.upperBound - common.lowerBound))
+    }
+    if interval.first.storeID == storeID, interval.first.entityName == root {
+      // Keys that stay what they were, unless a note says something else of them.
+      result += intervals(of: interval.firstKeys, in: root).filter {
+        $0.first == GlobalObjectID(storeID: storeID, entityName: root, key: $0.keys.lowerBound)
+      }.map(\.keys)
+    }
+    return result
+  }
+
+  /// The keys, in any of some tables, that the object of a global identifier may have. One of them has a row at the most,
+  /// unless somebody else has written the notes.
+  func keys(of id: GlobalObjectID, in roots: some Sequence<String>) -> [(root: String, key: ObjectKey)] {
+    guard id.key > 0, id.key < .max else { return [] }
+    let interval = StoreBirths.Interval(keys: id.key...id.key, first: id)
+    return roots.flatMap { root in keys(of: interval, in: root).map { (root, $0.lowerBound) } }
+  }
+
+  /// Replaces what is noted of a table.
+  ///
+  /// - Parameter list: Intervals without overlaps, in any order.
+  mutating func set(_ list: [StoreBirths.Interval], of root: String) {
+    var result: [StoreBirths.Interval] = []
+    for next in list.sorted(by: { $0.keys.lowerBound < $1.keys.lowerBound }) {
+      let isPlain = next.first == GlobalObjectID(storeID: storeID, entityName: root, key: next.keys.lowerBound)
+      if isPlain { continue }
+      if let last = result.last, last.keys.upperBound + 1 == next.keys.lowerBound,
+        last.first.storeID == next.first.storeID, last.first.entityName == next.first.entityName,
+        last.firstKeys.upperBound + 1 == next.first.key
+      {
+        result[result.count - 1] = StoreBirths.Interval(
+          keys: last.keys.lowerBound...next.keys.upperBound, first: last.first)
+      } else {
+        result.append(next)
+      }
+    }
+    intervals[root] = result.isEmpty ? nil : result
+  }
+}
+
+// The text of the notes in the metadata.
+extension StoreBirths {
+  /// Whether there is nothing to note.
+  var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
+
+  var text: String {
+    func numbers(_ values: [String: ObjectKey]) -> JSONValue {
+      .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .int($0.value)) })
+    }
+    var members = [JSONValue.Member("tables", tables.json)]
+    if !past.isEmpty {
+      members.append(
+        JSONValue.Member(
+          "past",
+          .array(
+            past.map { past in
+              .object([
+                JSONValue.Member("lastSave", .int(past.lastSave)),
+                JSONValue.Member(
+                  "roots",
+                  .object(
+                    past.roots.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) })),
+                JSONValue.Member("store", .string(past.tables.storeID.uuidString)),
+                JSONValue.Member("tables", past.tables.json),
+              ])
+            })))
+    }
+    if !formerKeys.isEmpty { members.append(JSONValue.Member("formerKeys", numbers(formerKeys))) }
+    return JSONValue.object(members).canonicalText
+  }
+
+  /// Reads what ``text`` gave; nil for any other text.
+  init?(_ text: String, storeID: UUID) {
+    guard let json = try? JSONValue(parsing: text), case .object = json,
+      let tables = json["tables"].flatMap({ Tables($0, storeID: storeID) })
+    else { return nil }
+    self.tables = tables
+    if let json = json["past"] {
+      guard case .array(let list) = json else { return nil }
+      for each in list {
+        guard let next = Past(each), next.lastSave > past.last?.lastSave ?? -1 else { return nil }
+        past.append(next)
+      }
+    }
+    if let json = json["formerKeys"] {
+      guard case .object(let members) = json else { return nil }
+      for member in members {
+        guard case .int(let key) = member.value, key > 0, key < .max else { return nil }
+        formerKeys[member.key] = key
+      }
+    }
+  }
+}
+
+extension StoreBirths.Past {
+  fileprivate init?(_ json: JSONValue) {
+    guard case .int(let lastSave)? = json["lastSave"], case .string(let id)? = json["store"],
+      let storeID = UUID(uuidString: id), case .object(let members)? = json["roots"],
+      let tables = json["tables"].flatMap({ StoreBirths.Tables($0, storeID: storeID) })
+    else { return nil }
+    var roots: [String: String] = [:]
+    for member in members {
+      guard case .string(let root) = member.value else { return nil }
+      roots[member.key] = root
+    }
+    self.init(lastSave: lastSave, roots: roots, tables: tables)
+  }
+}
+
+extension StoreBirths.Tables {
+  fileprivate var json: JSONValue {
+    .object(
+      intervals.sorted { $0.key < $1.key }.map { root, list in
+        JSONValue.Member(root, .array(list.map(\.json)))
+      })
+  }
+
+  fileprivate init?(_ json: JSONValue, storeID: UUID) {
+    guard case .object(let members) = json else { return nil }
+    self.storeID = storeID
+    for member in members {
+      guard case .array(let elements) = member.value else { return nil }
+      let list = elements.compactMap(StoreBirths.Interval.init)
+      guard list.count == elements.count,
+        zip(list, list.dropFirst()).allSatisfy({ $0.keys.upperBound < $1.keys.lowerBound })
+      else { return nil }
+      intervals[member.key] = list
+    }
+  }
+}
+
+extension StoreBirths.Interval {
+  fileprivate var json: JSONValue {
+    .object([
+      JSONValue.Member("first", .int(keys.lowerBound)), JSONValue.Member("last", .int(keys.upperBound)),
+      JSONValue.Member("store", .string(first.storeID.uuidString)),
+      JSONValue.Member("entity", .string(first.entityName)), JSONValue.Member("key", .int(first.key)),
+    ])
+  }
+
+  fileprivate init?(_ json: JSONValue) {
+    guard case .int(let lower)? = json["first"], case .int(let upper)? = json["last"],
+      case .string(let store)? = json["store"], let storeID = UUID(uuidString: store),
+      case .string(let entity)? = json["entity"], !entity.isEmpty, case .int(let key)? = json["key"],
+      // So that neither a key nor the one after it overflows.
+      lower > 0, lower <= upper, upper < .max, key > 0, key < .max - (upper - lower)
+    else { return nil }
+    self.init(
+      keys: lower...upper, first: GlobalObjectID(storeID: storeID, entityName: entity, key: key))
+  }
+}
+
+// The notes in a store's file.
+extension StoreBirths {
+  /// Reads the notes of a store.
+  ///
+  /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
+  init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
+    guard let text else {
+      self.init(storeID: storeID)
+      return
+    }
+    guard let births = StoreBirths(text, storeID: storeID) else {
+      throw .damagedMetadata(url, key: Self.metadataKey)
+    }
+    self = births
+  }
+
+  /// The notes of a replica with a UUID of its own: all keys that have been given so far are the original's.
+  ///
+  /// - Parameter nextKeys: The next key of each root entity.
+  func replica(_ storeID: UUID, nextKeys: [String: ObjectKey]) -> StoreBirths {
+    var result = self
+    result.tables = Tables(storeID: storeID)
+    for (root, next) in nextKeys where next > 1 {
+      result.tables.set(tables.intervals(of: 1...next - 1, in: root), of: root)
+    }
+    return result
+  }
+}
+
+extension SQLiteConnection {
+  /// The first key of a table that no object has had; nil if somebody has made it no number of a key.
+  fileprivate func nextKey(of root: String) throws -> ObjectKey? {
+    try scalar(
+      "SELECT max(coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(SQLite.literal(root))), 1), "
+        + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root))), 1))"
+    ).flatMap { ObjectKey($0) }
+  }
+
+  /// The entries of the metadata by which a copy of the store is a replica.
+  func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
+    let found = try StoreMetadata(self, url: url)
+    let key = SQLite.literal(StoreBirths.metadataKey)
+    let births = try StoreBirths(
+      text: scalar("SELECT \"value\" FROM \"_cdgen_metadata\" WHERE \"key\" = \(key)"),
+      storeID: found.storeID, url: url)
+    var nextKeys: [String: ObjectKey] = [:]
+    for root in roots {
+      let next = try nextKey(of: root)
+      guard let next, next < .max else { throw StoreError.damagedKeys(url, entity: root) }
+      nextKeys[root] = next
+    }
+    let storeID = UUID.random()
+    return [
+      "storeUUID": storeID.uuidString,
+      StoreBirths.metadataKey: births.replica(storeID, nextKeys: nextKeys).text,
+    ]
+  }
+}
