@@ -172,8 +172,8 @@ struct StubWriter {
     let reasons = step.step.changes.filter { change in
       guard change.resolution == .custom, change.mappings.contains(mapping.mapping.name) else { return false }
       switch change.element.element {
-      case .attribute(_, let name): return !parameter.isRelationship && name == parameter.key
-      case .relationship(_, let name): return parameter.isRelationship && name == parameter.key
+      case .attribute(let name): return !parameter.isRelationship && name.name == parameter.key
+      case .relationship(let name): return parameter.isRelationship && name.name == parameter.key
       default: return false
       }
     }

@@ -231,7 +231,7 @@ extension StepBuilder {
     }
   }
 
-  private func element(of leaf: StoredLeaf) -> VersionElement {
+  private func element(of leaf: StoredLeaf) -> ModelElement {
     if let field = leaf.field, case .composite(let name) = leaf.attribute.type {
       return .field(composite: name, name: field.name)
     }

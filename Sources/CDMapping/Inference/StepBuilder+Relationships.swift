@@ -103,7 +103,7 @@ extension StepBuilder {
       if verdict == .needsRule { continue }
       if relationship.isToMany, !relationship.isOptional || relationship.minimumCount ?? 0 > 0 {
         changes.add(
-          .rulesTightened(.relationship(entity: name.entity, name: name.name)), .automatic,
+          .rulesTightened(.relationship(name)), .automatic,
           resolution(.automatic, of: place, hasRule: false), mappings[place].mapping)
       }
       let value: RelationshipMapping.Value = others?.isEmpty ?? true ? .none : .inverse
@@ -234,7 +234,7 @@ extension StepBuilder {
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription,
     _ note: (ModelChange.Kind, ModelChange.Verdict) -> Void
   ) {
-    let element = VersionElement.relationship(entity: name.entity, name: name.name)
+    let element = ModelElement.relationship(name)
     if !old.isOptional, new.isOptional { note(.relationshipBecameOptional(name), .automatic) }
     if new.isMandatoryToOne, old.isOptional || old.isToMany {
       note(.relationshipBecameMandatory(name), .needsRule)

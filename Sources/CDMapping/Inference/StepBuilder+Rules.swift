@@ -75,7 +75,7 @@ extension StepBuilder {
     let owner =
       destination.declaringEntity(
         of: name.split(separator: ".").first.map(String.init) ?? "", in: entity.name)?.name ?? entity.name
-    let element: VersionElement
+    let element: ModelElement
     if case .relationship? = destination.property(name, of: entity.name) {
       element = .relationship(entity: owner, name: name)
     } else if name == UndecidedPart.filter, destination.property(name, of: entity.name) == nil {
@@ -462,7 +462,7 @@ extension StepBuilder {
     return result
   }
 
-  private func decisions(_ element: VersionElement, _ note: String) -> [Remedy] {
+  private func decisions(_ element: ModelElement, _ note: String) -> [Remedy] {
     guard let found = undecided.first(where: { $0.element == element && $0.part.note == note }) else {
       return []
     }

@@ -22,7 +22,7 @@ final class StepBuilder {
   /// The drops that confirm a loss. All other drops are reported as unnecessary.
   var usedDrops: Set<MappingProblem.Place> = []
   /// The undecided parts of rules, with the indices of the rules.
-  var undecided: [(rule: Int, part: UndecidedPart, element: VersionElement)] = []
+  var undecided: [(rule: Int, part: UndecidedPart, element: ModelElement)] = []
   /// The entities of the destination that each source entity became.
   private(set) lazy var heirs: [String: [String]] = {
     var heirs: [String: [String]] = [:]
@@ -552,7 +552,7 @@ extension StepBuilder {
 
   /// Finds a `renamedFrom` without an effect, because the objects of the named entity are not mapped to this entity.
   private func compareRename(
-    _ name: String, _ renamedFrom: String?, _ element: VersionElement, of entity: String
+    _ name: String, _ renamedFrom: String?, _ element: ModelElement, of entity: String
   ) {
     // If the step spans several versions, the old name may come from a version in between.
     guard match.isDirect, let renamedFrom, let dot = renamedFrom.firstIndex(of: ".") else { return }

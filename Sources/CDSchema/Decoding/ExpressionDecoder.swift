@@ -36,7 +36,7 @@ extension DecodingContext {
   }
 
   /// - Parameter prefix: The key under which the positions of the elements are recorded.
-  func sortKeys(_ elements: [MarkedNode], of element: ModelElement, prefix: String) -> [SortKey] {
+  func sortKeys(_ elements: [MarkedNode], of element: SchemaElement, prefix: String) -> [SortKey] {
     var keys: [SortKey] = []
     for node in elements {
       guard let text = text(of: node, as: "a key path") else {

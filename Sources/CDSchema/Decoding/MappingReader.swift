@@ -3,7 +3,7 @@ import CDModel
 /// Reads the keys of one mapping and reports unknown keys.
 struct MappingReader {
   private let context: DecodingContext
-  let element: ModelElement
+  let element: SchemaElement
   /// The node at which missing keys are reported.
   let place: MarkedNode
   private let values: [String: MarkedNode]
@@ -17,7 +17,7 @@ struct MappingReader {
   ///   - hints: What to write instead of keys that other tools use.
   /// - Returns: Nil if the node is not a mapping, which is reported.
   init?(
-    _ node: MarkedNode, of element: ModelElement, at place: MarkedNode, noun: String, keys: [String],
+    _ node: MarkedNode, of element: SchemaElement, at place: MarkedNode, noun: String, keys: [String],
     hints: [String: String] = [:], context: DecodingContext
   ) {
     guard let pairs = context.pairs(of: node, noun: noun) else { return nil }

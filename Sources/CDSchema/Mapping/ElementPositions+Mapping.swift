@@ -4,11 +4,11 @@ import CDModel
 extension ElementPositions {
   /// The position of a problem in a mapping file.
   func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation? {
-    func rule(_ place: Int) -> ModelElement {
-      .entityRule(from: source, to: destination, place: place)
+    func rule(_ place: Int) -> SchemaElement {
+      .entityRule(from: source, to: destination, index: place)
     }
-    let mapping = ModelElement.mapping(from: source, to: destination)
-    let (element, key): (ModelElement, String?) =
+    let mapping = SchemaElement.mapping(from: source, to: destination)
+    let (element, key): (SchemaElement, String?) =
       switch problem.place {
       case .rules: (mapping, nil)
       case .drop(let place): (mapping, "drop[\(place)]")
@@ -42,7 +42,7 @@ extension ElementPositions {
         guard let part = rule.undecided.firstIndex(where: { $0.note == note && change.isAbout($0, of: rule) })
         else { continue }
         return nearest(
-          to: .entityRule(from: rules.source, to: rules.destination, place: place), key: "undecided[\(part)]")
+          to: .entityRule(from: rules.source, to: rules.destination, index: place), key: "undecided[\(part)]")
       }
     }
     let number = change.element.side == .source ? change.source : change.destination
@@ -50,7 +50,7 @@ extension ElementPositions {
       let place = version?.entities.first(where: { $0.name == entity })?.uniquenessConstraints
         .firstIndex(of: properties)
     {
-      return nearest(to: .uniquenessConstraint(version: number, entity: entity, place: place))
+      return nearest(to: .uniquenessConstraint(version: number, entity: entity, index: place))
     }
     return location(of: change.element.element, version: number)
   }
