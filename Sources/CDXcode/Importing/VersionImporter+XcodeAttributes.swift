@@ -5,7 +5,7 @@ extension VersionImporter {
   ///
   /// - Parameter identifiers: The identifiers of the version's elements, which follow from their names and from the
   ///   versions before.
-  mutating func keepResidue(_ identifiers: RenamingIdentifiers) {
+  mutating func storeXcodeOnlyAttributes(_ identifiers: RenamingIdentifiers) {
     let draft = VersionExporter(version, identifiers: identifiers).draft
     var pairs: [(key: ElementIndex, written: MarkupElement, original: MarkupElement)] = []
     func collect(_ draft: DraftElement) {
