@@ -50,6 +50,7 @@ let package = Package(
     // For tools that generate Swift from models themselves, and for the measurements in Benchmarks.
     .library(name: "CDGenerator", targets: ["CDGenerator", "CDModel"]),
     .executable(name: "cdgen", targets: ["cdgen"]),
+    .executable(name: "cdgen-graph", targets: ["cdgen-graph"]),
     .executable(name: "cdstore", targets: ["cdstore"]),
     .executable(name: "todo", targets: ["todo"]),
     .plugin(name: "CDGenPlugin", targets: ["CDGenPlugin"]),
@@ -97,7 +98,7 @@ let package = Package(
       swiftSettings: settings),
     // Independent of any test library: it throws errors and returns results, and the test compares them.
     .target(name: "CDMigrationTesting", dependencies: ["CDRuntime"], swiftSettings: settings),
-    // The output functions of cdgen, cdstore and todo. Users of the libraries do not compile it.
+    // What the commands of the programs share: output, files and errors. Users of the libraries do not compile it.
     .target(
       name: "CDConsole",
       dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -106,6 +107,13 @@ let package = Package(
       name: "cdgen",
       dependencies: [
         "CDConsole", "CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDXcode",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+    // Draws models as SVG for `cdgen graph`. No plugin depends on it, so that no app compiles the layout of diagrams.
+    .executableTarget(
+      name: "cdgen-graph",
+      dependencies: [
+        "CDConsole", "CDGenerator", "CDSchema", "CDModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
     .executableTarget(
@@ -154,6 +162,8 @@ let package = Package(
       name: "CDGeneratorTests",
       dependencies: ["CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
+    .testTarget(
+      name: "CDGenGraphTests", dependencies: ["cdgen-graph", "CDGenerator", "CDModel"], swiftSettings: settings),
     // The expected files of the generator's tests, as links. They are run with real stores.
     .testTarget(
       name: "GeneratedCodeTests", dependencies: ["CDRuntime", "CDMigrationTesting", "ShadowedNames"],
@@ -181,7 +191,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CLITests",
-      dependencies: ["cdgen", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite"],
+      dependencies: ["cdgen", "cdgen-graph", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite"],
       swiftSettings: settings),
     // A second model, whose version files are links to the first model's, with the app's own migration code. It is not
     // a test target, because a test target would link the generator twice: as the plugin's tool, and for the tests

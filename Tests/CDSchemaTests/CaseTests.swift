@@ -57,7 +57,7 @@ struct CaseTests {
 
   /// Every step that stores take to the current version, once each.
   private static func plan(of model: ManagedObjectModel) -> String {
-    let line = VersionLine(model)
+    let line = VersionPaths(model)
     var seen: Set<[Int]> = []
     var result = ""
     for version in model.versions {

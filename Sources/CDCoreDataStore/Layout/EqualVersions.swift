@@ -9,7 +9,7 @@ enum EqualVersions {
     // Versions with the same data hash need no migration between them.
     if Set(versions.map { ModelHashes($0).data }).count <= 1 { return true }
     guard let first = versions.map(\.number).min(), let last = versions.map(\.number).max(),
-      let steps = VersionLine(model).steps(from: first, to: last)
+      let steps = VersionPaths(model).steps(from: first, to: last)
     else { return false }
     let passed = Set(steps.flatMap { [$0.source, $0.destination] })
     return versions.allSatisfy { passed.contains($0.number) } && steps.allSatisfy(keepsValues)

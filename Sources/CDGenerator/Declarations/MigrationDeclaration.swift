@@ -20,7 +20,7 @@ struct MigrationDeclaration {
   var needsFoundation: Bool {
     versions.contains { version in
       version.composites.contains(where: \.needsFoundation)
-        || (version.snapshots + version.made).contains(where: \.needsFoundation)
+        || (version.snapshots + version.created).contains(where: \.needsFoundation)
     }
   }
 }
@@ -33,7 +33,7 @@ struct VersionDeclaration {
   /// The views of objects that steps from this version read.
   let snapshots: [ViewDeclaration]
   /// The views of objects that steps to this version create.
-  let made: [ViewDeclaration]
+  let created: [ViewDeclaration]
 
   /// The type that contains the snapshots, enumerations and composites.
   static func name(_ number: Int) -> String { "Version\(number)" }

@@ -35,15 +35,15 @@ struct MigrationResolver {
   private func customSteps() -> [MigrationStep] {
     let custom = model.mappings.filter { $0.entities.contains(where: \.isCustom) }
     guard !custom.isEmpty else { return [] }
-    let line = VersionLine(model)
+    let paths = VersionPaths(model)
     var pairs: Set<[Int]> = []
     for version in model.versions {
-      guard let path = line.path(from: version.number, to: model.currentVersionNumber) else { continue }
+      guard let path = paths.path(from: version.number, to: model.currentVersionNumber) else { continue }
       for (source, destination) in zip(path, path.dropFirst()) { pairs.insert([source, destination]) }
     }
     return custom.sorted { ($0.source, $0.destination) < ($1.source, $1.destination) }
       .filter { pairs.contains([$0.source, $0.destination]) }
-      .compactMap { line.step(from: $0.source, to: $0.destination) }
+      .compactMap { paths.step(from: $0.source, to: $0.destination) }
   }
 
   // MARK: Mappings
@@ -152,9 +152,9 @@ struct MigrationResolver {
     return VersionDeclaration(
       number: version.number, enums: enums, composites: composites,
       snapshots: entities.filter(readEntities.contains).compactMap(old.snapshot),
-      made: entities.filter(writtenEntities.contains).compactMap { name in
+      created: entities.filter(writtenEntities.contains).compactMap { name in
         let origins = written.flatMap { $0.mappings }.filter { $0.destination == name }.map(\.declaration)
-        return new.made(name, by: origins)
+        return new.created(name, by: origins)
       })
   }
 

@@ -48,7 +48,7 @@ struct ViewResolver {
 
   // MARK: Created objects
 
-  func made(_ name: String, by mappings: [CustomMappingDeclaration]) -> ViewDeclaration? {
+  func created(_ name: String, by mappings: [CustomMappingDeclaration]) -> ViewDeclaration? {
     guard let entity = graph.entity(name) else { return nil }
     var initializers: [ViewDeclaration.Initializer] = []
     if !entity.isAbstract {

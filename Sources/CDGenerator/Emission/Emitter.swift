@@ -593,10 +593,10 @@ extension Emitter {
       for each in version.snapshots { view(each, protocolName: "EntitySnapshot") }
       out.close()
     }
-    if !version.made.isEmpty {
+    if !version.created.isEmpty {
       out.documentation("Version \(version.number), as far as the app's own migrations make objects of it.")
       out.open("nonisolated ", access, "enum ", VersionDeclaration.nameOfNew(version.number))
-      for each in version.made { view(each, protocolName: "MigratedEntity") }
+      for each in version.created { view(each, protocolName: "MigratedEntity") }
       out.close()
     }
     out.close()

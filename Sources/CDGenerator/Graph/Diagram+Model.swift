@@ -1,8 +1,8 @@
-import CDModel
+package import CDModel
 
 extension Diagram {
   /// Creates the diagram of a version. The boxes are in order of declaration: entities, composites, enumerations.
-  init(_ version: ModelVersion, named name: String) {
+  package init(_ version: ModelVersion, named name: String) {
     let graph = EntityGraph(version)
     title = "\(name), version \(version.number)" + (version.label.map { " (\($0))" } ?? "")
     boxes = version.entities.map(Box.init)

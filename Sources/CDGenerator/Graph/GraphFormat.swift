@@ -6,8 +6,6 @@ public enum GraphFormat: String, CaseIterable, Sendable {
   case mermaid
   /// A graph in Graphviz's language.
   case dot
-  /// A picture with a finished layout. No other program is needed.
-  case svg
 
   /// Draws a version of a model: a box for each entity, enumeration and composite, an arrow from an entity to its
   /// parent, and a line for each relationship and its inverse, with crow's feet.
@@ -23,7 +21,6 @@ public enum GraphFormat: String, CaseIterable, Sendable {
     return switch self {
     case .mermaid: MermaidWriter.text(of: diagram)
     case .dot: DOTWriter.text(of: diagram)
-    case .svg: SVGWriter.text(of: diagram)
     }
   }
 }

@@ -1,7 +1,7 @@
 /// Escapes text for XML, and for the HTML that Graphviz reads.
-enum MarkupText {
+package enum MarkupText {
   /// Escapes the special characters of markup, including quotes, and removes characters that XML 1.0 cannot contain.
-  static func escaped(_ text: String) -> String {
+  package static func escaped(_ text: String) -> String {
     var result = ""
     result.reserveCapacity(text.utf8.count)
     for scalar in text.unicodeScalars {

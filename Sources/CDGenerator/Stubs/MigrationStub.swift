@@ -28,7 +28,7 @@ public struct MigrationStub: Sendable {
     var resolver = MigrationResolver(model)
     guard let declaration = resolver.declaration() else { return nil }
     guard resolver.problems.isEmpty else { throw GenerationError(problems: resolver.problems) }
-    let path = VersionLine(model).path(from: source, to: destination) ?? []
+    let path = VersionPaths(model).path(from: source, to: destination) ?? []
     let pairs = Set(zip(path, path.dropFirst()).map { [$0, $1] })
     let steps = declaration.steps.filter { pairs.contains([$0.source, $0.destination]) }
     guard !steps.isEmpty else { return nil }
@@ -82,7 +82,7 @@ struct StubWriter {
     for mapping in step.mappings {
       out.blank()
       out.documentation(mapping.doc)
-      if mapping.sourceType == nil { filling(mapping, step) } else { making(mapping, step) }
+      if mapping.sourceType == nil { writeCompletion(mapping, step) } else { writeCreation(mapping, step) }
     }
     out.blank()
     out.line("// There are further hooks, which do nothing unless they are implemented:")
@@ -99,7 +99,7 @@ struct StubWriter {
 
   // MARK: Requirements
 
-  private mutating func making(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
+  private mutating func writeCreation(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
     out.line("func ", mapping.make, "(")
     out.line("  from source: ", mapping.sourceType ?? "", ", in manager: MigrationManager")
     out.open(") throws -> ", mapping.destinationType, "?")
@@ -137,7 +137,7 @@ struct StubWriter {
     return own.flatMap(\.undecided)
   }
 
-  private mutating func filling(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
+  private mutating func writeCompletion(_ mapping: CustomMappingDeclaration, _ step: StepDeclaration) {
     let entity = mapping.mapping.destination ?? ""
     out.open("func ", mapping.make, "(in manager: MigrationManager) throws")
     out.line(
@@ -172,8 +172,8 @@ struct StubWriter {
     let reasons = step.step.changes.filter { change in
       guard change.resolution == .custom, change.mappings.contains(mapping.mapping.name) else { return false }
       switch change.element.element {
-      case .attribute(_, let name): return !parameter.isRelationship && name == parameter.key
-      case .relationship(_, let name): return parameter.isRelationship && name == parameter.key
+      case .attribute(let name): return !parameter.isRelationship && name.name == parameter.key
+      case .relationship(let name): return parameter.isRelationship && name.name == parameter.key
       default: return false
       }
     }

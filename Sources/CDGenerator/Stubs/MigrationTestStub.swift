@@ -29,7 +29,7 @@ public struct MigrationTestStub: Sendable {
     let modelTypeName = Resolver.typeName(ofModel: model.name)
     let migrations =
       declaration == nil ? "" : ", migrations: { \(typeName ?? MigrationStub.typeName(of: model))() }"
-    let line = VersionLine(model)
+    let paths = VersionPaths(model)
     var out = SourceWriter(capacity: 4096)
     out.line("// Tests of the migrations of \(model.name) to version \(destination).")
     out.line("//")
@@ -46,7 +46,7 @@ public struct MigrationTestStub: Sendable {
     out.open("@Suite struct ", SwiftName.capitalized(model.name), "MigrationTests")
     for (place, source) in sources.enumerated() {
       if place > 0 { out.blank() }
-      let path = line.path(from: source, to: destination) ?? []
+      let path = paths.path(from: source, to: destination) ?? []
       let pairs = Set(zip(path, path.dropFirst()).map { [$0, $1] })
       let steps = declaration?.steps.filter { pairs.contains([$0.source, $0.destination]) } ?? []
       out.open("@Test func version\(source)BecomesVersion\(destination)() throws")

@@ -10,7 +10,7 @@ extension ModelChange {
   }
 
   /// The element that the change is about. It is an element of the source if the destination no longer has it.
-  public var element: (side: Side, element: VersionElement) {
+  public var element: (side: Side, element: ModelElement) {
     switch kind {
     case .entityRemoved(let name), .entityUnmapped(let name), .objectsFiltered(let name),
       .ownedObjectsLeft(let name, _):
@@ -22,8 +22,8 @@ extension ModelChange {
     case .modifierChanged(let element), .rulesTightened(let element), .renameUnresolved(let element, _),
       .undecided(let element, _):
       (.destination, element)
-    case .attributeRemoved(let name): (.source, Self.attribute(name))
-    case .relationshipRemoved(let name): (.source, Self.relationship(name))
+    case .attributeRemoved(let name): (.source, .attribute(name.property))
+    case .relationshipRemoved(let name): (.source, .relationship(name))
     case .attributeAdded(let name), .attributeRenamed(_, let name), .attributeMoved(_, let name),
       .attributeTypeChanged(let name, _, _, _), .codableChanged(let name, _, _),
       .attributeBecameOptional(let name), .attributeBecameMandatory(let name),
@@ -31,7 +31,8 @@ extension ModelChange {
       .attributeBecameDerived(let name), .attributeBecamePlain(let name), .derivationChanged(let name),
       .defaultChanged(let name), .storageChanged(let name), .casesRemoved(let name, _, _),
       .caseValuesChanged(let name, _, _), .becameEnumeration(let name, _):
-      (.destination, Self.attribute(name))
+      // The composite declares its fields, but a change of a field is attributed to the attribute.
+      (.destination, .attribute(name.property))
     case .casesAdded(let name, _), .casesRenamed(let name, _, _): (.destination, .enumeration(name))
     case .relationshipAdded(let name), .relationshipRenamed(_, let name), .relationshipMoved(_, let name),
       .relationshipDestinationChanged(let name, _, _, _), .relationshipBecameToMany(let name),
@@ -39,19 +40,10 @@ extension ModelChange {
       .relationshipBecameUnordered(let name), .relationshipBecameOptional(let name),
       .relationshipBecameMandatory(let name), .inverseChanged(let name, _, _, _),
       .deleteRuleChanged(let name):
-      (.destination, Self.relationship(name))
+      (.destination, .relationship(name))
     case .uniqueConstraintAdded(let name, _): (.destination, .uniquenessConstraints(entity: name))
     case .uniqueConstraintRemoved(let name, _): (.destination, .entity(name))
     case .indexesChanged(let name): (.destination, .entity(name))
     }
-  }
-
-  private static func attribute(_ name: PropertyName) -> VersionElement {
-    // The composite declares its fields, but a change of a field is attributed to the attribute.
-    .attribute(entity: name.entity, name: name.name.split(separator: ".").first.map(String.init) ?? "")
-  }
-
-  private static func relationship(_ name: PropertyName) -> VersionElement {
-    .relationship(entity: name.entity, name: name.name)
   }
 }

@@ -59,23 +59,6 @@ public struct ModelChange: Hashable, Sendable {
   }
 }
 
-/// A property, named by the entity that declares it. A field of a composite attribute is `attribute.field`.
-public struct PropertyName: Hashable, Sendable, CustomStringConvertible {
-  /// The entity that declares the property.
-  public var entity: String
-  /// The property's name, or `attribute.field`.
-  public var name: String
-
-  /// Creates the name of an entity's property.
-  public init(_ entity: String, _ name: String) {
-    self.entity = entity
-    self.name = name
-  }
-
-  /// The name as messages show it: `'name' of 'ToDo'`.
-  public var description: String { "'\(name)' of '\(entity)'" }
-}
-
 extension ModelChange {
   /// The possible differences. Names are those of the destination; removed elements have their names in the source.
   public enum Kind: Hashable, Sendable {
@@ -98,12 +81,12 @@ extension ModelChange {
     /// Objects of a source entity are left out because a filter excludes their owners.
     case ownedObjectsLeft(String, owners: [PropertyName])
     /// Only a `hashModifier` has changed.
-    case modifierChanged(VersionElement)
+    case modifierChanged(ModelElement)
     /// A configuration no longer contains an entity. Its stores can then not keep the entity's objects.
     case entityLeftConfiguration(entity: String, configuration: String)
 
     /// A rule does not decide yet what happens to a property, or which objects of an entity are migrated.
-    case undecided(VersionElement, note: String)
+    case undecided(ModelElement, note: String)
 
     /// The objects have an additional stored value.
     case attributeAdded(PropertyName)
@@ -112,7 +95,7 @@ extension ModelChange {
     /// An attribute, or a field of a composite, has another name.
     case attributeRenamed(from: PropertyName, to: PropertyName)
     /// A `renamedFrom` names another entity, but no object of that entity becomes an object of the property's entity.
-    case renameUnresolved(VersionElement, from: String)
+    case renameUnresolved(ModelElement, from: String)
     /// Another entity declares the attribute.
     case attributeMoved(from: PropertyName, to: PropertyName)
     /// The type of the values has changed. For two enumerations, the raw types are named.
@@ -140,7 +123,7 @@ extension ModelChange {
     case storageChanged(PropertyName)
     /// Bounds, lengths, a pattern or counts allow less than before, or a new to-many relationship needs at least one
     /// object. Valid objects may become invalid.
-    case rulesTightened(VersionElement)
+    case rulesTightened(ModelElement)
 
     /// The enumeration has new cases.
     case casesAdded(enumeration: String, [String])

@@ -8,36 +8,36 @@ import CDModel
 
 extension StepBuilder {
   /// Finds an expression for each stored value of a mapping's destination, from a rule or by inference.
-  func mapAttributes(of place: Int) {
-    for leaf in destination.leaves(of: mappings[place].destinationName) {
-      let origin = originLeaf(of: leaf, in: mappings[place])
-      if let origin { mappings[place].keptLeaves.insert(origin.path) }
-      if leaf.isDerived {
-        mapDerived(leaf, origin, of: place)
-      } else if mappings[place].attributeRules[leaf.path] != nil {
-        mapByRule(leaf, origin, of: place)
+  func mapAttributes(of mappingIndex: Int) {
+    for stored in destination.storedValues(of: mappings[mappingIndex].destinationName) {
+      let origin = originValue(of: stored, in: mappings[mappingIndex])
+      if let origin { mappings[mappingIndex].keptValues.insert(origin.path) }
+      if stored.isDerived {
+        mapDerived(stored, origin, of: mappingIndex)
+      } else if mappings[mappingIndex].attributeRules[stored.path] != nil {
+        mapByRule(stored, origin, of: mappingIndex)
       } else if let origin {
-        mapByOrigin(leaf, origin, of: place)
+        mapByOrigin(stored, origin, of: mappingIndex)
       } else {
-        mapNew(leaf, of: place)
+        mapNew(stored, of: mappingIndex)
       }
     }
   }
 
   /// The stored value of the source that a stored value of the destination was before; nil if there is none.
-  private func originLeaf(of leaf: StoredLeaf, in work: WorkMapping) -> StoredLeaf? {
-    guard let name = work.properties[leaf.attribute.name],
-      case .attribute(let attribute)? = source.property(name, of: work.sourceName), attribute.isStored,
-      let owner = source.declaringEntity(of: name, in: work.sourceName)?.name
+  private func originValue(of stored: StoredValue, in builder: MappingBuilder) -> StoredValue? {
+    guard let name = builder.properties[stored.attribute.name],
+      case .attribute(let attribute)? = source.property(name, of: builder.sourceName), attribute.isStored,
+      let owner = source.declaringEntity(of: name, in: builder.sourceName)?.name
     else { return nil }
     guard case .composite(let type) = attribute.type else {
-      return leaf.field == nil ? StoredLeaf(owner: owner, attribute: attribute, field: nil) : nil
+      return stored.field == nil ? StoredValue(owner: owner, attribute: attribute, field: nil) : nil
     }
-    guard let field = leaf.field, case .composite(let newType) = leaf.attribute.type,
+    guard let field = stored.field, case .composite(let newType) = stored.attribute.type,
       let oldName = match.fields(of: newType, from: type)[field.name],
       let old = source.composite(type)?.fields.first(where: { $0.name == oldName })
     else { return nil }
-    return StoredLeaf(owner: owner, attribute: attribute, field: old)
+    return StoredValue(owner: owner, attribute: attribute, field: old)
   }
 
   // MARK: Resolutions
@@ -45,20 +45,20 @@ extension StepBuilder {
   /// How a change of a stored value is resolved.
   @inline(never)
   func resolution(
-    _ verdict: ModelChange.Verdict, of place: Int, hasRule: Bool, dropping path: String? = nil
+    _ verdict: ModelChange.Verdict, of mappingIndex: Int, hasRule: Bool, dropping path: String? = nil
   ) -> ModelChange.Resolution {
     if verdict == .automatic { return .automatic }
     if hasRule { return .mapped }
-    if mappings[place].isCustom { return .custom }
-    if verdict == .losesData, let path, isDropped(path, of: place) { return .confirmed }
+    if mappings[mappingIndex].isCustom { return .custom }
+    if verdict == .losesData, let path, isDropped(path, of: mappingIndex) { return .confirmed }
     return .open
   }
 
   /// Whether a drop confirms the loss of a source property's values. The drop may name the property or the composite
   /// that contains it.
-  func isDropped(_ path: String, of place: Int) -> Bool {
+  func isDropped(_ path: String, of mappingIndex: Int) -> Bool {
     let whole = path.split(separator: ".").first.map(String.init)
-    for rule in mappings[place].ruleChain {
+    for rule in mappings[mappingIndex].ruleChain {
       for (number, drop) in rules.entities[rule].drops.enumerated() where drop == path || drop == whole {
         usedDrops.insert(.entityDrop(entity: rule, number))
         return true
@@ -69,27 +69,27 @@ extension StepBuilder {
 
   @inline(never)
   private func note(
-    _ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict, of place: Int, hasRule: Bool,
+    _ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict, of mappingIndex: Int, hasRule: Bool,
     dropping path: String? = nil, candidates: [String] = []
   ) {
-    let resolution = resolution(verdict, of: place, hasRule: hasRule, dropping: path)
-    changes.add(kind, verdict, resolution, mappings[place].mapping, candidates: candidates)
+    let resolution = resolution(verdict, of: mappingIndex, hasRule: hasRule, dropping: path)
+    changes.add(kind, verdict, resolution, mappings[mappingIndex].mapping, candidates: candidates)
   }
 
   // MARK: Values
 
-  private func mapByRule(_ leaf: StoredLeaf, _ origin: StoredLeaf?, of place: Int) {
-    guard let rule = mappings[place].attributeRules[leaf.path] else { return }
+  private func mapByRule(_ stored: StoredValue, _ origin: StoredValue?, of mappingIndex: Int) {
+    guard let rule = mappings[mappingIndex].attributeRules[stored.path] else { return }
     if let origin {
-      compare(leaf, origin, of: place, hasRule: true)
+      compare(stored, origin, of: mappingIndex, hasRule: true)
     } else {
-      note(addition(of: leaf, place), additionVerdict(of: leaf), of: place, hasRule: true)
+      note(addition(of: stored, mappingIndex), additionVerdict(of: stored), of: mappingIndex, hasRule: true)
     }
     // If the rule is wrong, the values that it reads are not also reported as lost.
-    keep(rule.value, of: place)
-    guard let value = checkedValue(of: rule, for: leaf, in: place) else { return }
-    keep(value, of: place)
-    mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
+    keep(rule.value, of: mappingIndex)
+    guard let value = checkedValue(of: rule, for: stored, in: mappingIndex) else { return }
+    keep(value, of: mappingIndex)
+    mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
   }
 
   /// Returns the paths of the stored values in the source that an expression reads.
@@ -117,81 +117,85 @@ extension StepBuilder {
     return result
   }
 
-  private func keep(_ value: ValueExpression, of place: Int) {
-    mappings[place].keptLeaves.formUnion(readPaths(value, in: mappings[place].sourceName))
+  private func keep(_ value: ValueExpression, of mappingIndex: Int) {
+    mappings[mappingIndex].keptValues.formUnion(readPaths(value, in: mappings[mappingIndex].sourceName))
   }
 
-  private func mapByOrigin(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
-    compare(leaf, origin, of: place, hasRule: false)
-    guard let value = inferredValue(of: leaf, from: origin) else { return }
-    mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
+  private func mapByOrigin(_ stored: StoredValue, _ origin: StoredValue, of mappingIndex: Int) {
+    compare(stored, origin, of: mappingIndex, hasRule: false)
+    guard let value = inferredValue(of: stored, from: origin) else { return }
+    mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
   }
 
   /// The source's value, converted if needed, and with the default in place of nil if nil is no longer allowed. Returns
   /// nil if some objects would have no value.
-  private func inferredValue(of leaf: StoredLeaf, from origin: StoredLeaf) -> ValueExpression? {
+  private func inferredValue(of stored: StoredValue, from origin: StoredValue) -> ValueExpression? {
     var value = origin.expression
-    switch TypeConversion(from: origin.type, in: source, to: leaf.type, in: destination) {
+    switch TypeConversion(from: origin.type, in: source, to: stored.type, in: destination) {
     case .identical: break
     case .lossless, .inexact:
-      value = .cast(value, .attribute(TypeRules.rawType(leaf.type, in: destination)))
+      value = .cast(value, .attribute(TypeRules.rawType(stored.type, in: destination)))
     case .partial, .impossible: return nil
     }
-    guard origin.isOptional, !leaf.isOptional else { return value }
-    guard let standIn = leaf.defaultValue?.expression else { return nil }
+    guard origin.isOptional, !stored.isOptional else { return value }
+    guard let standIn = stored.defaultValue?.expression else { return nil }
     return .coalesced([value, standIn])
   }
 
-  private func mapDerived(_ leaf: StoredLeaf, _ origin: StoredLeaf?, of place: Int) {
-    guard let origin else { return note(.attributeAdded(leaf.name), .automatic, of: place, hasRule: false) }
-    compareNames(leaf, origin, of: place)
+  private func mapDerived(_ stored: StoredValue, _ origin: StoredValue?, of mappingIndex: Int) {
+    guard let origin else {
+      return note(.attributeAdded(stored.name), .automatic, of: mappingIndex, hasRule: false)
+    }
+    compareNames(stored, origin, of: mappingIndex)
     if !origin.isDerived {
       note(
-        .attributeBecameDerived(leaf.name), .losesData, of: place, hasRule: false, dropping: origin.path)
-    } else if origin.attribute.derivation != leaf.attribute.derivation {
-      note(.derivationChanged(leaf.name), .automatic, of: place, hasRule: false)
+        .attributeBecameDerived(stored.name), .losesData, of: mappingIndex, hasRule: false,
+        dropping: origin.path)
+    } else if origin.attribute.derivation != stored.attribute.derivation {
+      note(.derivationChanged(stored.name), .automatic, of: mappingIndex, hasRule: false)
     }
   }
 
   // MARK: New values
 
   /// The kind of change for a value that is not stored yet: the attribute is new, or is no longer transient.
-  private func addition(of leaf: StoredLeaf, _ place: Int) -> ModelChange.Kind {
-    if case .attribute(let old)? = source.property(leaf.attribute.name, of: mappings[place].sourceName),
+  private func addition(of stored: StoredValue, _ mappingIndex: Int) -> ModelChange.Kind {
+    if case .attribute(let old)? = source.property(
+      stored.attribute.name, of: mappings[mappingIndex].sourceName),
       old.isTransient
     {
-      return .attributeBecameStored(leaf.name)
+      return .attributeBecameStored(stored.name)
     }
-    return .attributeAdded(leaf.name)
+    return .attributeAdded(stored.name)
   }
 
-  private func additionVerdict(of leaf: StoredLeaf) -> ModelChange.Verdict {
-    leaf.isOptional || leaf.defaultValue != nil ? .automatic : .needsRule
+  private func additionVerdict(of stored: StoredValue) -> ModelChange.Verdict {
+    stored.isOptional || stored.defaultValue != nil ? .automatic : .needsRule
   }
 
-  private func mapNew(_ leaf: StoredLeaf, of place: Int) {
-    mappings[place].newLeaves.append(leaf)
-    var verdict = additionVerdict(of: leaf)
-    let composite = originComposite(of: leaf, in: mappings[place])
+  private func mapNew(_ stored: StoredValue, of mappingIndex: Int) {
+    mappings[mappingIndex].newValues.append(stored)
+    var verdict = additionVerdict(of: stored)
+    let composite = originComposite(of: stored, in: mappings[mappingIndex])
     // Objects that have the composite need a value for the new field, even if the composite is optional.
-    if composite != nil, let field = leaf.field, !field.isOptional, leaf.defaultValue == nil {
+    if composite != nil, let field = stored.field, !field.isOptional, stored.defaultValue == nil {
       verdict = .needsRule
     }
-    note(addition(of: leaf, place), verdict, of: place, hasRule: false)
+    note(addition(of: stored, mappingIndex), verdict, of: mappingIndex, hasRule: false)
     guard verdict == .automatic else { return }
-    var value = leaf.defaultValue?.expression ?? .null
-    if leaf.defaultValue != nil, let composite, composite.attribute.isOptional {
+    var value = stored.defaultValue?.expression ?? .null
+    if stored.defaultValue != nil, let composite, composite.attribute.isOptional {
       value = .ternary(composite.isPresent, value, .null)
     }
-    mappings[place].mapping.attributes.append(PropertyMapping(name: leaf.path, value: value))
+    mappings[mappingIndex].mapping.attributes.append(PropertyMapping(name: stored.path, value: value))
   }
 
   /// The composite attribute of the source that a field was added to; nil if the composite attribute is new too.
-  private func originComposite(of leaf: StoredLeaf, in work: WorkMapping) -> (
+  private func originComposite(of stored: StoredValue, in builder: MappingBuilder) -> (
     attribute: AttributeDescription, isPresent: FetchPredicate
   )? {
-    guard leaf.field != nil, let name = work.properties[leaf.attribute.name],
-      case .attribute(let attribute)? = source.property(name, of: work.sourceName),
+    guard stored.field != nil, let name = builder.properties[stored.attribute.name],
+      case .attribute(let attribute)? = source.property(name, of: builder.sourceName),
       case .composite(let type) = attribute.type, let fields = source.composite(type)?.fields
     else { return nil }
     func isSet(_ field: AttributeDescription) -> FetchPredicate {
@@ -207,60 +211,60 @@ extension StepBuilder {
 
 // Compares a stored value with its origin in the source.
 extension StepBuilder {
-  private func compare(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int, hasRule: Bool) {
-    let mapping = mappings[place].mapping
+  private func compare(_ stored: StoredValue, _ origin: StoredValue, of mappingIndex: Int, hasRule: Bool) {
+    let mapping = mappings[mappingIndex].mapping
     func note(_ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict, _ path: String? = nil) {
-      let resolution = resolution(verdict, of: place, hasRule: hasRule, dropping: path)
+      let resolution = resolution(verdict, of: mappingIndex, hasRule: hasRule, dropping: path)
       changes.add(kind, verdict, resolution, mapping)
     }
-    compareNames(leaf, origin, of: place)
-    compareTypes(leaf, origin, note)
-    if origin.isDerived { note(.attributeBecamePlain(leaf.name), .automatic) }
-    if !origin.isOptional, leaf.isOptional { note(.attributeBecameOptional(leaf.name), .automatic) }
-    if origin.isOptional, !leaf.isOptional {
+    compareNames(stored, origin, of: mappingIndex)
+    compareTypes(stored, origin, note)
+    if origin.isDerived { note(.attributeBecamePlain(stored.name), .automatic) }
+    if !origin.isOptional, stored.isOptional { note(.attributeBecameOptional(stored.name), .automatic) }
+    if origin.isOptional, !stored.isOptional {
       note(
-        .attributeBecameMandatory(leaf.name), leaf.defaultValue == nil ? .needsRule : .automatic)
+        .attributeBecameMandatory(stored.name), stored.defaultValue == nil ? .needsRule : .automatic)
     }
-    if origin.defaultValue != leaf.defaultValue { note(.defaultChanged(leaf.name), .automatic) }
-    if origin.storesExternally != leaf.storesExternally { note(.storageChanged(leaf.name), .automatic) }
-    if origin.hashModifier != leaf.hashModifier {
-      note(.modifierChanged(element(of: leaf)), .automatic)
+    if origin.defaultValue != stored.defaultValue { note(.defaultChanged(stored.name), .automatic) }
+    if origin.storesExternally != stored.storesExternally { note(.storageChanged(stored.name), .automatic) }
+    if origin.hashModifier != stored.hashModifier {
+      note(.modifierChanged(element(of: stored)), .automatic)
     }
-    if Self.isTighter(leaf.field ?? leaf.attribute, origin.field ?? origin.attribute) {
-      note(.rulesTightened(element(of: leaf)), .automatic)
+    if Self.isTighter(stored.field ?? stored.attribute, origin.field ?? origin.attribute) {
+      note(.rulesTightened(element(of: stored)), .automatic)
     }
   }
 
-  private func element(of leaf: StoredLeaf) -> VersionElement {
-    if let field = leaf.field, case .composite(let name) = leaf.attribute.type {
+  private func element(of stored: StoredValue) -> ModelElement {
+    if let field = stored.field, case .composite(let name) = stored.attribute.type {
       return .field(composite: name, name: field.name)
     }
-    return .attribute(entity: leaf.owner, name: leaf.attribute.name)
+    return .attribute(entity: stored.owner, name: stored.attribute.name)
   }
 
-  /// - Parameter place: The index of a mapping. If a rule maps from another entity, attributes are paired by name, and
+  /// - Parameter mappingIndex: If a rule maps from another entity, attributes are paired by name, and
   ///   nothing counts as renamed or moved.
-  private func compareNames(_ leaf: StoredLeaf, _ origin: StoredLeaf, of place: Int) {
-    guard isInferred(place) else { return }
-    if leaf.attribute.name != origin.attribute.name {
+  private func compareNames(_ stored: StoredValue, _ origin: StoredValue, of mappingIndex: Int) {
+    guard isInferred(mappingIndex) else { return }
+    if stored.attribute.name != origin.attribute.name {
       changes.add(
         .attributeRenamed(
           from: PropertyName(origin.owner, origin.attribute.name),
-          to: PropertyName(leaf.owner, leaf.attribute.name)))
-    } else if match.entities[leaf.owner] != origin.owner {
+          to: PropertyName(stored.owner, stored.attribute.name)))
+    } else if match.entities[stored.owner] != origin.owner {
       changes.add(
         .attributeMoved(
           from: PropertyName(origin.owner, origin.attribute.name),
-          to: PropertyName(leaf.owner, leaf.attribute.name)))
+          to: PropertyName(stored.owner, stored.attribute.name)))
     }
-    if leaf.field?.name != origin.field?.name {
-      changes.add(.attributeRenamed(from: origin.name, to: leaf.name))
+    if stored.field?.name != origin.field?.name {
+      changes.add(.attributeRenamed(from: origin.name, to: stored.name))
     }
   }
 
   /// Whether the mapping's source entity is the one that inference would choose.
-  func isInferred(_ place: Int) -> Bool {
-    match.entities[mappings[place].destinationName] == mappings[place].sourceName
+  func isInferred(_ mappingIndex: Int) -> Bool {
+    match.entities[mappings[mappingIndex].destinationName] == mappings[mappingIndex].sourceName
   }
 
   // MARK: Types
@@ -274,35 +278,35 @@ extension StepBuilder {
   }
 
   private func compareTypes(
-    _ leaf: StoredLeaf, _ origin: StoredLeaf,
+    _ stored: StoredValue, _ origin: StoredValue,
     _ note: (ModelChange.Kind, ModelChange.Verdict, String?) -> Void
   ) {
-    if case .codable = leaf.type, case .codable = origin.type {
-      if leaf.type != origin.type {
-        note(.codableChanged(leaf.name, from: origin.type, to: leaf.type), .needsRule, nil)
+    if case .codable = stored.type, case .codable = origin.type {
+      if stored.type != origin.type {
+        note(.codableChanged(stored.name, from: origin.type, to: stored.type), .needsRule, nil)
       }
       return
     }
-    let conversion = TypeConversion(from: origin.type, in: source, to: leaf.type, in: destination)
+    let conversion = TypeConversion(from: origin.type, in: source, to: stored.type, in: destination)
     let changed = ModelChange.Kind.attributeTypeChanged(
-      leaf.name, from: described(origin.type, beside: leaf.type, in: source),
-      to: described(leaf.type, beside: origin.type, in: destination), conversion: conversion)
+      stored.name, from: described(origin.type, beside: stored.type, in: source),
+      to: described(stored.type, beside: origin.type, in: destination), conversion: conversion)
     switch conversion {
     case .identical: break
     case .lossless: note(changed, .automatic, nil)
     case .inexact: note(changed, .losesData, origin.path)
     case .partial, .impossible: return note(changed, .needsRule, nil)
     }
-    compareCases(leaf, origin, note)
+    compareCases(stored, origin, note)
   }
 
   private func compareCases(
-    _ leaf: StoredLeaf, _ origin: StoredLeaf,
+    _ stored: StoredValue, _ origin: StoredValue,
     _ note: (ModelChange.Kind, ModelChange.Verdict, String?) -> Void
   ) {
-    guard case .enumeration(let name) = leaf.type, let new = destination.enumeration(name) else { return }
+    guard case .enumeration(let name) = stored.type, let new = destination.enumeration(name) else { return }
     guard case .enumeration(let oldName) = origin.type, let old = source.enumeration(oldName) else {
-      return note(.becameEnumeration(leaf.name, enumeration: name), .needsRule, nil)
+      return note(.becameEnumeration(stored.name, enumeration: name), .needsRule, nil)
     }
     let difference = CaseDifference(from: old, to: new)
     if !difference.added.isEmpty { changes.add(.casesAdded(enumeration: name, difference.added)) }
@@ -312,10 +316,10 @@ extension StepBuilder {
           enumeration: name, from: difference.renamed.map(\.old), to: difference.renamed.map(\.new)))
     }
     if !difference.removed.isEmpty {
-      note(.casesRemoved(leaf.name, enumeration: name, difference.removed), .needsRule, nil)
+      note(.casesRemoved(stored.name, enumeration: name, difference.removed), .needsRule, nil)
     }
     if !difference.revalued.isEmpty {
-      note(.caseValuesChanged(leaf.name, enumeration: name, difference.revalued), .needsRule, nil)
+      note(.caseValuesChanged(stored.name, enumeration: name, difference.revalued), .needsRule, nil)
     }
   }
 
@@ -383,69 +387,80 @@ private struct CaseDifference {
 extension StepBuilder {
   /// Determines the rule for each property of a mapping's destination: the rule for the entity itself, or else for its
   /// nearest ancestor.
-  func resolveRules(of place: Int) {
-    for rule in mappings[place].ruleChain {
+  func resolveRules(of mappingIndex: Int) {
+    for rule in mappings[mappingIndex].ruleChain {
       for (number, each) in rules.entities[rule].attributes.enumerated() {
         let reference = RuleReference(entity: rule, property: number, value: each.value)
-        addAttributeRule(reference, each.name, of: place)
+        addAttributeRule(reference, each.name, of: mappingIndex)
       }
       for (number, each) in rules.entities[rule].relationships.enumerated()
-      where mappings[place].relationshipRules[each.name] == nil {
-        mappings[place].relationshipRules[each.name] = RuleReference(
+      where mappings[mappingIndex].relationshipRules[each.name] == nil {
+        mappings[mappingIndex].relationshipRules[each.name] = RuleReference(
           entity: rule, property: number, value: each.value)
       }
     }
-    checkFilter(of: place)
+    checkFilter(of: mappingIndex)
   }
 
-  private func addAttributeRule(_ reference: RuleReference, _ name: String, of place: Int) {
-    guard case .attribute(let attribute)? = destination.property(name, of: mappings[place].destinationName),
+  private func addAttributeRule(_ reference: RuleReference, _ name: String, of mappingIndex: Int) {
+    guard
+      case .attribute(let attribute)? = destination.property(name, of: mappings[mappingIndex].destinationName),
       case .composite(let type) = attribute.type, let composite = destination.composite(type)
     else {
-      if mappings[place].attributeRules[name] == nil { mappings[place].attributeRules[name] = reference }
+      if mappings[mappingIndex].attributeRules[name] == nil {
+        mappings[mappingIndex].attributeRules[name] = reference
+      }
       return
     }
     var whole = reference
     whole.isWhole = true
-    for field in composite.fields where mappings[place].attributeRules["\(name).\(field.name)"] == nil {
-      mappings[place].attributeRules["\(name).\(field.name)"] = whole
+    for field in composite.fields where mappings[mappingIndex].attributeRules["\(name).\(field.name)"] == nil
+    {
+      mappings[mappingIndex].attributeRules["\(name).\(field.name)"] = whole
     }
   }
 
-  private func checkFilter(of place: Int) {
-    guard let filter = mappings[place].mapping.filter, let rule = mappings[place].rule else { return }
-    let checked = ExpressionChecker(graph: checking.graph).check(filter, on: mappings[place].sourceName)
-    let here = MappingProblem.Place.filter(entity: rule)
+  private func checkFilter(of mappingIndex: Int) {
+    guard let filter = mappings[mappingIndex].mapping.filter, let rule = mappings[mappingIndex].rule else {
+      return
+    }
+    let checked = ExpressionChecker(graph: checking.graph).check(
+      filter, on: mappings[mappingIndex].sourceName)
+    let here = MappingProblem.Location.filter(entity: rule)
     report(checked.diagnostics, at: here)
     reportVariables(checked.variables, at: here)
     if !checked.hasErrors, !checked.isStorable {
       problem(at: here, "a store cannot evaluate this: it has a transient property or a FUNCTION")
     }
-    mappings[place].mapping.filter = checked.predicate
+    mappings[mappingIndex].mapping.filter = checked.predicate
   }
 
-  private func report(_ diagnostics: [ExpressionDiagnostic], at place: MappingProblem.Place) {
+  private func report(_ diagnostics: [ExpressionDiagnostic], at location: MappingProblem.Location) {
     for each in diagnostics where each.severity != .warning {
-      problem(at: place, span: each.span, each.message, suggestion: each.suggestion)
+      problem(at: location, span: each.span, each.message, suggestion: each.suggestion)
     }
   }
 
-  private func reportVariables(_ variables: [CheckedVariable], at place: MappingProblem.Place) {
+  private func reportVariables(_ variables: [CheckedVariable], at location: MappingProblem.Location) {
     for each in variables {
-      problem(at: place, "nothing gives the variable '$\(each.name)' a value in a mapping")
+      problem(at: location, "nothing gives the variable '$\(each.name)' a value in a mapping")
     }
   }
 
   // MARK: Attributes
 
   /// Checks a rule's expression for a stored value. Returns nil and reports the problem if it is wrong.
-  private func checkedValue(of rule: RuleReference, for leaf: StoredLeaf, in place: Int) -> ValueExpression? {
-    let here = MappingProblem.Place.attribute(entity: rule.entity, rule.property)
-    if rule.isWhole { return checkedField(of: rule, for: leaf, in: place, at: here) }
-    if case .codable = leaf.type { return checkedCodable(of: rule, for: leaf, in: place, at: here) }
+  private func checkedValue(of rule: RuleReference, for stored: StoredValue, in mappingIndex: Int)
+    -> ValueExpression?
+  {
+    let here = MappingProblem.Location.attribute(entity: rule.entity, rule.property)
+    if rule.isWhole { return checkedField(of: rule, for: stored, in: mappingIndex, at: here) }
+    if case .codable = stored.type {
+      return checkedCodable(of: rule, for: stored, in: mappingIndex, at: here)
+    }
     let checked = ExpressionChecker(graph: checking.graph).check(
-      rule.value, on: mappings[place].sourceName, expecting: .attribute(checking.type(leaf.type)),
-      allowsNil: leaf.isOptional, acceptsRawValues: true)
+      rule.value, on: mappings[mappingIndex].sourceName, expecting: .attribute(checking.type(stored.type)),
+      allowsNil: stored.isOptional, acceptsRawValues: true)
     report(checked.diagnostics, at: here)
     reportVariables(checked.variables, at: here)
     if checked.diagnostics.contains(where: { $0.severity != .warning }) || !checked.variables.isEmpty {
@@ -458,7 +473,7 @@ extension StepBuilder {
     if !checked.isTotal {
       problem(
         at: here, span: checked.partialConversions.first ?? nil,
-        "the conversion may fail; say what the value then is: CAST(…, '\(leaf.type.schemaName)', else)")
+        "the conversion may fail; say what the value then is: CAST(…, '\(stored.type.schemaName)', else)")
       return nil
     }
     return checked.expression
@@ -466,22 +481,22 @@ extension StepBuilder {
 
   /// Checks a rule for a codable attribute. Only the app understands its JSON, so a rule can only copy the value.
   private func checkedCodable(
-    of rule: RuleReference, for leaf: StoredLeaf, in place: Int, at here: MappingProblem.Place
+    of rule: RuleReference, for stored: StoredValue, in mappingIndex: Int, at here: MappingProblem.Location
   ) -> ValueExpression? {
-    if rule.value == .null, leaf.isOptional { return rule.value }
-    let paths = readPaths(rule.value, in: mappings[place].sourceName)
-    let olds = source.leaves(of: mappings[place].sourceName).filter {
+    if rule.value == .null, stored.isOptional { return rule.value }
+    let paths = readPaths(rule.value, in: mappings[mappingIndex].sourceName)
+    let olds = source.storedValues(of: mappings[mappingIndex].sourceName).filter {
       if case .codable = $0.type { paths == [$0.path] && $0.expression == rule.value } else { false }
     }
     guard let old = olds.first else {
       problem(
         at: here,
-        "'\(leaf.path)' is a codable: a rule can only keep the JSON of another one, by its name; "
+        "'\(stored.path)' is a codable: a rule can only keep the JSON of another one, by its name; "
           + "for all else write 'policy: custom'")
       return nil
     }
-    if old.isOptional, !leaf.isOptional {
-      problem(at: here, "'\(old.path)' may be nil, and '\(leaf.path)' may not: write 'policy: custom'")
+    if old.isOptional, !stored.isOptional {
+      problem(at: here, "'\(old.path)' may be nil, and '\(stored.path)' may not: write 'policy: custom'")
       return nil
     }
     return rule.value
@@ -489,40 +504,41 @@ extension StepBuilder {
 
   /// Returns the expression for one field from a rule for the whole composite.
   private func checkedField(
-    of rule: RuleReference, for leaf: StoredLeaf, in place: Int, at here: MappingProblem.Place
+    of rule: RuleReference, for stored: StoredValue, in mappingIndex: Int, at here: MappingProblem.Location
   ) -> ValueExpression? {
     if rule.value == .null {
-      if leaf.attribute.isOptional { return rule.value }
-      problem(at: here, "'\(leaf.attribute.name)' is mandatory, and nil is no value for it")
+      if stored.attribute.isOptional { return rule.value }
+      problem(at: here, "'\(stored.attribute.name)' is mandatory, and nil is no value for it")
       return nil
     }
     guard case .path(let base, let steps) = rule.value.kind, case .object = base.kind, steps.count == 1,
       case .key(let name) = steps[0],
-      case .attribute(let old)? = source.property(name, of: mappings[place].sourceName),
-      case .composite(let oldType) = old.type, case .composite(let newType) = leaf.attribute.type,
-      let owner = source.declaringEntity(of: name, in: mappings[place].sourceName)?.name
+      case .attribute(let old)? = source.property(name, of: mappings[mappingIndex].sourceName),
+      case .composite(let oldType) = old.type, case .composite(let newType) = stored.attribute.type,
+      let owner = source.declaringEntity(of: name, in: mappings[mappingIndex].sourceName)?.name
     else {
       problem(
         at: here,
-        "'\(leaf.attribute.name)' is a composite: its rule is the name of another composite, or there is a rule "
-          + "for each field, such as '\(leaf.path)'")
+        "'\(stored.attribute.name)' is a composite: its rule is the name of another composite, or there is a rule "
+          + "for each field, such as '\(stored.path)'")
       return nil
     }
-    guard let field = leaf.field,
+    guard let field = stored.field,
       let oldField = match.fields(of: newType, from: oldType)[field.name]
         .flatMap({ name in source.composite(oldType)?.fields.first { $0.name == name } })
     else {
-      if leaf.isOptional || leaf.defaultValue != nil { return leaf.defaultValue?.expression ?? .null }
+      if stored.isOptional || stored.defaultValue != nil { return stored.defaultValue?.expression ?? .null }
       problem(
-        at: here, "composite '\(oldType)' has no '\(leaf.field?.name ?? "")': write a rule for '\(leaf.path)'"
+        at: here,
+        "composite '\(oldType)' has no '\(stored.field?.name ?? "")': write a rule for '\(stored.path)'"
       )
       return nil
     }
-    let origin = StoredLeaf(owner: owner, attribute: old, field: oldField)
-    guard let value = inferredValue(of: leaf, from: origin) else {
+    let origin = StoredValue(owner: owner, attribute: old, field: oldField)
+    guard let value = inferredValue(of: stored, from: origin) else {
       problem(
         at: here,
-        "'\(origin.path)' does not give '\(leaf.path)' a value for every object: write a rule for '\(leaf.path)'"
+        "'\(origin.path)' does not give '\(stored.path)' a value for every object: write a rule for '\(stored.path)'"
       )
       return nil
     }
@@ -533,16 +549,16 @@ extension StepBuilder {
 
   /// Checks a rule's expression for a relationship. Returns nil and reports the problem if it is wrong.
   func checkedObjects(
-    of rule: RuleReference, for relationship: RelationshipDescription, in place: Int
+    of rule: RuleReference, for relationship: RelationshipDescription, in mappingIndex: Int
   ) -> ValueExpression? {
-    let here = MappingProblem.Place.relationship(entity: rule.entity, rule.property)
+    let here = MappingProblem.Location.relationship(entity: rule.entity, rule.property)
     if rule.value == .null {
       if !relationship.isMandatoryToOne { return rule.value }
       problem(at: here, "'\(relationship.name)' is mandatory, and nil is no value for it")
       return nil
     }
     let checked = ExpressionChecker(graph: checking.graph).check(
-      rule.value, on: mappings[place].sourceName)
+      rule.value, on: mappings[mappingIndex].sourceName)
     report(checked.diagnostics, at: here)
     reportVariables(checked.variables, at: here)
     guard !checked.diagnostics.contains(where: { $0.severity != .warning }), checked.variables.isEmpty else {
@@ -567,11 +583,11 @@ extension StepBuilder {
         "'\(rule.value)' may be nil, and '\(relationship.name)' is mandatory: write 'policy: custom'")
       return nil
     }
-    let places = takers(ofKind: entity)
+    let mappingIndices = mappings(fromHierarchyOf: entity)
     // If the entity has no objects at all, no object can have a wrong type.
     guard
       concrete(entity).isEmpty
-        || places.contains(where: {
+        || mappingIndices.contains(where: {
           destination.isKind(mappings[$0].destinationName, of: relationship.destination)
         })
     else {

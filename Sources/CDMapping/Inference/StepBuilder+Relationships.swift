@@ -2,66 +2,66 @@ import CDModel
 
 extension StepBuilder {
   /// Maps the relationships of a mapping's destination by rules, or by the relationships that they were in the source.
-  func mapOwnRelationships(of place: Int) {
-    for relationship in destination.relationships(of: mappings[place].destinationName) {
-      let name = ownName(relationship, place)
-      let origin = originRelationship(of: relationship, in: mappings[place])
+  func mapOwnRelationships(of mappingIndex: Int) {
+    for relationship in destination.relationships(of: mappings[mappingIndex].destinationName) {
+      let name = ownName(relationship, mappingIndex)
+      let origin = originRelationship(of: relationship, in: mappings[mappingIndex])
       if let origin {
-        mappings[place].keptRelationships.insert(origin.relationship.name)
+        mappings[mappingIndex].keptRelationships.insert(origin.relationship.name)
       }
-      if let rule = mappings[place].relationshipRules[relationship.name] {
-        mapByRule(relationship, name, origin?.relationship, rule, of: place)
+      if let rule = mappings[mappingIndex].relationshipRules[relationship.name] {
+        mapByRule(relationship, name, origin?.relationship, rule, of: mappingIndex)
       } else if let origin {
-        guard compare(relationship, name, origin.relationship, origin.owner, of: place, hasRule: false)
+        guard compare(relationship, name, origin.relationship, origin.owner, of: mappingIndex, hasRule: false)
         else { continue }
-        mappings[place].mapping.relationships.append(
+        mappings[mappingIndex].mapping.relationships.append(
           RelationshipMapping(
             name: relationship.name, value: .objects(.keyPath([origin.relationship.name]))))
       }
     }
   }
 
-  private func ownName(_ relationship: RelationshipDescription, _ place: Int) -> PropertyName {
-    let entity = mappings[place].destinationName
+  private func ownName(_ relationship: RelationshipDescription, _ mappingIndex: Int) -> PropertyName {
+    let entity = mappings[mappingIndex].destinationName
     return PropertyName(
       destination.declaringEntity(of: relationship.name, in: entity)?.name ?? entity, relationship.name)
   }
 
-  private func originRelationship(of relationship: RelationshipDescription, in work: WorkMapping) -> (
+  private func originRelationship(of relationship: RelationshipDescription, in builder: MappingBuilder) -> (
     relationship: RelationshipDescription, owner: String
   )? {
-    guard let name = work.properties[relationship.name],
-      case .relationship(let old)? = source.property(name, of: work.sourceName),
-      let owner = source.declaringEntity(of: name, in: work.sourceName)?.name
+    guard let name = builder.properties[relationship.name],
+      case .relationship(let old)? = source.property(name, of: builder.sourceName),
+      let owner = source.declaringEntity(of: name, in: builder.sourceName)?.name
     else { return nil }
     return (old, owner)
   }
 
   private func mapByRule(
     _ relationship: RelationshipDescription, _ name: PropertyName, _ origin: RelationshipDescription?,
-    _ rule: RuleReference, of place: Int
+    _ rule: RuleReference, of mappingIndex: Int
   ) {
     if let origin,
-      let owner = source.declaringEntity(of: origin.name, in: mappings[place].sourceName)?.name
+      let owner = source.declaringEntity(of: origin.name, in: mappings[mappingIndex].sourceName)?.name
     {
-      _ = compare(relationship, name, origin, owner, of: place, hasRule: true)
+      _ = compare(relationship, name, origin, owner, of: mappingIndex, hasRule: true)
     } else {
       let verdict: ModelChange.Verdict = relationship.isMandatoryToOne ? .needsRule : .automatic
       changes.add(
-        .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: true),
-        mappings[place].mapping)
+        .relationshipAdded(name), verdict, resolution(verdict, of: mappingIndex, hasRule: true),
+        mappings[mappingIndex].mapping)
     }
     // If the rule is wrong, the relationship that it reads is not also reported as lost.
-    let paths = readPaths(rule.value, in: mappings[place].sourceName)
-    let first = source.relationships(of: mappings[place].sourceName).first { paths.contains($0.name) }
-    if let first { mappings[place].keptRelationships.insert(first.name) }
-    guard let value = checkedObjects(of: rule, for: relationship, in: place) else { return }
+    let paths = readPaths(rule.value, in: mappings[mappingIndex].sourceName)
+    let first = source.relationships(of: mappings[mappingIndex].sourceName).first { paths.contains($0.name) }
+    if let first { mappings[mappingIndex].keptRelationships.insert(first.name) }
+    guard let value = checkedObjects(of: rule, for: relationship, in: mappingIndex) else { return }
     if value == .null {
-      mappings[place].mapping.relationships.append(
+      mappings[mappingIndex].mapping.relationships.append(
         RelationshipMapping(name: relationship.name, value: .none))
       return
     }
-    mappings[place].mapping.relationships.append(
+    mappings[mappingIndex].mapping.relationships.append(
       RelationshipMapping(name: relationship.name, value: .objects(value)))
   }
 
@@ -69,10 +69,10 @@ extension StepBuilder {
 
   /// Maps relationships that have no objects of their own: they get the objects whose inverse refers to them. Also
   /// finds conflicts, where both sides have objects of their own but were not inverses of each other.
-  func mapOtherRelationships(of place: Int) {
-    for relationship in destination.relationships(of: mappings[place].destinationName) {
-      let name = ownName(relationship, place)
-      let inverse = destination.inverse(of: relationship, in: mappings[place].destinationName)
+  func mapOtherRelationships(of mappingIndex: Int) {
+    for relationship in destination.relationships(of: mappings[mappingIndex].destinationName) {
+      let name = ownName(relationship, mappingIndex)
+      let inverse = destination.inverse(of: relationship, in: mappings[mappingIndex].destinationName)
       let others = inverse.map { inverse in
         mappings.indices.filter { other in
           mappings[other].hasObjects
@@ -80,34 +80,34 @@ extension StepBuilder {
             && mappings[other].mapping.relationships.contains { $0.name == inverse.name && $0.isOwn }
         }
       }
-      let own = mappings[place].mapping.relationships.firstIndex { $0.name == relationship.name }
+      let own = mappings[mappingIndex].mapping.relationships.firstIndex { $0.name == relationship.name }
       if let own {
         if let inverse, let others, !others.isEmpty {
-          settle(relationship, name, inverse, others, at: own, of: place)
+          resolvePair(relationship, name, inverse, others, at: own, of: mappingIndex)
         }
         continue
       }
       // A rule or an origin exists, but it was wrong or not sufficient, which is already reported.
-      if mappings[place].relationshipRules[relationship.name] != nil
-        || mappings[place].properties[relationship.name] != nil
+      if mappings[mappingIndex].relationshipRules[relationship.name] != nil
+        || mappings[mappingIndex].properties[relationship.name] != nil
       {
         continue
       }
-      mappings[place].newRelationships.append(relationship)
-      let isSure = inverse.map { reachesAll(from: others ?? [], by: $0, place) } ?? false
+      mappings[mappingIndex].newRelationships.append(relationship)
+      let isSure = inverse.map { reachesAll(from: others ?? [], by: $0, mappingIndex) } ?? false
       let verdict: ModelChange.Verdict =
         relationship.isMandatoryToOne && !isSure ? .needsRule : .automatic
       changes.add(
-        .relationshipAdded(name), verdict, resolution(verdict, of: place, hasRule: false),
-        mappings[place].mapping)
+        .relationshipAdded(name), verdict, resolution(verdict, of: mappingIndex, hasRule: false),
+        mappings[mappingIndex].mapping)
       if verdict == .needsRule { continue }
       if relationship.isToMany, !relationship.isOptional || relationship.minimumCount ?? 0 > 0 {
         changes.add(
-          .rulesTightened(.relationship(entity: name.entity, name: name.name)), .automatic,
-          resolution(.automatic, of: place, hasRule: false), mappings[place].mapping)
+          .rulesTightened(.relationship(name)), .automatic,
+          resolution(.automatic, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
       }
       let value: RelationshipMapping.Value = others?.isEmpty ?? true ? .none : .inverse
-      mappings[place].mapping.relationships.append(
+      mappings[mappingIndex].mapping.relationships.append(
         RelationshipMapping(name: relationship.name, value: value))
     }
   }
@@ -115,7 +115,7 @@ extension StepBuilder {
   /// Whether the inverse is certain to refer to every object of the mapping. This is so if it was already the inverse
   /// of a relationship that every object had, and all objects of that inverse are migrated.
   private func reachesAll(
-    from others: [Int], by inverse: RelationshipDescription, _ place: Int
+    from others: [Int], by inverse: RelationshipDescription, _ mappingIndex: Int
   ) -> Bool {
     !others.isEmpty
       && others.allSatisfy { other in
@@ -124,56 +124,60 @@ extension StepBuilder {
           let name = mappings[other].properties[inverse.name],
           case .relationship(let old)? = source.property(name, of: entity),
           let back = source.inverse(of: old, in: entity), back.isMandatoryToOne,
-          source.property(back.name, of: mappings[place].sourceName) == .relationship(back)
+          source.property(back.name, of: mappings[mappingIndex].sourceName) == .relationship(back)
         else { return false }
         return concrete(back.destination).allSatisfy { name in
-          ownership.reached[name] == nil
-            && (takers[name] ?? []).contains { others.contains($0) && mappings[$0].mapping.filter == nil }
+          ownership.excludedWithOwners[name] == nil
+            && (mappingsBySource[name] ?? []).contains {
+              others.contains($0) && mappings[$0].mapping.filter == nil
+            }
         }
       }
   }
 
   /// Decides which side of a relationship pair determines the objects if both sides have some.
-  private func settle(
+  private func resolvePair(
     _ relationship: RelationshipDescription, _ name: PropertyName, _ inverse: RelationshipDescription,
-    _ others: [Int], at own: Int, of place: Int
+    _ others: [Int], at own: Int, of mappingIndex: Int
   ) {
-    let hasRule = mappings[place].relationshipRules[relationship.name] != nil
+    let hasRule = mappings[mappingIndex].relationshipRules[relationship.name] != nil
     let otherHasRule = others.contains { mappings[$0].relationshipRules[inverse.name] != nil }
     if otherHasRule, !hasRule {
       // A rule has priority over the objects inferred for the other side.
-      mappings[place].mapping.relationships[own].value = .inverse
-      if let origin = originRelationship(of: relationship, in: mappings[place])?.relationship {
-        mappings[place].keptRelationships.remove(origin.name)
+      mappings[mappingIndex].mapping.relationships[own].value = .inverse
+      if let origin = originRelationship(of: relationship, in: mappings[mappingIndex])?.relationship {
+        mappings[mappingIndex].keptRelationships.remove(origin.name)
       }
       return
     }
     if hasRule { return }
-    guard let origin = originRelationship(of: relationship, in: mappings[place])?.relationship else { return }
-    let before = source.inverse(of: origin, in: mappings[place].sourceName)
+    guard let origin = originRelationship(of: relationship, in: mappings[mappingIndex])?.relationship else {
+      return
+    }
+    let before = source.inverse(of: origin, in: mappings[mappingIndex].sourceName)
     let isPair = others.allSatisfy { other in
       mappings[other].properties[inverse.name] == before?.name
         && mappings[other].isOf(before, in: source, from: origin.destination)
     }
     guard !isPair else { return }
-    conflicts.append((place, relationship.name))
+    conflicts.append((mappingIndex, relationship.name))
     changes.remove(.inverseChanged(name, from: before?.name, to: inverse.name, isConflict: false))
     changes.add(
       .inverseChanged(name, from: before?.name, to: inverse.name, isConflict: true), .needsRule,
-      resolution(.needsRule, of: place, hasRule: false), mappings[place].mapping)
+      resolution(.needsRule, of: mappingIndex, hasRule: false), mappings[mappingIndex].mapping)
   }
 }
 
 extension StepBuilder {
   /// Removes conflicting relationships from the mappings.
   func removeConflicts() {
-    for (place, name) in conflicts {
-      mappings[place].mapping.relationships.removeAll { $0.name == name }
+    for (mappingIndex, name) in conflicts {
+      mappings[mappingIndex].mapping.relationships.removeAll { $0.name == name }
     }
   }
 }
 
-extension WorkMapping {
+extension MappingBuilder {
   /// Whether a relationship of the source belongs to the mapping's source entity.
   fileprivate func isOf(
     _ relationship: RelationshipDescription?, in graph: EntityGraph, from entity: String
@@ -201,22 +205,22 @@ extension StepBuilder {
   /// - Returns: Whether the origin's objects are sufficient.
   private func compare(
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, _ owner: String,
-    of place: Int, hasRule: Bool
+    of mappingIndex: Int, hasRule: Bool
   ) -> Bool {
     let oldName = PropertyName(owner, old.name)
     var isEnough = true
-    if isInferred(place), new.name != old.name {
+    if isInferred(mappingIndex), new.name != old.name {
       changes.add(.relationshipRenamed(from: oldName, to: name))
-    } else if isInferred(place), match.entities[name.entity] != owner {
+    } else if isInferred(mappingIndex), match.entities[name.entity] != owner {
       changes.add(.relationshipMoved(from: oldName, to: name))
     }
     func note(_ kind: ModelChange.Kind, _ verdict: ModelChange.Verdict = .automatic) {
       if verdict == .needsRule { isEnough = false }
       changes.add(
-        kind, verdict, resolution(verdict, of: place, hasRule: hasRule, dropping: old.name),
-        mappings[place].mapping)
+        kind, verdict, resolution(verdict, of: mappingIndex, hasRule: hasRule, dropping: old.name),
+        mappings[mappingIndex].mapping)
     }
-    compareDestinations(new, name, old, of: place, note)
+    compareDestinations(new, name, old, of: mappingIndex, note)
     switch (old.isToMany, new.isToMany) {
     case (false, true): note(.relationshipBecameToMany(name))
     case (true, false): note(.relationshipBecameToOne(name), .needsRule)
@@ -226,7 +230,7 @@ extension StepBuilder {
     case (false, false): break
     }
     compareRules(new, name, old, note)
-    compareInverses(new, name, old, of: place, note)
+    compareInverses(new, name, old, of: mappingIndex, note)
     return isEnough
   }
 
@@ -234,7 +238,7 @@ extension StepBuilder {
     _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription,
     _ note: (ModelChange.Kind, ModelChange.Verdict) -> Void
   ) {
-    let element = VersionElement.relationship(entity: name.entity, name: name.name)
+    let element = ModelElement.relationship(name)
     if !old.isOptional, new.isOptional { note(.relationshipBecameOptional(name), .automatic) }
     if new.isMandatoryToOne, old.isOptional || old.isToMany {
       note(.relationshipBecameMandatory(name), .needsRule)
@@ -250,17 +254,20 @@ extension StepBuilder {
   }
 
   private func compareDestinations(
-    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, of place: Int,
+    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription,
+    of mappingIndex: Int,
     _ note: (ModelChange.Kind, ModelChange.Verdict) -> Void
   ) {
     var lost: [String] = []
     for entity in concrete(old.destination) {
-      let places = takers[entity] ?? []
+      let mappingIndices = mappingsBySource[entity] ?? []
       // The loss of the entity itself is reported elsewhere. Here it matters only if the relationship needs an object.
-      if places.isEmpty, !new.isMandatoryToOne { continue }
+      if mappingIndices.isEmpty, !new.isMandatoryToOne { continue }
       // A mandatory relationship needs all of the objects, unless its own object is left out together with its owner.
-      let isSure = !new.isMandatoryToOne || !ownership.mayLeave(entity) || follows(old, to: entity, of: place)
-      let fits = places.contains {
+      let isSure =
+        !new.isMandatoryToOne || !ownership.mayExcludeObjects(entity)
+        || follows(old, to: entity, of: mappingIndex)
+      let fits = mappingIndices.contains {
         destination.isKind(mappings[$0].destinationName, of: new.destination)
           && (mappings[$0].mapping.filter == nil || isSure)
       }
@@ -275,13 +282,14 @@ extension StepBuilder {
 
   /// Notes a changed inverse. The objects are not affected as long as only one side has objects of its own.
   private func compareInverses(
-    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription, of place: Int,
+    _ new: RelationshipDescription, _ name: PropertyName, _ old: RelationshipDescription,
+    of mappingIndex: Int,
     _ note: (ModelChange.Kind, ModelChange.Verdict) -> Void
   ) {
-    let before = source.inverse(of: old, in: mappings[place].sourceName)?.name
-    let after = destination.inverse(of: new, in: mappings[place].destinationName)
+    let before = source.inverse(of: old, in: mappings[mappingIndex].sourceName)?.name
+    let after = destination.inverse(of: new, in: mappings[mappingIndex].destinationName)
     let origin = after.flatMap { after in
-      takers(ofKind: old.destination).compactMap { mappings[$0].properties[after.name] }.first
+      mappings(fromHierarchyOf: old.destination).compactMap { mappings[$0].properties[after.name] }.first
     }
     if before == nil, after == nil { return }
     if origin == before, after != nil { return }

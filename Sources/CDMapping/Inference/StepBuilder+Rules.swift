@@ -3,188 +3,191 @@ import CDModel
 // Checks the names in rules before any rule is applied.
 extension StepBuilder {
   func checkRules() {
-    for (place, drop) in rules.drops.enumerated() { checkDrop(drop, place) }
+    for (ruleIndex, drop) in rules.drops.enumerated() { checkDrop(drop, ruleIndex) }
     var names: Set<String> = []
-    for (place, rule) in rules.entities.enumerated() {
+    for (ruleIndex, rule) in rules.entities.enumerated() {
       if let name = rule.name, !names.insert(name).inserted {
-        problem(at: .name(entity: place), "another mapping is called '\(name)' already")
+        problem(at: .name(entity: ruleIndex), "another mapping is called '\(name)' already")
       }
-      checkEntity(rule, place)
+      checkEntity(rule, ruleIndex)
     }
-    for (place, rule) in rules.duplicates.enumerated() { checkDuplicateRule(rule, place) }
+    for (ruleIndex, rule) in rules.duplicates.enumerated() { checkDuplicateRule(rule, ruleIndex) }
   }
 
   @inline(never)
   func problem(
-    _ severity: MappingProblem.Severity = .error, at place: MappingProblem.Place, span: SourceSpan? = nil,
+    _ severity: MappingProblem.Severity = .error, at location: MappingProblem.Location,
+    span: SourceSpan? = nil,
     _ message: String, suggestion: String? = nil
   ) {
-    problems.add(MappingProblem(severity, at: place, span: span, message, suggestion: suggestion))
+    problems.add(MappingProblem(severity, at: location, span: span, message, suggestion: suggestion))
   }
 
   var sourceName: String { "version \(source.version.number)" }
   private var destinationName: String { "version \(destination.version.number)" }
 
-  private func checkDrop(_ name: String, _ place: Int) {
+  private func checkDrop(_ name: String, _ index: Int) {
     if let dot = name.firstIndex(of: ".") {
       let configuration = source.version.configurations.first { $0.name == name[..<dot] }
       let entity = String(name[name.index(after: dot)...])
       if configuration?.entities.contains(entity) ?? false { return }
-      problem(at: .drop(place), "\(sourceName) has no configuration with an entity '\(name)'")
+      problem(at: .drop(index), "\(sourceName) has no configuration with an entity '\(name)'")
     } else if source.entity(name) == nil {
       problem(
-        at: .drop(place), "\(sourceName) has no entity '\(name)'",
+        at: .drop(index), "\(sourceName) has no entity '\(name)'",
         suggestion: closestName(to: name, in: source.version.entities.map(\.name)))
     }
   }
 
   // MARK: Entities
 
-  private func checkEntity(_ rule: EntityRule, _ place: Int) {
+  private func checkEntity(_ rule: EntityRule, _ ruleIndex: Int) {
     guard let entity = destination.entity(rule.destination) else {
       problem(
-        at: .entity(place), "\(destinationName) has no entity '\(rule.destination)'",
+        at: .entity(ruleIndex), "\(destinationName) has no entity '\(rule.destination)'",
         suggestion: closestName(to: rule.destination, in: destination.version.entities.map(\.name)))
       return
     }
-    checkSource(of: rule, entity, place)
-    checkOwned(rule, entity, place)
+    checkSource(of: rule, entity, ruleIndex)
+    checkOwned(rule, entity, ruleIndex)
     if entity.isAbstract {
       let text = "'\(entity.name)' is abstract and has no objects: write this for its subentities"
-      if rule.isCustom { problem(at: .policy(entity: place), text) }
-      if rule.filter != nil { problem(at: .filter(entity: place), text) }
+      if rule.isCustom { problem(at: .policy(entity: ruleIndex), text) }
+      if rule.filter != nil { problem(at: .filter(entity: ruleIndex), text) }
     }
     for (number, each) in rule.attributes.enumerated() {
-      checkAttributeName(each.name, of: entity.name, at: .attributeName(entity: place, number))
+      checkAttributeName(each.name, of: entity.name, at: .attributeName(entity: ruleIndex, number))
     }
     for (number, each) in rule.relationships.enumerated() {
-      checkRelationshipName(each.name, of: entity.name, at: .relationshipName(entity: place, number))
+      checkRelationshipName(each.name, of: entity.name, at: .relationshipName(entity: ruleIndex, number))
     }
     for (number, each) in rule.undecided.enumerated() {
-      checkUndecided(each, of: entity, at: .undecided(entity: place, number), place)
+      checkUndecided(each, of: entity, at: .undecided(entity: ruleIndex, number), ruleIndex)
     }
-    checkRepeats(rule, place)
+    checkRepeats(rule, ruleIndex)
   }
 
   /// Records an undecided part. A rule or the app's own code does not resolve it: the person who writes them must
   /// delete the entry.
   private func checkUndecided(
-    _ part: UndecidedPart, of entity: EntityDescription, at problemPlace: MappingProblem.Place, _ place: Int
+    _ part: UndecidedPart, of entity: EntityDescription, at location: MappingProblem.Location,
+    _ ruleIndex: Int
   ) {
     let name = part.name
     let owner =
       destination.declaringEntity(
         of: name.split(separator: ".").first.map(String.init) ?? "", in: entity.name)?.name ?? entity.name
-    let element: VersionElement
+    let element: ModelElement
     if case .relationship? = destination.property(name, of: entity.name) {
       element = .relationship(entity: owner, name: name)
     } else if name == UndecidedPart.filter, destination.property(name, of: entity.name) == nil {
       element = .entity(entity.name)
     } else {
       let count = problems.list.count
-      checkAttributeName(name, of: entity.name, at: problemPlace)
+      checkAttributeName(name, of: entity.name, at: location)
       guard problems.list.count == count else { return }
       element = .attribute(entity: owner, name: name)
     }
-    undecided.append((place, part, element))
+    undecided.append((ruleIndex, part, element))
     changes.add(.undecided(element, note: part.note), .needsRule, .open)
   }
 
-  private func checkSource(of rule: EntityRule, _ entity: EntityDescription, _ place: Int) {
+  private func checkSource(of rule: EntityRule, _ entity: EntityDescription, _ ruleIndex: Int) {
     if let from = rule.source {
       guard let old = source.entity(from) else {
         problem(
-          at: .source(entity: place), "\(sourceName) has no entity '\(from)'",
+          at: .source(entity: ruleIndex), "\(sourceName) has no entity '\(from)'",
           suggestion: closestName(to: from, in: source.version.entities.map(\.name)))
         return
       }
       if old.isAbstract, !entity.isAbstract {
         let subentities = source.descendants(of: from).filter { !$0.isAbstract }.map(\.name)
         problem(
-          at: .source(entity: place),
+          at: .source(entity: ruleIndex),
           "'\(from)' of \(sourceName) is abstract and has no objects; those are of "
             + (subentities.isEmpty ? "no entity" : subentities.joined(separator: ", ")))
       }
     } else if match.entities[entity.name] == nil, !entity.isAbstract, !rule.isCustom {
       problem(
-        at: .entity(place),
+        at: .entity(ruleIndex),
         "nothing says where the objects of '\(entity.name)' come from, which \(sourceName) does not have: write "
           + "'from:' and an entity")
     }
   }
 
-  private func checkRepeats(_ rule: EntityRule, _ place: Int) {
+  private func checkRepeats(_ rule: EntityRule, _ ruleIndex: Int) {
     var seen: Set<String> = []
     for (number, each) in rule.attributes.enumerated() where !seen.insert(each.name).inserted {
       problem(
-        at: .attributeName(entity: place, number), "there is a rule for '\(each.name)' already")
+        at: .attributeName(entity: ruleIndex, number), "there is a rule for '\(each.name)' already")
     }
     seen = []
     for (number, each) in rule.undecided.enumerated() where !seen.insert(each.name).inserted {
-      problem(at: .undecided(entity: place, number), "'\(each.name)' is here a second time")
+      problem(at: .undecided(entity: ruleIndex, number), "'\(each.name)' is here a second time")
     }
     seen = []
     for (number, each) in rule.relationships.enumerated() where !seen.insert(each.name).inserted {
       problem(
-        at: .relationshipName(entity: place, number), "there is a rule for '\(each.name)' already")
+        at: .relationshipName(entity: ruleIndex, number), "there is a rule for '\(each.name)' already")
     }
   }
 
   // MARK: Properties
 
-  private func checkAttributeName(_ name: String, of entity: String, at place: MappingProblem.Place) {
+  private func checkAttributeName(_ name: String, of entity: String, at location: MappingProblem.Location) {
     let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard case .attribute(let attribute)? = destination.property(steps[0], of: entity) else {
       if case .relationship? = destination.property(steps[0], of: entity) {
-        problem(at: place, "'\(steps[0])' is a relationship: its rule stands under 'relationships'")
+        problem(at: location, "'\(steps[0])' is a relationship: its rule stands under 'relationships'")
         return
       }
       let names = destination.attributes(of: entity).filter(\.isStored).map(\.name)
       return problem(
-        at: place, "'\(entity)' of \(destinationName) has no attribute '\(steps[0])'",
+        at: location, "'\(entity)' of \(destinationName) has no attribute '\(steps[0])'",
         suggestion: closestName(to: steps[0], in: names))
     }
     if !attribute.isStored {
-      problem(at: place, "'\(steps[0])' is transient, and so nothing of it is stored")
+      problem(at: location, "'\(steps[0])' is transient, and so nothing of it is stored")
     } else if attribute.derivation != nil {
-      problem(at: place, "'\(steps[0])' is derived: its value follows from others")
+      problem(at: location, "'\(steps[0])' is derived: its value follows from others")
     } else if steps.count > 1 {
       guard case .composite(let type) = attribute.type, let composite = destination.composite(type),
         steps.count == 2
       else {
-        return problem(at: place, "'\(steps[0])' is no composite and has no fields")
+        return problem(at: location, "'\(steps[0])' is no composite and has no fields")
       }
       if !composite.fields.contains(where: { $0.name == steps[1] }) {
         problem(
-          at: place, "composite '\(type)' has no field '\(steps[1])'",
+          at: location, "composite '\(type)' has no field '\(steps[1])'",
           suggestion: closestName(to: steps[1], in: composite.fields.map(\.name)))
       }
     }
   }
 
-  private func checkRelationshipName(_ name: String, of entity: String, at place: MappingProblem.Place) {
+  private func checkRelationshipName(_ name: String, of entity: String, at location: MappingProblem.Location)
+  {
     switch destination.property(name, of: entity) {
     case .relationship?: break
-    case .attribute?: problem(at: place, "'\(name)' is an attribute: its rule stands under 'attributes'")
-    case .fetched?: problem(at: place, "'\(name)' is a fetched property, which nothing is stored of")
+    case .attribute?: problem(at: location, "'\(name)' is an attribute: its rule stands under 'attributes'")
+    case .fetched?: problem(at: location, "'\(name)' is a fetched property, which nothing is stored of")
     case nil:
       problem(
-        at: place, "'\(entity)' of \(destinationName) has no relationship '\(name)'",
+        at: location, "'\(entity)' of \(destinationName) has no relationship '\(name)'",
         suggestion: closestName(to: name, in: destination.relationships(of: entity).map(\.name)))
     }
   }
 
-  private func checkDuplicateRule(_ rule: DuplicateRule, _ place: Int) {
+  private func checkDuplicateRule(_ rule: DuplicateRule, _ index: Int) {
     guard let entity = destination.entity(rule.entity) else {
       return problem(
-        at: .duplicate(place), "\(destinationName) has no entity '\(rule.entity)'",
+        at: .duplicate(index), "\(destinationName) has no entity '\(rule.entity)'",
         suggestion: closestName(to: rule.entity, in: destination.version.entities.map(\.name)))
     }
     let wanted = Set(rule.properties)
     if entity.uniquenessConstraints.contains(where: { Set($0) == wanted }) { return }
     let known = entity.uniquenessConstraints.map { $0.joined(separator: ", ") }
     problem(
-      at: .duplicate(place),
+      at: .duplicate(index),
       "'\(rule.entity)' has no unique constraint over \(rule.properties.joined(separator: ", "))"
         + (known.isEmpty ? "" : "; it has one over " + known.joined(separator: "; one over ")))
   }
@@ -193,26 +196,26 @@ extension StepBuilder {
 
   /// Reports drops of data that is not lost. Such a drop is probably a mistake, and would hide a later loss.
   func reportUselessDrops() {
-    let isWrong = Set(problems.list.map(\.place))
-    for (place, name) in rules.drops.enumerated() where !usedDrops.contains(.drop(place)) {
-      if isWrong.contains(.drop(place)) { continue }
-      problem(.warning, at: .drop(place), "no objects of '\(name)' are lost: remove it from 'drop'")
+    let isWrong = Set(problems.list.map(\.location))
+    for (index, name) in rules.drops.enumerated() where !usedDrops.contains(.drop(index)) {
+      if isWrong.contains(.drop(index)) { continue }
+      problem(.warning, at: .drop(index), "no objects of '\(name)' are lost: remove it from 'drop'")
     }
-    for (place, rule) in rules.entities.enumerated() {
+    for (ruleIndex, rule) in rules.entities.enumerated() {
       for (number, name) in rule.drops.enumerated() {
-        checkEntityDrop(name, rule, at: .entityDrop(entity: place, number), place)
+        checkEntityDrop(name, rule, at: .entityDrop(entity: ruleIndex, number), ruleIndex)
       }
     }
   }
 
   private func checkEntityDrop(
-    _ name: String, _ rule: EntityRule, at drop: MappingProblem.Place, _ place: Int
+    _ name: String, _ rule: EntityRule, at drop: MappingProblem.Location, _ ruleIndex: Int
   ) {
     if usedDrops.contains(drop) { return }
     // If the sources of a rule are unknown, their properties are unknown too.
     let sources =
       rule.source.map { [$0] }
-      ?? mappings.filter { $0.ruleChain.contains(place) }.compactMap(\.mapping.source)
+      ?? mappings.filter { $0.ruleChain.contains(ruleIndex) }.compactMap(\.mapping.source)
     guard destination.entity(rule.destination) != nil, !sources.isEmpty,
       sources.allSatisfy({ source.entity($0) != nil })
     else { return }
@@ -234,36 +237,36 @@ extension StepBuilder {
   /// Reports the stored values and relationships of each source entity that no mapping uses.
   func findLostProperties() {
     for entity in source.version.entities {
-      guard let places = takers[entity.name], !places.isEmpty else { continue }
-      findLostAttributes(of: entity.name, places)
-      findLostRelationships(of: entity.name, places)
+      guard let mappingIndices = mappingsBySource[entity.name], !mappingIndices.isEmpty else { continue }
+      findLostAttributes(of: entity.name, mappingIndices)
+      findLostRelationships(of: entity.name, mappingIndices)
     }
   }
 
-  private func findLostAttributes(of entity: String, _ places: [Int]) {
+  private func findLostAttributes(of entity: String, _ mappingIndices: [Int]) {
     var kept: Set<String> = []
-    for place in places {
-      kept.formUnion(mappings[place].keptLeaves)
-      if let filter = mappings[place].mapping.filter {
+    for mappingIndex in mappingIndices {
+      kept.formUnion(mappings[mappingIndex].keptValues)
+      if let filter = mappings[mappingIndex].mapping.filter {
         // A value that a filter reads is not lost: it decides which objects are migrated.
         kept.formUnion(readPaths(filter, in: entity))
       }
     }
-    let lost = source.leaves(of: entity).filter {
+    let lost = source.storedValues(of: entity).filter {
       !kept.contains($0.path) && !kept.contains($0.attribute.name)
     }
     let lostPaths = Set(lost.map(\.path))
     var reported: Set<String> = []
-    for leaf in lost {
+    for stored in lost {
       // If all fields of a composite are lost, the loss is reported once for the composite.
       let isWhole =
-        leaf.field != nil
-        && source.leaves(of: entity).allSatisfy {
-          $0.attribute.name != leaf.attribute.name || lostPaths.contains($0.path)
+        stored.field != nil
+        && source.storedValues(of: entity).allSatisfy {
+          $0.attribute.name != stored.attribute.name || lostPaths.contains($0.path)
         }
-      let path = isWhole ? leaf.attribute.name : leaf.path
+      let path = isWhole ? stored.attribute.name : stored.path
       guard reported.insert(path).inserted else { continue }
-      reportLost(leaf, path, of: places)
+      reportLost(stored, path, of: mappingIndices)
     }
   }
 
@@ -272,46 +275,48 @@ extension StepBuilder {
     readPaths(.ternary(predicate, .null, .null), in: entity)
   }
 
-  private func reportLost(_ leaf: StoredLeaf, _ path: String, of places: [Int]) {
-    let name = PropertyName(leaf.owner, path)
-    guard let first = places.first else { return }
-    if leaf.isDerived { return changes.add(.attributeRemoved(name), .automatic, .automatic) }
+  private func reportLost(_ stored: StoredValue, _ path: String, of mappingIndices: [Int]) {
+    let name = PropertyName(stored.owner, path)
+    guard let first = mappingIndices.first else { return }
+    if stored.isDerived { return changes.add(.attributeRemoved(name), .automatic, .automatic) }
     // The attribute may still exist, but as a transient attribute.
     if case .attribute(let now)? = destination.property(
-      leaf.attribute.name, of: mappings[first].destinationName), now.isTransient,
+      stored.attribute.name, of: mappings[first].destinationName), now.isTransient,
       let owner = destination.declaringEntity(
-        of: leaf.attribute.name, in: mappings[first].destinationName)?.name
+        of: stored.attribute.name, in: mappings[first].destinationName)?.name
     {
-      return add(.attributeBecameTransient(PropertyName(owner, leaf.attribute.name)), path, places)
+      return add(.attributeBecameTransient(PropertyName(owner, stored.attribute.name)), path, mappingIndices)
     }
-    add(.attributeRemoved(name), path, places, candidates: candidates(for: leaf, path, places))
+    add(
+      .attributeRemoved(name), path, mappingIndices, candidates: candidates(for: stored, path, mappingIndices)
+    )
   }
 
   /// Records a loss. It is confirmed if one of the mappings has a drop for it.
   @inline(never)
   private func add(
-    _ kind: ModelChange.Kind, _ path: String, _ places: [Int], candidates: [String] = [],
+    _ kind: ModelChange.Kind, _ path: String, _ mappingIndices: [Int], candidates: [String] = [],
     isMeant: Bool = false
   ) {
     var resolution = ModelChange.Resolution.open
-    if places.contains(where: { mappings[$0].isCustom }) { resolution = .custom }
+    if mappingIndices.contains(where: { mappings[$0].isCustom }) { resolution = .custom }
     if isMeant { resolution = .confirmed }
-    for place in places where isDropped(path, of: place) { resolution = .confirmed }
-    for place in places {
-      changes.add(kind, .losesData, resolution, mappings[place].mapping, candidates: candidates)
+    for mappingIndex in mappingIndices where isDropped(path, of: mappingIndex) { resolution = .confirmed }
+    for mappingIndex in mappingIndices {
+      changes.add(kind, .losesData, resolution, mappings[mappingIndex].mapping, candidates: candidates)
     }
   }
 
   /// New attributes that may be a removed attribute under another name.
-  private func candidates(for leaf: StoredLeaf, _ path: String, _ places: [Int]) -> [String] {
+  private func candidates(for stored: StoredValue, _ path: String, _ mappingIndices: [Int]) -> [String] {
     var same: [String] = []
     var fitting: [String] = []
-    for place in places {
-      for new in mappings[place].newLeaves where new.field == nil && leaf.field == nil {
+    for mappingIndex in mappingIndices {
+      for new in mappings[mappingIndex].newValues where new.field == nil && stored.field == nil {
         guard mayCompare() else { break }
         // Inference cannot know which value belongs to which case.
-        if case .enumeration = new.type, leaf.type != new.type { continue }
-        switch TypeConversion(from: leaf.type, in: source, to: new.type, in: destination) {
+        if case .enumeration = new.type, stored.type != new.type { continue }
+        switch TypeConversion(from: stored.type, in: source, to: new.type, in: destination) {
         case .identical: same.append(new.attribute.name)
         // Every type converts to a string, so this is no evidence of a rename.
         case .lossless where new.type != .string: fitting.append(new.attribute.name)
@@ -324,24 +329,26 @@ extension StepBuilder {
 
   // MARK: Relationships
 
-  private func findLostRelationships(of entity: String, _ places: [Int]) {
+  private func findLostRelationships(of entity: String, _ mappingIndices: [Int]) {
     for relationship in source.relationships(of: entity) {
       guard let owner = source.declaringEntity(of: relationship.name, in: entity)?.name else { continue }
-      if places.contains(where: { mappings[$0].keptRelationships.contains(relationship.name) }) { continue }
+      if mappingIndices.contains(where: { mappings[$0].keptRelationships.contains(relationship.name) }) {
+        continue
+      }
       let name = PropertyName(owner, relationship.name)
       if isKeptByInverse(relationship, of: entity) {
         changes.add(.relationshipRemoved(name))
         continue
       }
-      let candidates = places.flatMap { place in
-        mappings[place].newRelationships.filter { new in
+      let candidates = mappingIndices.flatMap { mappingIndex in
+        mappings[mappingIndex].newRelationships.filter { new in
           mayCompare() && new.isToMany == relationship.isToMany
             && match.entities[new.destination] == relationship.destination
         }
         .map(\.name)
       }
       add(
-        .relationshipRemoved(name), relationship.name, places, candidates: candidates,
+        .relationshipRemoved(name), relationship.name, mappingIndices, candidates: candidates,
         isMeant: isInverseDropped(relationship, of: entity))
     }
   }
@@ -349,13 +356,13 @@ extension StepBuilder {
   /// Whether a drop for the inverse confirms the loss of the relationship.
   private func isInverseDropped(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
-    return takers(ofKind: relationship.destination).contains { isDropped(inverse.name, of: $0) }
+    return mappings(fromHierarchyOf: relationship.destination).contains { isDropped(inverse.name, of: $0) }
   }
 
   /// Whether the inverse still keeps the related objects.
   private func isKeptByInverse(_ relationship: RelationshipDescription, of entity: String) -> Bool {
     guard let inverse = source.inverse(of: relationship, in: entity) else { return false }
-    return takers(ofKind: relationship.destination).contains {
+    return mappings(fromHierarchyOf: relationship.destination).contains {
       mappings[$0].keptRelationships.contains(inverse.name)
     }
   }
@@ -379,9 +386,13 @@ extension StepBuilder {
     case .entityLeftConfiguration(let name, let configuration):
       [.dropEntity("\(configuration).\(match.entities[name] ?? name)")]
     case .attributeRemoved(let name):
-      renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
+      renames(name.name, candidates) + [
+        .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
+      ]
     case .relationshipRemoved(let name):
-      renames(name.name, candidates) + [.drop(entity: heir(of: name.entity, entities), property: name.name)]
+      renames(name.name, candidates) + [
+        .drop(entity: destinationEntity(of: name.entity, entities), property: name.name)
+      ]
     case .renameUnresolved(_, let old): [.from(String(old.prefix { $0 != "." }))]
     case .attributeAdded(let name), .attributeBecameStored(let name):
       customs(entities) + [.attributeRule(entity: name.entity, attribute: name.name, example: nil)]
@@ -449,20 +460,21 @@ extension StepBuilder {
   /// a filter may exclude these.
   private func owners(of name: PropertyName, _ entities: [String]) -> [String] {
     guard let old = oldName(of: name, entities),
-      let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
-      case .relationship(let relationship)? = source.property(old, of: work.sourceName),
-      source.inverse(of: relationship, in: work.sourceName)?.deleteRule == .cascade
+      let builder = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      case .relationship(let relationship)? = source.property(old, of: builder.sourceName),
+      source.inverse(of: relationship, in: builder.sourceName)?.deleteRule == .cascade
     else { return [] }
-    let owners = concrete(relationship.destination).filter(ownership.parts)
+    let owners = concrete(relationship.destination).filter(ownership.separatesOwnedObjects)
     var result: [String] = []
-    for place in owners.flatMap({ takers[$0] ?? [] }) where mappings[place].mapping.owned != .drop {
-      let name = mappings[place].destinationName
+    for mappingIndex in owners.flatMap({ mappingsBySource[$0] ?? [] })
+    where mappings[mappingIndex].mapping.owned != .drop {
+      let name = mappings[mappingIndex].destinationName
       if !result.contains(name) { result.append(name) }
     }
     return result
   }
 
-  private func decisions(_ element: VersionElement, _ note: String) -> [Remedy] {
+  private func decisions(_ element: ModelElement, _ note: String) -> [Remedy] {
     guard let found = undecided.first(where: { $0.element == element && $0.part.note == note }) else {
       return []
     }
@@ -476,33 +488,34 @@ extension StepBuilder {
   }
 
   /// The entity of the destination whose rule must contain the drop for a source entity.
-  private func heir(of entity: String, _ entities: [String]) -> String {
-    let heirs = heirs[entity] ?? []
+  private func destinationEntity(of entity: String, _ entities: [String]) -> String {
+    let candidates = destinationEntities[entity] ?? []
     // A parent's rule applies to its subentities, so it fits if all affected entities are subentities of the parent.
-    let holds = heirs.first { heir in entities.allSatisfy { destination.isKind($0, of: heir) } }
-    return holds ?? entities.first ?? heirs.first ?? entity
+    let holds = candidates.first { each in entities.allSatisfy { destination.isKind($0, of: each) } }
+    return holds ?? entities.first ?? candidates.first ?? entity
   }
 
   /// The name in the source of a property of the destination; nil if there is none.
   private func oldName(of name: PropertyName, _ entities: [String]) -> String? {
     let steps = name.name.split(separator: ".").map(String.init)
     guard let first = steps.first,
-      let work = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
-      let old = work.properties[first]
+      let builder = mappings.first(where: { $0.hasObjects && entities.contains($0.destinationName) }),
+      let old = builder.properties[first]
     else { return nil }
     return ([old] + steps.dropFirst()).joined(separator: ".")
   }
 
   private func conversion(of name: PropertyName, _ type: AttributeType, _ entities: [String]) -> Remedy {
     let raw = TypeRules.rawType(type, in: destination)
-    let leaf = entities.first.flatMap { entity in
-      destination.leaves(of: entity).first { $0.path == name.name }
+    let stored = entities.first.flatMap { entity in
+      destination.storedValues(of: entity).first { $0.path == name.name }
     }
-    let isOptional = leaf?.isOptional ?? false
+    let isOptional = stored?.isOptional ?? false
     let old = oldName(of: name, entities) ?? name.name
     // CAST of nil gives nil, which a mandatory attribute does not allow.
-    let origin = mappings.first { $0.hasObjects && entities.contains($0.destinationName) }.flatMap { work in
-      source.leaves(of: work.sourceName).first { $0.path == old }
+    let origin = mappings.first { $0.hasObjects && entities.contains($0.destinationName) }.flatMap {
+      builder in
+      source.storedValues(of: builder.sourceName).first { $0.path == old }
     }
     let standIn = !isOptional && origin?.isOptional ?? false ? " ?? …" : ""
     return .attributeRule(

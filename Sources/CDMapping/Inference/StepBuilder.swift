@@ -12,24 +12,24 @@ final class StepBuilder {
   let rules: MappingRules
   /// The source version with the destination's enumerations added. Expressions are checked against it.
   let checking: CheckingGraph
-  var mappings: [WorkMapping] = []
+  var mappings: [MappingBuilder] = []
   /// The indices of the mappings that use the objects of each source entity.
-  private(set) var takers: [String: [Int]] = [:]
+  private(set) var mappingsBySource: [String: [Int]] = [:]
   var changes = ChangeCollector()
   var problems = ProblemCollector()
   /// Relationships for which both sides have different objects, with the index of the mapping.
-  var conflicts: [(place: Int, name: String)] = []
+  var conflicts: [(mappingIndex: Int, name: String)] = []
   /// The drops that confirm a loss. All other drops are reported as unnecessary.
-  var usedDrops: Set<MappingProblem.Place> = []
+  var usedDrops: Set<MappingProblem.Location> = []
   /// The undecided parts of rules, with the indices of the rules.
-  var undecided: [(rule: Int, part: UndecidedPart, element: VersionElement)] = []
+  var undecided: [(rule: Int, part: UndecidedPart, element: ModelElement)] = []
   /// The entities of the destination that each source entity became.
-  private(set) lazy var heirs: [String: [String]] = {
-    var heirs: [String: [String]] = [:]
+  private(set) lazy var destinationEntities: [String: [String]] = {
+    var result: [String: [String]] = [:]
     for entity in destination.version.entities {
-      if let old = match.entities[entity.name] { heirs[old, default: []].append(entity.name) }
+      if let old = match.entities[entity.name] { result[old, default: []].append(entity.name) }
     }
-    return heirs
+    return result
   }()
   /// The source objects that are left out because their owners are.
   private(set) lazy var ownership = Ownership(
@@ -52,20 +52,28 @@ final class StepBuilder {
   func build() {
     checkRules()
     makeMappings()
-    for place in mappings.indices where mappings[place].hasObjects {
-      takers[mappings[place].sourceName, default: []].append(place)
+    for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
+      mappingsBySource[mappings[mappingIndex].sourceName, default: []].append(mappingIndex)
     }
     compareEntities()
     compareOwned()
-    for place in mappings.indices where mappings[place].hasObjects { resolveRules(of: place) }
-    for place in mappings.indices where mappings[place].hasObjects { mapAttributes(of: place) }
-    for place in mappings.indices where mappings[place].hasObjects { mapOwnRelationships(of: place) }
-    for place in mappings.indices where mappings[place].hasObjects { mapOtherRelationships(of: place) }
+    for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
+      resolveRules(of: mappingIndex)
+    }
+    for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
+      mapAttributes(of: mappingIndex)
+    }
+    for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
+      mapOwnRelationships(of: mappingIndex)
+    }
+    for mappingIndex in mappings.indices where mappings[mappingIndex].hasObjects {
+      mapOtherRelationships(of: mappingIndex)
+    }
     removeConflicts()
     findLostProperties()
     compareUniqueness()
     compareRest()
-    for place in mappings.indices { finishKind(of: place) }
+    for mappingIndex in mappings.indices { finishKind(of: mappingIndex) }
     reportUselessDrops()
   }
 
@@ -76,8 +84,8 @@ final class StepBuilder {
   }
 
   /// The mappings that use the objects of a source entity or of its subentities.
-  func takers(ofKind entity: String) -> [Int] {
-    ([entity] + source.descendants(of: entity).map(\.name)).flatMap { takers[$0] ?? [] }
+  func mappings(fromHierarchyOf entity: String) -> [Int] {
+    ([entity] + source.descendants(of: entity).map(\.name)).flatMap { mappingsBySource[$0] ?? [] }
   }
 
   /// The source entity and its subentities, without abstract ones.
@@ -87,7 +95,7 @@ final class StepBuilder {
     var result = MappingModel(
       source: source.version.number, destination: destination.version.number,
       entityMappings: mappings.map(\.mapping), duplicates: rules.duplicates)
-    for entity in source.version.entities where !entity.isAbstract && takers[entity.name] == nil {
+    for entity in source.version.entities where !entity.isAbstract && mappingsBySource[entity.name] == nil {
       result.entityMappings.append(
         EntityMapping(kind: .remove, name: "Remove\(entity.name)", source: entity.name))
     }
@@ -95,18 +103,19 @@ final class StepBuilder {
   }
 
   /// Marks a mapping as a copy if both versions store the same and no rule changes anything.
-  private func finishKind(of place: Int) {
-    let work = mappings[place]
-    guard work.mapping.kind == .transform, work.keepsEverything, ownership.reached[work.sourceName] == nil,
-      let name = work.mapping.source,
-      name == work.mapping.destination
+  private func finishKind(of mappingIndex: Int) {
+    let builder = mappings[mappingIndex]
+    guard builder.mapping.kind == .transform, builder.keepsEverything,
+      ownership.excludedWithOwners[builder.sourceName] == nil,
+      let name = builder.mapping.source,
+      name == builder.mapping.destination
     else { return }
-    if storesSame(name) { mappings[place].mapping.kind = .copy }
+    if storesSame(name) { mappings[mappingIndex].mapping.kind = .copy }
   }
 }
 
 /// An entity mapping that is still being built.
-struct WorkMapping {
+struct MappingBuilder {
   var mapping: EntityMapping
   /// The index of the rule for the mapping; nil if the mapping is inferred.
   var rule: Int?
@@ -118,10 +127,10 @@ struct WorkMapping {
   var attributeRules: [String: RuleReference] = [:]
   var relationshipRules: [String: RuleReference] = [:]
   /// The paths of stored values in the source that the mapping uses.
-  var keptLeaves: Set<String> = []
+  var keptValues: Set<String> = []
   var keptRelationships: Set<String> = []
   /// The new stored values of the destination.
-  var newLeaves: [StoredLeaf] = []
+  var newValues: [StoredValue] = []
   var newRelationships: [RelationshipDescription] = []
 
   var hasObjects: Bool { mapping.source != nil && mapping.destination != nil }
@@ -181,7 +190,7 @@ extension StepBuilder {
   private func makeInferredMapping(of name: String) {
     guard let origin = origin(of: name) else {
       mappings.append(
-        WorkMapping(mapping: EntityMapping(kind: .add, name: "Add\(name)", destination: name)))
+        MappingBuilder(mapping: EntityMapping(kind: .add, name: "Add\(name)", destination: name)))
       return
     }
     add(
@@ -189,8 +198,8 @@ extension StepBuilder {
       rule: nil)
   }
 
-  private func makeMapping(of name: String, _ place: Int) {
-    let rule = rules.entities[place]
+  private func makeMapping(of name: String, _ ruleIndex: Int) {
+    let rule = rules.entities[ruleIndex]
     var from = rule.source
     if let written = from {
       // A wrong source is already reported. The mapping then has no source; none is inferred.
@@ -203,25 +212,25 @@ extension StepBuilder {
     add(
       EntityMapping(
         kind: kind, name: rule.name ?? defaultName, source: from, destination: name, filter: rule.filter,
-        owned: rule.owned, drops: rule.drops), rule: place)
+        owned: rule.owned, drops: rule.drops), rule: ruleIndex)
   }
 
   @inline(never)
   private func add(_ mapping: EntityMapping, rule: Int?) {
-    var work = WorkMapping(mapping: mapping, rule: rule)
+    var builder = MappingBuilder(mapping: mapping, rule: rule)
     if let from = mapping.source, let to = mapping.destination {
-      work.properties = match.properties(of: to, from: from)
-      work.ruleChain = ruleChain(of: to, from: from, own: rule)
+      builder.properties = match.properties(of: to, from: from)
+      builder.ruleChain = ruleChain(of: to, from: from, own: rule)
     }
-    mappings.append(work)
+    mappings.append(builder)
   }
 
   /// The indices of the rules that apply to a mapping: its own, and those of its entity's ancestors.
   private func ruleChain(of name: String, from: String, own: Int?) -> [Int] {
     var result = [own].compactMap { $0 }
     for ancestor in destination.lineage(of: name).dropLast().reversed() {
-      result += rules.entities.indices.filter { place in
-        let rule = rules.entities[place]
+      result += rules.entities.indices.filter { ruleIndex in
+        let rule = rules.entities[ruleIndex]
         return rule.destination == ancestor.name
           && (rule.source.map { source.isKind(from, of: $0) } ?? true)
       }
@@ -231,17 +240,17 @@ extension StepBuilder {
 
   /// Makes the names of inferred mappings unique. Names from rules are already checked.
   private func nameMappings() {
-    var seen = Set(mappings.compactMap { work in work.rule.flatMap { rules.entities[$0].name } })
-    for place in mappings.indices {
-      if mappings[place].rule.map({ rules.entities[$0].name != nil }) ?? false { continue }
-      let name = mappings[place].mapping.name
+    var seen = Set(mappings.compactMap { builder in builder.rule.flatMap { rules.entities[$0].name } })
+    for mappingIndex in mappings.indices {
+      if mappings[mappingIndex].rule.map({ rules.entities[$0].name != nil }) ?? false { continue }
+      let name = mappings[mappingIndex].mapping.name
       var unique = name
       var number = 2
       while !seen.insert(unique).inserted {
         unique = "\(name)\(number)"
         number += 1
       }
-      mappings[place].mapping.name = unique
+      mappings[mappingIndex].mapping.name = unique
     }
   }
 
@@ -253,7 +262,7 @@ extension StepBuilder {
     for entity in source.version.entities {
       if !matched.contains(entity.name) {
         compareRemoved(entity)
-      } else if !entity.isAbstract, takers[entity.name] == nil {
+      } else if !entity.isAbstract, mappingsBySource[entity.name] == nil {
         compareUnmapped(entity)
       } else {
         compareFilters(entity)
@@ -280,16 +289,18 @@ extension StepBuilder {
 
   /// Whether a drop confirms the loss of an entity's objects.
   private func isDropped(_ entity: String) -> Bool {
-    guard let place = rules.drops.firstIndex(of: entity) else { return false }
-    usedDrops.insert(.drop(place))
+    guard let index = rules.drops.firstIndex(of: entity) else { return false }
+    usedDrops.insert(.drop(index))
     return true
   }
 
   /// How the loss of a source entity is resolved if inference finds no destination for its objects.
   @inline(never)
   private func resolution(ofLeft entity: String) -> ModelChange.Resolution {
-    let places = takers[entity] ?? []
-    if !places.isEmpty { return places.allSatisfy { mappings[$0].isCustom } ? .custom : .mapped }
+    let mappingIndices = mappingsBySource[entity] ?? []
+    if !mappingIndices.isEmpty {
+      return mappingIndices.allSatisfy { mappings[$0].isCustom } ? .custom : .mapped
+    }
     return isDropped(entity) ? .confirmed : .open
   }
 
@@ -302,7 +313,7 @@ extension StepBuilder {
   }
 
   private func compareUnmapped(_ entity: EntityDescription) {
-    let now = heirs[entity.name]?.first.flatMap { destination.entity($0) }
+    let now = destinationEntities[entity.name]?.first.flatMap { destination.entity($0) }
     let kind: ModelChange.Kind =
       now.map { $0.isAbstract ? .entityBecameAbstract($0.name) : .entityUnmapped(entity.name) }
       ?? .entityUnmapped(entity.name)
@@ -311,12 +322,15 @@ extension StepBuilder {
 
   /// Records the loss of the objects that filters exclude. The filter is intended, but the plan must show the loss.
   private func compareFilters(_ entity: EntityDescription) {
-    let places = takers[entity.name] ?? []
-    guard !places.isEmpty, places.allSatisfy({ mappings[$0].mapping.filter != nil }) else { return }
-    let isCustom = places.contains { mappings[$0].isCustom }
-    for place in places {
+    let mappingIndices = mappingsBySource[entity.name] ?? []
+    guard !mappingIndices.isEmpty, mappingIndices.allSatisfy({ mappings[$0].mapping.filter != nil }) else {
+      return
+    }
+    let isCustom = mappingIndices.contains { mappings[$0].isCustom }
+    for mappingIndex in mappingIndices {
       changes.add(
-        .objectsFiltered(entity.name), .losesData, isCustom ? .custom : .mapped, mappings[place].mapping)
+        .objectsFiltered(entity.name), .losesData, isCustom ? .custom : .mapped,
+        mappings[mappingIndex].mapping)
     }
     _ = isDropped(entity.name)
   }
@@ -327,7 +341,7 @@ extension StepBuilder {
         continue
       }
       for name in old.entities {
-        guard let now = heirs[name]?.first.flatMap({ destination.entity($0) }),
+        guard let now = destinationEntities[name]?.first.flatMap({ destination.entity($0) }),
           !now.isAbstract, !new.entities.contains(now.name)
         else { continue }
         let drop = rules.drops.firstIndex(of: "\(old.name).\(name)")
@@ -361,18 +375,18 @@ extension StepBuilder {
     guard old.map(\.name) == new.map(\.name), old.map(\.hashModifier) == new.map(\.hashModifier) else {
       return false
     }
-    return !isThinnedOut(entity) && hasSameLeaves(entity) && hasSameRelationships(entity)
+    return !isDeduplicated(entity) && hasSameValues(entity) && hasSameRelationships(entity)
   }
 
-  private func hasSameLeaves(_ entity: String) -> Bool {
+  private func hasSameValues(_ entity: String) -> Bool {
     let before = Dictionary(
-      source.leaves(of: entity).map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
-    let after = destination.leaves(of: entity)
+      source.storedValues(of: entity).map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+    let after = destination.storedValues(of: entity)
     return before.count == after.count
-      && after.allSatisfy { leaf in before[leaf.path].map { isSame($0, leaf) } ?? false }
+      && after.allSatisfy { stored in before[stored.path].map { isSame($0, stored) } ?? false }
   }
 
-  private func isSame(_ old: StoredLeaf, _ new: StoredLeaf) -> Bool {
+  private func isSame(_ old: StoredValue, _ new: StoredValue) -> Bool {
     TypeConversion(from: old.type, in: source, to: new.type, in: destination) == .identical
       && old.owner == new.owner && old.isOptional == new.isOptional
       && old.storesExternally == new.storesExternally && old.hashModifier == new.hashModifier
@@ -386,23 +400,23 @@ extension StepBuilder {
     return before.count == after.count
       && after.allSatisfy { new in
         guard let old = before[new.name] else { return false }
-        return isSame(old, new) && isSamePair(old, new, of: entity) && keepsAll(of: new.destination)
+        return isSame(old, new) && isSamePair(old, new, of: entity) && migratesAllObjects(of: new.destination)
       }
   }
 
   /// Whether every object of an entity is migrated to the same entity. Otherwise references to some objects must be
   /// changed or removed.
-  private func keepsAll(of entity: String) -> Bool {
+  private func migratesAllObjects(of entity: String) -> Bool {
     concrete(entity).allSatisfy { name in
-      ownership.reached[name] == nil
-        && (takers[name] ?? []).contains {
-          mappings[$0].mapping.filter == nil && mappings[$0].destinationName == name && !isThinnedOut(name)
+      ownership.excludedWithOwners[name] == nil
+        && (mappingsBySource[name] ?? []).contains {
+          mappings[$0].mapping.filter == nil && mappings[$0].destinationName == name && !isDeduplicated(name)
         }
     }
   }
 
   /// Whether a rule deletes duplicates among the objects of an entity.
-  private func isThinnedOut(_ entity: String) -> Bool {
+  private func isDeduplicated(_ entity: String) -> Bool {
     rules.duplicates.contains { destination.isKind(entity, of: $0.entity) }
   }
 
@@ -431,9 +445,9 @@ extension StepBuilder {
 // Follows the objects whose owners a filter excludes.
 extension StepBuilder {
   /// Whether an object of a mapping is left out together with the owner that the relationship refers to.
-  func follows(_ relationship: RelationshipDescription, to owner: String, of place: Int) -> Bool {
-    guard !mappings[place].isCustom,
-      let inverse = source.inverse(of: relationship, in: mappings[place].sourceName)
+  func follows(_ relationship: RelationshipDescription, to owner: String, of mappingIndex: Int) -> Bool {
+    guard !mappings[mappingIndex].isCustom,
+      let inverse = source.inverse(of: relationship, in: mappings[mappingIndex].sourceName)
     else { return false }
     return ownership.follows(inverse, to: owner)
   }
@@ -441,27 +455,27 @@ extension StepBuilder {
   /// Records the loss of objects that are left out with their owners. The rule that excludes the owners resolves it.
   private func compareOwned() {
     for entity in source.version.entities {
-      guard let owners = ownership.reached[entity.name] else { continue }
-      for place in takers[entity.name] ?? [] {
+      guard let owners = ownership.excludedWithOwners[entity.name] else { continue }
+      for mappingIndex in mappingsBySource[entity.name] ?? [] {
         changes.add(
-          .ownedObjectsLeft(entity.name, owners: owners), .losesData, .mapped, mappings[place].mapping)
+          .ownedObjectsLeft(entity.name, owners: owners), .losesData, .mapped, mappings[mappingIndex].mapping)
       }
     }
   }
 
   /// Reports an `owned` without an effect: the entity owns no objects, or the app's own code decides.
-  func checkOwned(_ rule: EntityRule, _ entity: EntityDescription, _ place: Int) {
+  func checkOwned(_ rule: EntityRule, _ entity: EntityDescription, _ ruleIndex: Int) {
     guard rule.owned != .drop else { return }
     if rule.isCustom {
       return problem(
-        at: .owned(entity: place),
+        at: .owned(entity: ruleIndex),
         "with 'policy: custom' the app's own code decides what becomes of other objects")
     }
     guard let from = rule.source ?? match.entities[entity.name],
       !source.relationships(of: from).contains(where: { $0.deleteRule == .cascade })
     else { return }
     problem(
-      .warning, at: .owned(entity: place),
+      .warning, at: .owned(entity: ruleIndex),
       "'\(from)' of \(sourceName) owns nothing: none of its relationships has the rule 'cascade'")
   }
 }
@@ -474,10 +488,10 @@ extension StepBuilder {
         let hasRule = rules.duplicates.contains {
           $0.entity == entity.name && Set($0.properties) == Set(properties)
         }
-        let places = mappings.indices.filter {
+        let mappingIndices = mappings.indices.filter {
           mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity.name)
         }
-        let isCustom = places.allSatisfy { mappings[$0].isCustom }
+        let isCustom = mappingIndices.allSatisfy { mappings[$0].isCustom }
         changes.add(
           .uniqueConstraintAdded(entity: entity.name, properties: properties), .needsRule,
           hasRule ? .mapped : isCustom ? .custom : .open)
@@ -497,38 +511,44 @@ extension StepBuilder {
 
   /// Whether all migrated objects are certain to meet a constraint.
   private func holds(_ properties: [String], of entity: String) -> Bool {
-    let places = mappings.indices.filter {
+    let mappingIndices = mappings.indices.filter {
       mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
     }
-    if places.isEmpty { return true }
+    if mappingIndices.isEmpty { return true }
     // One property is enough if its value is new for every object, or nil, because nil values are never duplicates.
-    if places.allSatisfy({ place in properties.contains { isDistinct($0, of: place) } }) { return true }
+    if mappingIndices.allSatisfy({ mappingIndex in properties.contains { isDistinct($0, of: mappingIndex) } })
+    {
+      return true
+    }
     // Otherwise a constraint of the source must guarantee it: each mapping has its own source entity, and the values
     // are copied.
-    let sources = places.map { mappings[$0].sourceName }
+    let sources = mappingIndices.map { mappings[$0].sourceName }
     guard Set(sources).count == sources.count, let first = sources.first else { return false }
     return source.lineage(of: first).contains { old in
       sources.allSatisfy { source.isKind($0, of: old.name) }
         && old.uniquenessConstraints.contains { constraint in
-          places.allSatisfy { place in
-            constraint.allSatisfy { name in properties.contains { isCopy($0, of: name, in: place) } }
+          mappingIndices.allSatisfy { mappingIndex in
+            constraint.allSatisfy { name in properties.contains { isCopy($0, of: name, in: mappingIndex) } }
           }
         }
     }
   }
 
-  private func isDistinct(_ property: String, of place: Int) -> Bool {
-    guard let value = mappings[place].mapping.attributes.first(where: { $0.name == property })?.value else {
-      return mappings[place].mapping.relationships.contains { $0.name == property && $0.value == .none }
+  private func isDistinct(_ property: String, of mappingIndex: Int) -> Bool {
+    guard let value = mappings[mappingIndex].mapping.attributes.first(where: { $0.name == property })?.value
+    else {
+      return mappings[mappingIndex].mapping.relationships.contains {
+        $0.name == property && $0.value == .none
+      }
     }
     return value == .null || value == .function(.uuid, [])
   }
 
   /// Whether a property is an unchanged copy of a property of the source.
-  private func isCopy(_ property: String, of name: String, in place: Int) -> Bool {
+  private func isCopy(_ property: String, of name: String, in mappingIndex: Int) -> Bool {
     let value =
-      mappings[place].mapping.attributes.first { $0.name == property }?.value
-      ?? mappings[place].mapping.relationships.first { $0.name == property }.flatMap {
+      mappings[mappingIndex].mapping.attributes.first { $0.name == property }?.value
+      ?? mappings[mappingIndex].mapping.relationships.first { $0.name == property }.flatMap {
         if case .objects(let value) = $0.value { value } else { nil }
       }
     return value == .keyPath([name])
@@ -552,21 +572,21 @@ extension StepBuilder {
 
   /// Finds a `renamedFrom` without an effect, because the objects of the named entity are not mapped to this entity.
   private func compareRename(
-    _ name: String, _ renamedFrom: String?, _ element: VersionElement, of entity: String
+    _ name: String, _ renamedFrom: String?, _ element: ModelElement, of entity: String
   ) {
     // If the step spans several versions, the old name may come from a version in between.
     guard match.isDirect, let renamedFrom, let dot = renamedFrom.firstIndex(of: ".") else { return }
     let (owner, old) = (String(renamedFrom[..<dot]), String(renamedFrom[renamedFrom.index(after: dot)...]))
     guard source.property(old, of: owner) != nil else { return }
-    let places = mappings.indices.filter {
+    let mappingIndices = mappings.indices.filter {
       mappings[$0].hasObjects && destination.isKind(mappings[$0].destinationName, of: entity)
     }
-    if places.contains(where: { source.isKind(mappings[$0].sourceName, of: owner) }) { return }
-    let hasRule = places.contains {
+    if mappingIndices.contains(where: { source.isKind(mappings[$0].sourceName, of: owner) }) { return }
+    let hasRule = mappingIndices.contains {
       mappings[$0].attributeRules.keys.contains { $0 == name || $0.hasPrefix(name + ".") }
         || mappings[$0].relationshipRules[name] != nil
     }
-    let isCustom = places.contains { mappings[$0].isCustom }
+    let isCustom = mappingIndices.contains { mappings[$0].isCustom }
     changes.add(
       .renameUnresolved(element, from: renamedFrom), .needsRule,
       hasRule ? .mapped : isCustom ? .custom : .open)

@@ -11,7 +11,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
   }
 
   /// A part of `MappingRules`. Numbers are indices in its lists.
-  public enum Place: Hashable, Sendable {
+  public enum Location: Hashable, Sendable {
     /// The rules as a whole.
     case rules
     /// An entity whose loss is confirmed.
@@ -47,7 +47,7 @@ public struct MappingProblem: Error, Hashable, Sendable {
   /// How serious the problem is.
   public let severity: Severity
   /// The part of the rules that has the problem.
-  public let place: Place
+  public let location: Location
   /// The part of an expression that has the problem, in the text that it was read from; nil for the whole expression.
   public let span: SourceSpan?
   /// The problem and its remedy, without ``suggestion``.
@@ -56,11 +56,11 @@ public struct MappingProblem: Error, Hashable, Sendable {
   public let suggestion: String?
 
   init(
-    _ severity: Severity = .error, at place: Place, span: SourceSpan? = nil, _ message: String,
+    _ severity: Severity = .error, at location: Location, span: SourceSpan? = nil, _ message: String,
     suggestion: String? = nil
   ) {
     self.severity = severity
-    self.place = place
+    self.location = location
     self.span = span
     self.message = message
     self.suggestion = suggestion

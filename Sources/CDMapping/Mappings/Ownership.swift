@@ -20,7 +20,7 @@ package struct Ownership {
   /// case.
   package private(set) var refused: [Link] = []
   /// The entities whose objects may be left out with their owners, each with the relationships from these owners.
-  package private(set) var reached: [String: [PropertyName]] = [:]
+  package private(set) var excludedWithOwners: [String: [PropertyName]] = [:]
 
   /// - Parameters:
   ///   - source: The source version of the step.
@@ -47,7 +47,9 @@ package struct Ownership {
         let declaring = source.declaringEntity(of: relationship.name, in: owner)?.name ?? owner
         let name = PropertyName(declaring, relationship.name)
         for target in source.concrete(relationship.destination) where !isCustom(target) {
-          if reached[target]?.contains(name) != true { reached[target, default: []].append(name) }
+          if excludedWithOwners[target]?.contains(name) != true {
+            excludedWithOwners[target, default: []].append(name)
+          }
           if seen.insert(target).inserted { waiting.append(target) }
         }
       }
@@ -72,12 +74,12 @@ package struct Ownership {
   }
 
   /// Whether some objects of an entity may be left out, by a filter or with their owners.
-  func mayLeave(_ entity: String) -> Bool {
-    reached[entity] != nil || mappings[entity]?.allSatisfy { $0.filter != nil } ?? true
+  func mayExcludeObjects(_ entity: String) -> Bool {
+    excludedWithOwners[entity] != nil || mappings[entity]?.allSatisfy { $0.filter != nil } ?? true
   }
 
   /// Whether a filter may exclude objects of an entity, but the objects that they own must not be left out.
-  func parts(_ entity: String) -> Bool { isFiltered(entity) && rule(of: entity) != .drop }
+  func separatesOwnedObjects(_ entity: String) -> Bool { isFiltered(entity) && rule(of: entity) != .drop }
 
   /// Whether an object is left out together with its owner.
   ///

@@ -16,7 +16,7 @@ struct ModelMatch {
 
   let source: EntityGraph
   let destination: EntityGraph
-  private let links: [MatchLink]
+  private let links: [StepMatch]
   /// The source entity that each destination entity was, by the destination's name.
   let entities: [String: String]
 
@@ -30,7 +30,7 @@ struct ModelMatch {
     let first = line.first ?? EntityGraph(ModelVersion(number: 0))
     source = first
     destination = line.last ?? first
-    links = zip(line, line.dropFirst()).map { MatchLink(source: $0, destination: $1, kind: kind) }
+    links = zip(line, line.dropFirst()).map { StepMatch(source: $0, destination: $1, kind: kind) }
     var entities = Dictionary(
       destination.version.entities.map { ($0.name, $0.name) }, uniquingKeysWith: { first, _ in first })
     for link in links.reversed() {
@@ -48,7 +48,7 @@ struct ModelMatch {
     guard entities[name] == sourceName else {
       // A rule maps from another entity. Properties are then paired by name, and by `renamedFrom` where it fits.
       return
-        (links.count == 1 ? links.first : MatchLink(source: source, destination: destination, kind: .step))?
+        (links.count == 1 ? links.first : StepMatch(source: source, destination: destination, kind: .step))?
         .properties(of: name, from: sourceName) ?? [:]
     }
     var result = Dictionary(
@@ -79,20 +79,20 @@ struct ModelMatch {
 }
 
 /// The match of a version with the one that it is based on.
-private struct MatchLink {
+private struct StepMatch {
   let source: EntityGraph
   let destination: EntityGraph
   let kind: ModelMatch.Kind
   private(set) var entities: [String: String] = [:]
   /// The match in the opposite direction, if that is the direction of the renames.
-  private var forward: [MatchLink] = []
+  private var forward: [StepMatch] = []
 
   init(source: EntityGraph, destination: EntityGraph, kind: ModelMatch.Kind) {
     self.source = source
     self.destination = destination
     self.kind = kind
     if kind == .back {
-      let link = MatchLink(source: destination, destination: source, kind: .step)
+      let link = StepMatch(source: destination, destination: source, kind: .step)
       entities = link.entities.inverted
       forward = [link]
       return

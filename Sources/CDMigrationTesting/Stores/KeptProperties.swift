@@ -27,7 +27,7 @@ struct KeptProperties {
         isCustom: false, isPartial: false)
       goals[entity.name] = [start]
     }
-    for step in VersionLine(new.model).steps(from: old.version.number, to: new.version.number) ?? [] {
+    for step in VersionPaths(new.model).steps(from: old.version.number, to: new.version.number) ?? [] {
       apply(step, EntityGraph(new.model.version(step.destination) ?? new.version))
     }
   }

@@ -153,7 +153,7 @@ public final class VersionedStore {
   /// - Throws: ``VersionedStoreError/noWay(from:to:)``, and the errors of ``migrated(to:)``.
   public func migratedStepByStep(to version: Int? = nil) throws -> [VersionedStore] {
     let number = version ?? model.currentVersionNumber
-    guard let path = VersionLine(model).path(from: self.version.number, to: number) else {
+    guard let path = VersionPaths(model).path(from: self.version.number, to: number) else {
       throw VersionedStoreError.noWay(from: self.version.number, to: number)
     }
     var result: [VersionedStore] = []
@@ -196,9 +196,9 @@ public final class VersionedStore {
 
   /// Returns the same numbers for a model without generated classes.
   public static func everyReleasedVersion(of model: ManagedObjectModel) -> [Int] {
-    let line = VersionLine(model)
+    let paths = VersionPaths(model)
     return model.versions.map(\.number).filter {
-      $0 != model.currentVersionNumber && line.path(from: $0, to: model.currentVersionNumber) != nil
+      $0 != model.currentVersionNumber && paths.path(from: $0, to: model.currentVersionNumber) != nil
     }.sorted()
   }
 }

@@ -1,6 +1,6 @@
 extension CheckerSession {
   /// The type that a key path has reached after some of its steps.
-  private struct Place {
+  private struct PathType {
     var type: ExpressionType
     var isOptional: Bool
   }
@@ -9,7 +9,7 @@ extension CheckerSession {
   mutating func checkPath(_ expression: ValueExpression) -> CheckedValue {
     guard case .path(let base, let steps) = expression.kind else { return unknown(expression) }
     let start = check(base)
-    if case .variable = base.kind, start.type == .unknown { hasOpenUse = true }
+    if case .variable = base.kind, start.type == .unknown { usedUntypedVariable = true }
     let indices = checkIndices(steps)
     return combinedPath(start, steps, indices, expression)
   }
@@ -28,34 +28,36 @@ extension CheckerSession {
     _ start: CheckedValue, _ steps: [PathStep], _ indices: [Int: CheckedValue], _ expression: ValueExpression
   ) -> CheckedValue {
     let span = expression.span
-    var place = Place(type: start.type, isOptional: start.isOptional)
+    var pathType = PathType(type: start.type, isOptional: start.isOptional)
     // Collection operators that apply to the values of the steps after them.
     var pending: [CollectionOperator] = []
     // `@sum.items.price`: the operator stands before the whole path of an object.
     var leading: CollectionOperator?
     for (number, step) in steps.enumerated() {
-      if number == 0, case .object = place.type, case .collectionOperator(let name) = step, steps.count > 1,
+      if number == 0, case .object = pathType.type, case .collectionOperator(let name) = step,
+        steps.count > 1,
         let wanted = CollectionOperator(rawValue: name), wanted != .count
       {
         leading = wanted
       } else if case .collectionOperator(let name) = step {
         let isLast = number == steps.count - 1
-        if let wanted = apply(name, to: &place, isLast: isLast, span) { pending.append(wanted) }
+        if let wanted = apply(name, to: &pathType, isLast: isLast, span) { pending.append(wanted) }
       } else {
-        place = take(step, from: place, indices[number], span)
+        pathType = take(step, from: pathType, indices[number], span)
       }
     }
     for collectionOperator in pending.reversed() {
-      place = result(of: collectionOperator, over: place, span)
+      pathType = result(of: collectionOperator, over: pathType, span)
     }
     if let leading {
-      if !place.type.isCollection, place.type != .unknown {
+      if !pathType.type.isCollection, pathType.type != .unknown {
         error(
-          span, "@\(leading.rawValue) is for many values, and the path behind it leads to one \(place.type)")
+          span,
+          "@\(leading.rawValue) is for many values, and the path behind it leads to one \(pathType.type)")
       }
-      place = result(of: leading, over: place, span)
+      pathType = result(of: leading, over: pathType, span)
     }
-    var result = CheckedValue(expression, place.type, isOptional: place.isOptional)
+    var result = CheckedValue(expression, pathType.type, isOptional: pathType.isOptional)
     if start.isChanged || indices.values.contains(where: \.isChanged) {
       let changed = steps.enumerated().map { number, step in
         indices[number].map { PathStep.index($0.expression) } ?? step
@@ -66,21 +68,23 @@ extension CheckerSession {
     return result
   }
 
-  private mutating func take(_ step: PathStep, from place: Place, _ index: CheckedValue?, _ span: SourceSpan?)
-    -> Place
+  private mutating func take(
+    _ step: PathStep, from pathType: PathType, _ index: CheckedValue?, _ span: SourceSpan?
+  )
+    -> PathType
   {
     switch step {
-    case .key(let key): return take(key, from: place, span)
-    case .itself, .collectionOperator: return place
+    case .key(let key): return take(key, from: pathType, span)
+    case .itself, .collectionOperator: return pathType
     case .variable(let name):
       error(span, "the key $\(name) is known only when it is evaluated, and cannot be checked")
-      return Place(type: .unknown, isOptional: true)
+      return PathType(type: .unknown, isOptional: true)
     case .index, .first, .last:
       if let index { checkIndex(index, span) }
-      return element(of: place, span)
+      return element(of: pathType, span)
     case .size:
-      _ = element(of: place, span)
-      return Place(type: .int64, isOptional: false)
+      _ = element(of: pathType, span)
+      return PathType(type: .int64, isOptional: false)
     }
   }
 
@@ -95,42 +99,42 @@ extension CheckerSession {
     }
   }
 
-  private mutating func element(of place: Place, _ span: SourceSpan?) -> Place {
-    switch place.type {
-    case .collection(let element): return Place(type: element, isOptional: true)
+  private mutating func element(of pathType: PathType, _ span: SourceSpan?) -> PathType {
+    switch pathType.type {
+    case .collection(let element): return PathType(type: element, isOptional: true)
     case .unknown, .null, .dictionary: break
-    default: error(span, "brackets are for many values, and this is one \(place.type)")
+    default: error(span, "brackets are for many values, and this is one \(pathType.type)")
     }
-    return Place(type: .unknown, isOptional: true)
+    return PathType(type: .unknown, isOptional: true)
   }
 
   // MARK: Keys
 
-  private mutating func take(_ key: String, from place: Place, _ span: SourceSpan?) -> Place {
-    switch place.type {
-    case .object(let entity): return property(key, of: entity, place, span)
+  private mutating func take(_ key: String, from pathType: PathType, _ span: SourceSpan?) -> PathType {
+    switch pathType.type {
+    case .object(let entity): return property(key, of: entity, pathType, span)
     case .collection(let element):
       // A key applied to a collection gives one flat collection of that key's values, even if each value is a
       // collection too.
-      let value = take(key, from: Place(type: element, isOptional: false), span)
+      let value = take(key, from: PathType(type: element, isOptional: false), span)
       if value.type.isCollection || value.type == .unknown {
-        return Place(type: value.type, isOptional: false)
+        return PathType(type: value.type, isOptional: false)
       }
-      return Place(type: .collection(of: value.type), isOptional: false)
+      return PathType(type: .collection(of: value.type), isOptional: false)
     case .attribute(.composite(let name)):
-      if let composite = graph.composite(name) { return field(key, of: composite, place, span) }
+      if let composite = graph.composite(name) { return field(key, of: composite, pathType, span) }
     case .attribute(let type) where TypeRules.rawType(type, in: graph) == .string && key == "length":
-      return Place(type: .int64, isOptional: place.isOptional)
+      return PathType(type: .int64, isOptional: pathType.isOptional)
     case .attribute(let type):
       if case .enumeration(let name) = type, graph.enumeration(name) == nil { break }
       error(span, "\(type.schemaName) has no key '\(key)'")
     case .unknown, .null, .dictionary: break
     }
-    return Place(type: .unknown, isOptional: true)
+    return PathType(type: .unknown, isOptional: true)
   }
 
-  private mutating func property(_ key: String, of entity: String, _ place: Place, _ span: SourceSpan?)
-    -> Place
+  private mutating func property(_ key: String, of entity: String, _ pathType: PathType, _ span: SourceSpan?)
+    -> PathType
   {
     switch graph.property(key, of: entity) {
     case .attribute(let attribute)?:
@@ -139,23 +143,23 @@ extension CheckerSession {
         warning(
           span, "'\(key)' of \(entity) is transient: it is evaluated in memory, and no store can search it")
       }
-      return Place(
-        type: .attribute(attribute.type), isOptional: place.isOptional || attribute.isOptional)
+      return PathType(
+        type: .attribute(attribute.type), isOptional: pathType.isOptional || attribute.isOptional)
     case .relationship(let relationship)?:
       let destination = ExpressionType.object(entity: relationship.destination)
-      if relationship.isToMany { return Place(type: .collection(of: destination), isOptional: false) }
-      return Place(type: destination, isOptional: place.isOptional || relationship.isOptional)
+      if relationship.isToMany { return PathType(type: .collection(of: destination), isOptional: false) }
+      return PathType(type: destination, isOptional: pathType.isOptional || relationship.isOptional)
     case .fetched(let fetched)?:
       isStorable = false
-      return Place(type: .collection(of: .object(entity: fetched.entity)), isOptional: false)
+      return PathType(type: .collection(of: .object(entity: fetched.entity)), isOptional: false)
     case nil:
       // The model check reports an unknown entity where the model names it.
-      guard graph.entity(entity) != nil else { return Place(type: .unknown, isOptional: true) }
+      guard graph.entity(entity) != nil else { return PathType(type: .unknown, isOptional: true) }
       let graph = graph
       error(
         span, "\(entity) has no '\(key)'",
         suggestion: closestName(to: key, in: Self.propertyNames(of: entity, in: graph)))
-      return Place(type: .unknown, isOptional: true)
+      return PathType(type: .unknown, isOptional: true)
     }
   }
 
@@ -165,15 +169,15 @@ extension CheckerSession {
   }
 
   private mutating func field(
-    _ key: String, of composite: CompositeDescription, _ place: Place, _ span: SourceSpan?
-  ) -> Place {
+    _ key: String, of composite: CompositeDescription, _ pathType: PathType, _ span: SourceSpan?
+  ) -> PathType {
     guard let field = composite.fields.first(where: { $0.name == key }) else {
       error(
         span, "\(composite.name) has no '\(key)'",
         suggestion: closestName(to: key, in: composite.fields.map(\.name)))
-      return Place(type: .unknown, isOptional: true)
+      return PathType(type: .unknown, isOptional: true)
     }
-    return Place(type: .attribute(field.type), isOptional: place.isOptional || field.isOptional)
+    return PathType(type: .attribute(field.type), isOptional: pathType.isOptional || field.isOptional)
   }
 
   // MARK: Collection operators
@@ -181,13 +185,13 @@ extension CheckerSession {
   /// Full words that people often write instead of the operators' short names.
   private static let longNames = ["average": "avg", "minimum": "min", "maximum": "max"]
 
-  /// Checks a collection operator and moves `place` on to the elements of the collection. `@count` is applied at once;
+  /// Checks a collection operator and moves the type on to the elements of the collection. `@count` is applied at once;
   /// any other operator is returned, to be applied to the values of the steps after it.
-  private mutating func apply(_ name: String, to place: inout Place, isLast: Bool, _ span: SourceSpan?)
+  private mutating func apply(_ name: String, to pathType: inout PathType, isLast: Bool, _ span: SourceSpan?)
     -> CollectionOperator?
   {
-    let elements = place.type
-    place = Place(type: .unknown, isOptional: true)
+    let elements = pathType.type
+    pathType = PathType(type: .unknown, isOptional: true)
     guard let collectionOperator = CollectionOperator(rawValue: name) else {
       let names = CollectionOperator.allCases.map(\.rawValue)
       error(
@@ -196,47 +200,47 @@ extension CheckerSession {
       return nil
     }
     switch elements {
-    case .collection(let element): place = Place(type: element, isOptional: false)
+    case .collection(let element): pathType = PathType(type: element, isOptional: false)
     case .unknown, .null, .dictionary: break
     default:
       error(span, "@\(name) is for many values, and this is one \(elements)")
       return nil
     }
     if collectionOperator == .count {
-      place = Place(type: .int64, isOptional: false)
+      pathType = PathType(type: .int64, isOptional: false)
       return nil
     }
-    if isLast, place.type != .unknown {
+    if isLast, pathType.type != .unknown {
       error(span, "@\(name) needs a key behind it: @\(name).SELF for the values themselves")
-      place = Place(type: .unknown, isOptional: true)
+      pathType = PathType(type: .unknown, isOptional: true)
       return nil
     }
     return collectionOperator
   }
 
   private mutating func result(
-    of collectionOperator: CollectionOperator, over value: Place, _ span: SourceSpan?
+    of collectionOperator: CollectionOperator, over value: PathType, _ span: SourceSpan?
   )
-    -> Place
+    -> PathType
   {
     var value = value
     if case .collection(let inner) = value.type { value.type = inner }
     let category = TypeRules.category(value.type, in: graph)
     switch collectionOperator {
     case .distinctUnionOfObjects, .unionOfObjects:
-      return Place(type: .collection(of: value.type), isOptional: false)
+      return PathType(type: .collection(of: value.type), isOptional: false)
     case .min, .max:
       if !TypeRules.isOrdered(category) {
         error(span, "@\(collectionOperator.rawValue) has no order for \(value.type)")
       }
-      return Place(type: value.type, isOptional: true)
+      return PathType(type: value.type, isOptional: true)
     case .count, .sum, .avg:
       guard category == .number || category == .any else {
         error(span, "@\(collectionOperator.rawValue) is for numbers, and these are \(value.type)")
-        return Place(type: .unknown, isOptional: true)
+        return PathType(type: .unknown, isOptional: true)
       }
       let isSum = collectionOperator == .sum
-      return Place(type: ExpressionTypes.total(value.type, isSum: isSum, in: graph), isOptional: !isSum)
+      return PathType(type: ExpressionTypes.total(value.type, isSum: isSum, in: graph), isOptional: !isSum)
     }
   }
 }

@@ -33,7 +33,7 @@ struct CheckerSession {
   /// The types of variables that the expression itself binds.
   var scope: [String: ExpressionType] = [:]
   /// Whether a variable was used before its type was known. Another pass may then know more.
-  var hasOpenUse = false
+  var usedUntypedVariable = false
   var isStorable = true
   var isTotal = true
   var partialConversions: [SourceSpan?] = []
@@ -98,7 +98,7 @@ struct CheckerSession {
       return CheckedValue(expression, .object(entity: fetchSource), isOptional: false)
     }
     guard let expected, expected != .unknown, expected != .null else {
-      if variables[name] == nil { hasOpenUse = true }
+      if variables[name] == nil { usedUntypedVariable = true }
       variables[name]?.isOptional = false
       let state = variables[name]
       return CheckedValue(expression, state?.type ?? .unknown, isOptional: false)
@@ -176,7 +176,9 @@ extension CheckerSession {
   /// is then checked with that type expected.
   @inline(never)
   private mutating func checkSides(_ comparison: Comparison) -> (CheckedValue, CheckedValue) {
-    if needsContext(comparison.left), !needsContext(comparison.right) || isString(comparison.right) {
+    if takesTypeFromOtherSide(comparison.left),
+      !takesTypeFromOtherSide(comparison.right) || isString(comparison.right)
+    {
       let right = check(comparison.right)
       return (checkLeft(comparison, right), right)
     }
@@ -204,11 +206,11 @@ extension CheckerSession {
   }
 
   /// Whether an expression is a constant or a free variable, or an array of only these.
-  private func needsContext(_ expression: ValueExpression) -> Bool {
+  private func takesTypeFromOtherSide(_ expression: ValueExpression) -> Bool {
     switch expression.kind {
     case .constant: return true
     case .variable(let name): return scope[name] == nil && !(name == "FETCH_SOURCE" && fetchSource != nil)
-    case .aggregate(let elements): return elements.allSatisfy { needsContext($0) }
+    case .aggregate(let elements): return elements.allSatisfy { takesTypeFromOtherSide($0) }
     default: return false
     }
   }

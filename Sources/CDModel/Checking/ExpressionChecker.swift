@@ -92,7 +92,9 @@ public struct ExpressionChecker: Sendable {
     while true {
       let known = session.variables
       let result = check(&session)
-      if !session.hasOpenUse || session.variables.hasSameTypes(as: known) { return (session, result) }
+      if !session.usedUntypedVariable || session.variables.hasSameTypes(as: known) {
+        return (session, result)
+      }
       session.restart()
     }
   }

@@ -6,7 +6,7 @@ public struct ElementDigests: Hashable, Sendable {
   /// An element and its digest.
   public struct Entry: Hashable, Sendable {
     /// The element.
-    public let element: VersionElement
+    public let element: ModelElement
     /// The digest of the element's own declaration.
     public let digest: Digest
   }
@@ -25,7 +25,7 @@ public struct ElementDigests: Hashable, Sendable {
 
   /// The digest of an element; nil if the version does not have the element.
   @_optimize(none)
-  public subscript(element: VersionElement) -> Digest? {
+  public subscript(element: ModelElement) -> Digest? {
     entries.first { $0.element == element }?.digest
   }
 }
@@ -33,7 +33,7 @@ public struct ElementDigests: Hashable, Sendable {
 private struct ElementCollector {
   private let encoder = ModelEncoder(purpose: .definition)
   private(set) var entries: [ElementDigests.Entry] = []
-  private var seen: Set<VersionElement> = []
+  private var seen: Set<ModelElement> = []
 
   @_optimize(none)
   mutating func add(_ version: ModelVersion) {
@@ -48,7 +48,7 @@ private struct ElementCollector {
     for each in version.entities.sorted(by: { $0.name.precedes($1.name) }) { add(each) }
   }
 
-  private mutating func add(_ element: VersionElement, _ value: JSONValue) {
+  private mutating func add(_ element: ModelElement, _ value: JSONValue) {
     guard seen.insert(element).inserted else { return }
     entries.append(
       ElementDigests.Entry(element: element, digest: ModelHasher.digest("element", ("value", value))))

@@ -16,68 +16,68 @@ public struct EntityGraph: Sendable {
   public let version: ModelVersion
 
   /// The indices in `version.entities`, by entity name.
-  private let places: [String: Int]
+  private let indices: [String: Int]
   /// The index of each entity's parent; nil for a root. There are no cycles.
   private let parents: [Int?]
   /// The indices of each entity's direct subentities, in order of declaration.
   private let children: [[Int]]
   /// Each entity's own properties, by name.
-  private let properties: [[String: PropertyPlace]]
-  private let enumPlaces: [String: Int]
-  private let compositePlaces: [String: Int]
+  private let properties: [[String: PropertyIndex]]
+  private let enumIndices: [String: Int]
+  private let compositeIndices: [String: Int]
 
   /// Resolves the names of a version.
   @_optimize(none)
   public init(_ version: ModelVersion) {
     let entities = version.entities
-    let places = Self.places(of: entities.lazy.map(\.name))
+    let indices = Self.indices(of: entities.lazy.map(\.name))
     // A second entity of the same name gets no parent and no children.
-    let declared = entities.indices.map { place in
-      places[entities[place].name] == place ? entities[place].parent.flatMap { places[$0] } : nil
+    let declared = entities.indices.map { index in
+      indices[entities[index].name] == index ? entities[index].parent.flatMap { indices[$0] } : nil
     }
     let parents = Self.withoutCycles(declared)
     var children = [[Int]](repeating: [], count: entities.count)
-    for (place, parent) in parents.enumerated() {
-      if let parent { children[parent].append(place) }
+    for (index, parent) in parents.enumerated() {
+      if let parent { children[parent].append(index) }
     }
     self.version = version
-    self.places = places
+    self.indices = indices
     self.parents = parents
     self.children = children
-    properties = entities.map(PropertyPlace.all(of:))
-    enumPlaces = Self.places(of: version.enums.lazy.map(\.name))
-    compositePlaces = Self.places(of: version.composites.lazy.map(\.name))
+    properties = entities.map(PropertyIndex.all(of:))
+    enumIndices = Self.indices(of: version.enums.lazy.map(\.name))
+    compositeIndices = Self.indices(of: version.composites.lazy.map(\.name))
   }
 
   // MARK: Entities
 
   /// The entity with a name; nil if the version has none.
   public func entity(_ name: String) -> EntityDescription? {
-    places[name].map { version.entities[$0] }
+    indices[name].map { version.entities[$0] }
   }
 
   /// The parent of an entity; nil for a root and for an unknown name.
   public func parent(of name: String) -> EntityDescription? {
-    places[name].flatMap { parents[$0] }.map { version.entities[$0] }
+    indices[name].flatMap { parents[$0] }.map { version.entities[$0] }
   }
 
   /// The entities of the graph. Each comes after its parent.
   public var entitiesParentsFirst: [EntityDescription] {
     version.entities.indices
-      .filter { parents[$0] == nil && places[version.entities[$0].name] == $0 }
+      .filter { parents[$0] == nil && indices[version.entities[$0].name] == $0 }
       .flatMap { [version.entities[$0]] + descendants(of: version.entities[$0].name) }
   }
 
   /// An entity with its ancestors: the root comes first, the entity itself last. Empty for an unknown name.
   public func lineage(of name: String) -> [EntityDescription] {
-    lineagePlaces(of: name).map { version.entities[$0] }
+    lineageIndices(of: name).map { version.entities[$0] }
   }
 
   /// The root of an entity's hierarchy, which is the entity itself if it has no parent. Nil for an unknown name.
   public func root(of name: String) -> EntityDescription? {
-    guard var place = places[name] else { return nil }
-    while let parent = parents[place] { place = parent }
-    return version.entities[place]
+    guard var index = indices[name] else { return nil }
+    while let parent = parents[index] { index = parent }
+    return version.entities[index]
   }
 
   /// The maximum number of ancestors of an entity. SQL compiles a condition for each entity of a hierarchy, and Swift
@@ -92,14 +92,14 @@ public struct EntityGraph: Sendable {
       // An explicit list replaces recursion. It ends at an ancestor whose depth is known.
       var path: [Int] = []
       var next: Int? = start
-      while let place = next, depths[place] == nil {
-        path.append(place)
-        next = parents[place]
+      while let index = next, depths[index] == nil {
+        path.append(index)
+        next = parents[index]
       }
       var depth = next.flatMap { depths[$0] } ?? -1
-      for place in path.reversed() {
+      for index in path.reversed() {
         depth += 1
-        depths[place] = depth
+        depths[index] = depth
       }
     }
     return depths.map { $0 ?? 0 }
@@ -107,17 +107,17 @@ public struct EntityGraph: Sendable {
 
   /// The direct subentities of an entity, in order of declaration.
   public func subentities(of name: String) -> [EntityDescription] {
-    guard let place = places[name] else { return [] }
-    return children[place].map { version.entities[$0] }
+    guard let index = indices[name] else { return [] }
+    return children[index].map { version.entities[$0] }
   }
 
   /// All entities below an entity, without the entity itself. Each comes before its own subentities, and siblings are
   /// in order of declaration.
   public func descendants(of name: String) -> [EntityDescription] {
-    guard let place = places[name] else { return [] }
+    guard let index = indices[name] else { return [] }
     var result: [EntityDescription] = []
     // An explicit list replaces recursion, because a schema can have any depth.
-    var pending = Array(children[place].reversed())
+    var pending = Array(children[index].reversed())
     while let next = pending.popLast() {
       result.append(version.entities[next])
       pending.append(contentsOf: children[next].reversed())
@@ -127,10 +127,10 @@ public struct EntityGraph: Sendable {
 
   /// Whether an entity is the same as another one or inherits from it. False if either name is unknown.
   public func isKind(_ name: String, of ancestor: String) -> Bool {
-    guard var place = places[name], let goal = places[ancestor] else { return false }
-    while place != goal {
-      guard let parent = parents[place] else { return false }
-      place = parent
+    guard var index = indices[name], let goal = indices[ancestor] else { return false }
+    while index != goal {
+      guard let parent = parents[index] else { return false }
+      index = parent
     }
     return true
   }
@@ -157,9 +157,9 @@ public struct EntityGraph: Sendable {
     guard let (owner, property) = find(key, in: name) else { return nil }
     let entity = version.entities[owner]
     return switch property {
-    case .attribute(let place): .attribute(entity.attributes[place])
-    case .relationship(let place): .relationship(entity.relationships[place])
-    case .fetched(let place): .fetched(entity.fetchedProperties[place])
+    case .attribute(let index): .attribute(entity.attributes[index])
+    case .relationship(let index): .relationship(entity.relationships[index])
+    case .fetched(let index): .fetched(entity.fetchedProperties[index])
     }
   }
 
@@ -189,64 +189,64 @@ public struct EntityGraph: Sendable {
 
   /// The enumeration with a name; nil if the version has none.
   public func enumeration(_ name: String) -> EnumDescription? {
-    enumPlaces[name].map { version.enums[$0] }
+    enumIndices[name].map { version.enums[$0] }
   }
 
   /// The composite with a name; nil if the version has none.
   public func composite(_ name: String) -> CompositeDescription? {
-    compositePlaces[name].map { version.composites[$0] }
+    compositeIndices[name].map { version.composites[$0] }
   }
 }
 
 extension EntityGraph {
   /// The sort of a property and its index in the entity's list.
-  private enum PropertyPlace {
+  private enum PropertyIndex {
     case attribute(Int)
     case relationship(Int)
     case fetched(Int)
 
     @_optimize(none)
-    static func all(of entity: EntityDescription) -> [String: PropertyPlace] {
-      var result: [String: PropertyPlace] = [:]
+    static func all(of entity: EntityDescription) -> [String: PropertyIndex] {
+      var result: [String: PropertyIndex] = [:]
       result.reserveCapacity(
         entity.attributes.count + entity.relationships.count + entity.fetchedProperties.count)
-      func add(_ name: String, _ place: PropertyPlace) {
-        if result[name] == nil { result[name] = place }
+      func add(_ name: String, _ index: PropertyIndex) {
+        if result[name] == nil { result[name] = index }
       }
-      for (place, each) in entity.attributes.enumerated() { add(each.name, .attribute(place)) }
-      for (place, each) in entity.relationships.enumerated() { add(each.name, .relationship(place)) }
-      for (place, each) in entity.fetchedProperties.enumerated() { add(each.name, .fetched(place)) }
+      for (index, each) in entity.attributes.enumerated() { add(each.name, .attribute(index)) }
+      for (index, each) in entity.relationships.enumerated() { add(each.name, .relationship(index)) }
+      for (index, each) in entity.fetchedProperties.enumerated() { add(each.name, .fetched(index)) }
       return result
     }
   }
 
-  private func lineagePlaces(of name: String) -> [Int] {
+  private func lineageIndices(of name: String) -> [Int] {
     var result: [Int] = []
-    var next = places[name]
-    while let place = next {
-      result.append(place)
-      next = parents[place]
+    var next = indices[name]
+    while let index = next {
+      result.append(index)
+      next = parents[index]
     }
     return result.reversed()
   }
 
   private func collect<T>(_ own: KeyPath<EntityDescription, [T]>, of name: String) -> [T] {
-    guard let place = places[name] else { return [] }
+    guard let index = indices[name] else { return [] }
     // Most entities have no parent. Their own list is returned without a copy.
-    if parents[place] == nil { return version.entities[place][keyPath: own] }
-    return lineagePlaces(of: name).flatMap { version.entities[$0][keyPath: own] }
+    if parents[index] == nil { return version.entities[index][keyPath: own] }
+    return lineageIndices(of: name).flatMap { version.entities[$0][keyPath: own] }
   }
 
-  private func find(_ key: String, in name: String) -> (owner: Int, property: PropertyPlace)? {
-    var next = places[name]
-    while let place = next {
-      if let property = properties[place][key] { return (place, property) }
-      next = parents[place]
+  private func find(_ key: String, in name: String) -> (owner: Int, property: PropertyIndex)? {
+    var next = indices[name]
+    while let index = next {
+      if let property = properties[index][key] { return (index, property) }
+      next = parents[index]
     }
     return nil
   }
 
-  private static func places(of names: some Sequence<String>) -> [String: Int] {
+  private static func indices(of names: some Sequence<String>) -> [String: Int] {
     Dictionary(zip(names, 0...), uniquingKeysWith: { first, _ in first })
   }
 
@@ -256,15 +256,15 @@ extension EntityGraph {
     // The walk that first visited each entity. A walk ends at an entity that an earlier walk has visited.
     var walks = [Int?](repeating: nil, count: declared.count)
     for start in declared.indices {
-      var place = start
-      while walks[place] == nil {
-        walks[place] = start
-        guard let parent = parents[place] else { break }
+      var index = start
+      while walks[index] == nil {
+        walks[index] = start
+        guard let parent = parents[index] else { break }
         if walks[parent] == start {
-          parents[place] = nil
+          parents[index] = nil
           break
         }
-        place = parent
+        index = parent
       }
     }
     return parents

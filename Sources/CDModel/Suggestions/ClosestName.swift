@@ -17,7 +17,9 @@ public func closestName(to name: String, in names: some Sequence<String>) -> Str
   var looks = 0
   for candidate in names where candidate != name {
     looks += 1
-    guard let found = search.halves(to: candidate, below: best?.distance ?? Int.max) else { continue }
+    guard let found = search.distanceInHalfChanges(to: candidate, below: best?.distance ?? Int.max) else {
+      continue
+    }
     // Almost everything is near a short name, so some of its characters must be left unchanged.
     if found.distance >= 2 * min(wanted.count, found.count) { continue }
     best = (candidate, found.distance)
@@ -72,7 +74,7 @@ private struct NearestText {
 
   /// Returns the distance of a text and the number of its characters. Returns nil if the distance exceeds the limit or
   /// is not below `below`.
-  mutating func halves(to text: String, below: Int) -> (distance: Int, count: Int)? {
+  mutating func distanceInHalfChanges(to text: String, below: Int) -> (distance: Int, count: Int)? {
     let most = min(limit, below - 1)
     if let bytes, let other = Self.ascii(text) {
       guard 2 * abs(bytes.count - other.count) <= most, mayBeNear(other, most),
@@ -101,9 +103,9 @@ private struct NearestText {
   private mutating func mayBeNear(_ other: [UInt8], _ most: Int) -> Bool {
     var added = 0
     for byte in other {
-      let place = Int(Self.folded(byte))
-      counts[place] -= 1
-      if counts[place] < 0 { added += 1 }
+      let letter = Int(Self.folded(byte))
+      counts[letter] -= 1
+      if counts[letter] < 0 { added += 1 }
     }
     for byte in other { counts[Int(Self.folded(byte))] += 1 }
     let dropped = wanted.count - (other.count - added)

@@ -67,7 +67,7 @@ struct MigrationRoute {
       try addParts(of: model, carrying: carried, infers: infers, hash: hash, holds: holds)
       return
     }
-    let line = VersionLine(model)
+    let line = VersionPaths(model)
     let current = model.currentVersionNumber
     // Two versions may have the same data hash, so the version with the store's number comes first.
     let known =
@@ -100,7 +100,7 @@ struct MigrationRoute {
   }
 
   private mutating func addWay(from known: ModelVersion, infers: Bool) throws(MigrationError) {
-    let line = VersionLine(model)
+    let line = VersionPaths(model)
     guard let steps = line.steps(from: known.number, to: model.currentVersionNumber) else {
       return try addReturn(from: known, to: model.currentVersionNumber, line)
     }
@@ -153,7 +153,7 @@ struct MigrationRoute {
   /// Adds the step back to an older version that the store's version is based on. The step is refused if it would lose
   /// data.
   private mutating func addReturn(
-    from known: ModelVersion, to current: Int, _ line: VersionLine
+    from known: ModelVersion, to current: Int, _ line: VersionPaths
   ) throws(MigrationError) {
     guard line.path(from: current, to: known.number) != nil else { throw MigrationError(url, .noPath) }
     guard let destination = model.version(current), let step = line.step(from: known.number, to: current)
@@ -220,7 +220,7 @@ extension MigrationRoute {
     let fitting = part.versions.reversed().filter(fits).max { $0.entities.count < $1.entities.count }
     if let fitting { return fitting.number }
     guard let noted else { return part.currentVersionNumber }
-    if VersionLine(part).path(from: noted, to: part.currentVersionNumber) != nil { return noted }
+    if VersionPaths(part).path(from: noted, to: part.currentVersionNumber) != nil { return noted }
     guard noted <= part.versions.map(\.number).max() ?? 0 else {
       throw MigrationError(url, .newerStore(current: part.currentVersionNumber))
     }
@@ -250,7 +250,7 @@ extension MigrationRoute {
     }
     let current = part.currentVersionNumber
     let path =
-      VersionLine(part).path(from: number, to: current) ?? VersionLine(part).path(from: current, to: number)
+      VersionPaths(part).path(from: number, to: current) ?? VersionPaths(part).path(from: current, to: number)
       ?? [number, current]
     return path.allSatisfy { line.version($0) != nil } ? line : nil
   }

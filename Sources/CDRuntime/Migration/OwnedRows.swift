@@ -29,7 +29,7 @@ struct OwnedRows {
     filtered = plan.ownership.filtered.compactMap { plan.source.entity($0) }
     links = plan.ownership.links.compactMap(resolve)
     refused = plan.ownership.refused.compactMap(resolve)
-    reached = Set(plan.ownership.reached.keys.compactMap { plan.source.entity($0)?.index })
+    reached = Set(plan.ownership.excludedWithOwners.keys.compactMap { plan.source.entity($0)?.index })
   }
 
   @inline(never)

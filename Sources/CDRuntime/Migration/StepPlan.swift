@@ -92,7 +92,8 @@ final class StepPlan {
     self.now = now
     makeSourceMappings()
     for place in sourceMappings.indices where !sourceMappings[place].isCustom {
-      sourceMappings[place].mayFollowOwner = ownership.reached[sourceMappings[place].source.name] != nil
+      sourceMappings[place].mayFollowOwner =
+        ownership.excludedWithOwners[sourceMappings[place].source.name] != nil
     }
     for place in sourceMappings.indices { findEvaluations(of: place) }
   }

@@ -26,7 +26,7 @@ enum AttributeOwner {
 extension DecodingContext {
   /// Reads an attribute in its short form, which is only a type, or in its long form, a mapping.
   func decodeAttribute(
-    _ pair: MarkedNode.Pair, _ element: ModelElement, owner: AttributeOwner
+    _ pair: MarkedNode.Pair, _ element: SchemaElement, owner: AttributeOwner
   ) -> AttributeDescription {
     var result = AttributeDescription(name: pair.name, type: .string)
     switch pair.value.content {
@@ -118,10 +118,10 @@ extension DecodingContext {
   /// Reports a composite as the type of a composite's field. Composites cannot be nested.
   @discardableResult
   private func checkField(
-    _ type: AttributeType, at node: MarkedNode, _ element: ModelElement, _ owner: AttributeOwner
+    _ type: AttributeType, at node: MarkedNode, _ element: SchemaElement, _ owner: AttributeOwner
   ) -> Bool {
     guard owner == .composite, case .composite(let name) = type else { return true }
-    if case .field(_, name, _) = element {
+    if case .part(.field(name, _), _) = element {
       error(node, "composite '\(name)' cannot hold itself")
     } else {
       error(node, "a field cannot be a composite; write the fields of '\(name)' here")
@@ -145,11 +145,11 @@ extension DecodingContext {
       case (.uuid, "uuid()"): result.defaultValue = .uuid
       default:
         if case .enumeration(let name) = result.type,
-          broken.contains(.enumeration(version: version, name: name))
+          broken.contains(.part(.enumeration(name), version: version))
         {
           break
         }
-        if case .composite(let name) = result.type, broken.contains(.composite(version: version, name: name))
+        if case .composite(let name) = result.type, broken.contains(.part(.composite(name), version: version))
         {
           break
         }

@@ -4,7 +4,7 @@ extension DecodingContext {
   /// Reads the composites under `composites:`. Each is a mapping of fields, or a mapping with `fields` and `doc`.
   func decodeComposites(_ pairs: [MarkedNode.Pair]) -> [CompositeDescription] {
     pairs.map { pair in
-      let element = ModelElement.composite(version: version, name: pair.name)
+      let element = SchemaElement.part(.composite(pair.name), version: version)
       declare(element, at: pair.key)
       let result = decodeComposite(pair, element)
       composites[pair.name] = result
@@ -12,7 +12,7 @@ extension DecodingContext {
     }
   }
 
-  private func decodeComposite(_ pair: MarkedNode.Pair, _ element: ModelElement) -> CompositeDescription {
+  private func decodeComposite(_ pair: MarkedNode.Pair, _ element: SchemaElement) -> CompositeDescription {
     var result = CompositeDescription(name: pair.name, fields: [])
     guard let direct = self.pairs(of: pair.value, noun: "a composite") else {
       broken.insert(element)
@@ -32,7 +32,7 @@ extension DecodingContext {
       broken.insert(element)
     }
     result.fields = fields.map { field in
-      let place = ModelElement.field(version: version, composite: pair.name, name: field.name)
+      let place = SchemaElement.part(.field(composite: pair.name, name: field.name), version: version)
       declare(place, at: field.key)
       let attribute = decodeAttribute(field, place, owner: .composite)
       if broken.contains(place) { broken.insert(element) }

@@ -10,7 +10,7 @@ final class DecodingContext {
   let diagnostics: DiagnosticCollector
   var positions: ElementPositions
   /// Elements whose declaration has a reported mistake. Mistakes that only follow from it are not reported.
-  var broken: Set<ModelElement> = []
+  var broken: Set<SchemaElement> = []
   /// The file's enumerations and composites. Their names are types.
   var enums: [String: EnumDescription] = [:]
   var compositeNames: Set<String> = []
@@ -38,7 +38,7 @@ final class DecodingContext {
   }
 
   /// Records the position of an element's declaration.
-  func declare(_ element: ModelElement, at key: MarkedNode) {
+  func declare(_ element: SchemaElement, at key: MarkedNode) {
     positions.record(element, nameOffset: key.range.lowerBound, in: source)
   }
 }

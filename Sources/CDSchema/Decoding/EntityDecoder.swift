@@ -20,7 +20,7 @@ extension DecodingContext {
 
   func decodeEntity(_ pair: MarkedNode.Pair) -> EntityDescription {
     let name = pair.name
-    let element = ModelElement.entity(version: version, name: name)
+    let element = SchemaElement.part(.entity(name), version: version)
     declare(element, at: pair.key)
     var result = EntityDescription(name: name)
     guard
@@ -39,22 +39,22 @@ extension DecodingContext {
     result.info = reader.info()
     result.doc = reader.prose("doc")
     result.attributes = reader.pairs("attributes").map { pair in
-      let place = ModelElement.attribute(version: version, entity: name, name: pair.name)
+      let place = SchemaElement.part(.attribute(entity: name, name: pair.name), version: version)
       declare(place, at: pair.key)
       return decodeAttribute(pair, place, owner: .entity)
     }
     result.relationships = reader.pairs("relationships").compactMap { pair in
-      let place = ModelElement.relationship(version: version, entity: name, name: pair.name)
+      let place = SchemaElement.part(.relationship(entity: name, name: pair.name), version: version)
       declare(place, at: pair.key)
       return decodeRelationship(pair, place)
     }
     result.fetchedProperties = reader.pairs("fetched").compactMap { pair in
-      let place = ModelElement.fetchedProperty(version: version, entity: name, name: pair.name)
+      let place = SchemaElement.part(.fetchedProperty(entity: name, name: pair.name), version: version)
       declare(place, at: pair.key)
       return decodeFetchedProperty(pair, place)
     }
     result.fetchTemplates = reader.pairs("fetches").compactMap { pair in
-      let place = ModelElement.fetchTemplate(version: version, entity: name, name: pair.name)
+      let place = SchemaElement.part(.fetchTemplate(entity: name, name: pair.name), version: version)
       declare(place, at: pair.key)
       return decodeFetchTemplate(pair, place)
     }
@@ -63,7 +63,7 @@ extension DecodingContext {
     return result
   }
 
-  private func decodeFetchTemplate(_ pair: MarkedNode.Pair, _ element: ModelElement) -> FetchTemplate? {
+  private func decodeFetchTemplate(_ pair: MarkedNode.Pair, _ element: SchemaElement) -> FetchTemplate? {
     guard
       let reader = MappingReader(
         pair.value, of: element, at: pair.key, noun: "a fetch", keys: ["where", "sort", "limit", "doc"],
@@ -81,7 +81,7 @@ extension DecodingContext {
   }
 
   private func decodeFetchedProperty(
-    _ pair: MarkedNode.Pair, _ element: ModelElement
+    _ pair: MarkedNode.Pair, _ element: SchemaElement
   ) -> FetchedPropertyDescription? {
     guard
       let reader = MappingReader(
@@ -139,7 +139,7 @@ extension DecodingContext {
   private func decodeIndexes(_ reader: MappingReader, of name: String) -> [IndexDescription] {
     var result: [IndexDescription] = []
     for (_, node, elements) in lists(reader, "indexes", example: "[[name], [name, -dueDate]]") {
-      let element = ModelElement.index(version: version, entity: name, place: result.count)
+      let element = SchemaElement.index(version: version, entity: name, index: result.count)
       declare(element, at: node)
       result.append(IndexDescription(elements: sortKeys(elements, of: element, prefix: "elements")))
     }
@@ -149,7 +149,7 @@ extension DecodingContext {
   private func decodeUnique(_ reader: MappingReader, of name: String) -> [[String]] {
     var result: [[String]] = []
     for (_, node, elements) in lists(reader, "unique", example: "[[isbn], [name, publisher]]") {
-      let element = ModelElement.uniquenessConstraint(version: version, entity: name, place: result.count)
+      let element = SchemaElement.uniquenessConstraint(version: version, entity: name, index: result.count)
       declare(element, at: node)
       var names: [String] = []
       for node in elements {

@@ -5,7 +5,7 @@ extension DecodingContext {
   /// use it are not reported too.
   func decodeEnums(_ pairs: [MarkedNode.Pair]) -> [EnumDescription] {
     pairs.compactMap { pair in
-      let element = ModelElement.enumeration(version: version, name: pair.name)
+      let element = SchemaElement.part(.enumeration(pair.name), version: version)
       declare(element, at: pair.key)
       let result = decodeEnum(pair, element)
       enums[pair.name] = result
@@ -13,7 +13,7 @@ extension DecodingContext {
     }
   }
 
-  private func decodeEnum(_ pair: MarkedNode.Pair, _ element: ModelElement) -> EnumDescription {
+  private func decodeEnum(_ pair: MarkedNode.Pair, _ element: SchemaElement) -> EnumDescription {
     var result = EnumDescription(name: pair.name, rawType: .string, cases: [])
     guard
       let reader = MappingReader(
@@ -53,12 +53,12 @@ extension DecodingContext {
   }
 
   private func decodeCases(
-    _ node: MarkedNode, of owner: EnumDescription, _ element: ModelElement, isTypeKnown: Bool
+    _ node: MarkedNode, of owner: EnumDescription, _ element: SchemaElement, isTypeKnown: Bool
   ) -> [EnumDescription.Case] {
     var cases: [EnumDescription.Case] = []
     var seen: [AttributeValue: String] = [:]
     func add(_ name: String, at key: MarkedNode, _ rawValue: AttributeValue, from value: MarkedNode) {
-      let place = ModelElement.enumCase(version: version, enumeration: owner.name, name: name)
+      let place = SchemaElement.enumCase(version: version, enumeration: owner.name, name: name)
       declare(place, at: key)
       positions.record(value, as: "value", of: place)
       if let first = seen[rawValue] {

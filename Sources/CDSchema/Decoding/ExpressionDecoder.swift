@@ -3,7 +3,7 @@ import CDModel
 extension DecodingContext {
   /// Reads a predicate. A mistake is reported at its exact position.
   func predicate(_ node: MarkedNode) -> FetchPredicate? {
-    guard let text = text(of: node, as: "the predicate"), !isCutShort(node) else { return nil }
+    guard let text = text(of: node, as: "the predicate"), !reportsSwallowedComment(node) else { return nil }
     do {
       return try FetchPredicate(format: text)
     } catch {
@@ -14,7 +14,7 @@ extension DecodingContext {
 
   /// Reads an expression. A mistake is reported at its exact position.
   func valueExpression(_ node: MarkedNode) -> ValueExpression? {
-    guard let text = text(of: node, as: "the expression"), !isCutShort(node) else { return nil }
+    guard let text = text(of: node, as: "the expression"), !reportsSwallowedComment(node) else { return nil }
     do {
       return try ValueExpression(format: text)
     } catch {
@@ -36,7 +36,7 @@ extension DecodingContext {
   }
 
   /// - Parameter prefix: The key under which the positions of the elements are recorded.
-  func sortKeys(_ elements: [MarkedNode], of element: ModelElement, prefix: String) -> [SortKey] {
+  func sortKeys(_ elements: [MarkedNode], of element: SchemaElement, prefix: String) -> [SortKey] {
     var keys: [SortKey] = []
     for node in elements {
       guard let text = text(of: node, as: "a key path") else {

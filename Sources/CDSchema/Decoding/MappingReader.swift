@@ -3,7 +3,7 @@ import CDModel
 /// Reads the keys of one mapping and reports unknown keys.
 struct MappingReader {
   private let context: DecodingContext
-  let element: ModelElement
+  let element: SchemaElement
   /// The node at which missing keys are reported.
   let place: MarkedNode
   private let values: [String: MarkedNode]
@@ -17,7 +17,7 @@ struct MappingReader {
   ///   - hints: What to write instead of keys that other tools use.
   /// - Returns: Nil if the node is not a mapping, which is reported.
   init?(
-    _ node: MarkedNode, of element: ModelElement, at place: MarkedNode, noun: String, keys: [String],
+    _ node: MarkedNode, of element: SchemaElement, at place: MarkedNode, noun: String, keys: [String],
     hints: [String: String] = [:], context: DecodingContext
   ) {
     guard let pairs = context.pairs(of: node, noun: noun) else { return nil }
@@ -64,7 +64,7 @@ struct MappingReader {
   /// Reads a text for people, such as a documentation comment. Reports a text that ends because a YAML comment begins.
   func prose(_ key: String) -> String? {
     guard let node = values[key], let text = context.text(of: node, as: "'\(key)'") else { return nil }
-    return context.isCutShort(node) ? nil : text
+    return context.reportsSwallowedComment(node) ? nil : text
   }
 
   func bool(_ key: String) -> Bool? {
@@ -109,7 +109,8 @@ struct MappingReader {
   func info() -> [String: String] {
     var result: [String: String] = [:]
     for pair in pairs("info") {
-      guard let text = context.text(of: pair.value, as: "'\(pair.name)'"), !context.isCutShort(pair.value)
+      guard let text = context.text(of: pair.value, as: "'\(pair.name)'"),
+        !context.reportsSwallowedComment(pair.value)
       else { continue }
       result[pair.name] = text
     }
@@ -154,7 +155,7 @@ extension DecodingContext {
 
   /// Reports a comment without a space after its `#` that follows a plain text, because it was probably meant as part
   /// of the text: `title == #like`, `doc: Issue #12`.
-  func isCutShort(_ node: MarkedNode) -> Bool {
+  func reportsSwallowedComment(_ node: MarkedNode) -> Bool {
     guard let (offset, word) = comment(after: node), word.unicodeScalars.count > 1 else { return false }
     diagnostics.error(
       source.location(at: offset),

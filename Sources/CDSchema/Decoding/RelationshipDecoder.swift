@@ -20,7 +20,7 @@ extension DecodingContext {
   ]
 
   /// Reads a relationship. Returns nil if its destination cannot be read.
-  func decodeRelationship(_ pair: MarkedNode.Pair, _ element: ModelElement) -> RelationshipDescription? {
+  func decodeRelationship(_ pair: MarkedNode.Pair, _ element: SchemaElement) -> RelationshipDescription? {
     guard case .mapping = pair.value.content else {
       broken.insert(element)
       error(

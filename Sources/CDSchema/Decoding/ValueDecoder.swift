@@ -16,7 +16,7 @@ extension DecodingContext {
     }
     guard let text = text(of: node, as: what) else { return nil }
     if let value = Self.scalarValue(text, of: type, enums: enums) {
-      if case .string = type, isCutShort(node) { return nil }
+      if case .string = type, reportsSwallowedComment(node) { return nil }
       return value
     }
     reportBadValue(text, at: node, type: type, what: what)

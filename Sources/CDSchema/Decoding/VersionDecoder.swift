@@ -6,7 +6,7 @@ struct DecodedVersion {
   /// Whether the file contains `basedOn`.
   var hasBases: Bool
   /// Elements whose own declaration has a mistake.
-  var broken: Set<ModelElement>
+  var broken: Set<SchemaElement>
 }
 
 extension DecodingContext {
@@ -19,7 +19,7 @@ extension DecodingContext {
   /// - Parameter root: The document; nil for an empty file.
   func decodeVersion(_ root: MarkedNode?) -> DecodedVersion {
     var result = ModelVersion(number: version)
-    let element = ModelElement.version(version)
+    let element = SchemaElement.version(version)
     let start = MarkedNode(content: .scalar("", .plain), range: 0..<0)
     declare(element, at: start)
     guard let root, !root.isEmpty else {
@@ -80,7 +80,7 @@ extension DecodingContext {
 
   private func decodeConfigurations(_ reader: MappingReader) -> [ConfigurationDescription] {
     reader.pairs("configurations").compactMap { pair in
-      let element = ModelElement.configuration(version: version, name: pair.name)
+      let element = SchemaElement.part(.configuration(pair.name), version: version)
       declare(element, at: pair.key)
       guard case .sequence(let nodes) = pair.value.content else {
         error(

@@ -3,35 +3,35 @@
 /// A key identifies a value of an element by its name in the schema language: `type`, `inverse`, `where`. An element of
 /// a list also has its index, counted from 0: `sort[1]`, `basedOn[0]`.
 public struct ElementPositions: Sendable {
-  struct Place: Sendable {
+  struct Entry: Sendable {
     var source: SourceText
     /// The offset of the element's name.
     var nameOffset: Int
     var values: [String: MarkedNode] = [:]
   }
 
-  private var places: [ModelElement: Place] = [:]
+  private var entries: [SchemaElement: Entry] = [:]
 
   init() {}
 
   // MARK: Lookup
 
   /// The position of an element's name; nil for an element that is not in the files.
-  public subscript(_ element: ModelElement) -> SourceLocation? {
-    places[element].map { $0.source.location(at: $0.nameOffset) }
+  public subscript(_ element: SchemaElement) -> SourceLocation? {
+    entries[element].map { $0.source.location(at: $0.nameOffset) }
   }
 
   /// The position of an element's value; nil if the element has no such value.
-  public subscript(_ element: ModelElement, key: String) -> SourceLocation? {
-    guard let place = places[element], let node = place.values[key] else { return nil }
-    return place.source.location(at: node.range.lowerBound)
+  public subscript(_ element: SchemaElement, key: String) -> SourceLocation? {
+    guard let entry = entries[element], let node = entry.values[key] else { return nil }
+    return entry.source.location(at: node.range.lowerBound)
   }
 
   /// The nearest known position of a value: its own, or else that of its element, or else that of the enclosing
   /// element. Nil only if not even `model.yaml` was read.
-  public func nearest(to element: ModelElement, key: String? = nil) -> SourceLocation? {
+  public func nearest(to element: SchemaElement, key: String? = nil) -> SourceLocation? {
     if let key, let location = self[element, key] { return location }
-    var next: ModelElement? = element
+    var next: SchemaElement? = element
     while let current = next {
       if let location = self[current] { return location }
       next = current.container
@@ -44,24 +44,24 @@ public struct ElementPositions: Sendable {
   ///
   /// - Parameter utf8Offset: An offset in the UTF-8 of the value.
   public func location(
-    of element: ModelElement, key: String, utf8Offset: Int
+    of element: SchemaElement, key: String, utf8Offset: Int
   ) -> SourceLocation? {
-    guard let place = places[element], let node = place.values[key] else { return nil }
-    return place.source.location(in: node, utf8Offset: utf8Offset)
+    guard let entry = entries[element], let node = entry.values[key] else { return nil }
+    return entry.source.location(in: node, utf8Offset: utf8Offset)
   }
 
   // MARK: Recording
 
-  mutating func record(_ element: ModelElement, nameOffset: Int, in source: SourceText) {
+  mutating func record(_ element: SchemaElement, nameOffset: Int, in source: SourceText) {
     // If two declarations have the same name, the first counts, as in the model.
-    if places[element] == nil { places[element] = Place(source: source, nameOffset: nameOffset) }
+    if entries[element] == nil { entries[element] = Entry(source: source, nameOffset: nameOffset) }
   }
 
-  mutating func record(_ node: MarkedNode, as key: String, of element: ModelElement) {
-    if places[element]?.values[key] == nil { places[element]?.values[key] = node }
+  mutating func record(_ node: MarkedNode, as key: String, of element: SchemaElement) {
+    if entries[element]?.values[key] == nil { entries[element]?.values[key] = node }
   }
 
-  func node(of element: ModelElement, key: String) -> MarkedNode? { places[element]?.values[key] }
+  func node(of element: SchemaElement, key: String) -> MarkedNode? { entries[element]?.values[key] }
 }
 
 extension SourceText {

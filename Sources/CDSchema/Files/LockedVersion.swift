@@ -13,7 +13,7 @@ public struct LockedVersion: Hashable, Sendable {
   public let definition: Digest
   /// The beginnings of the digests of the version's elements, as hexadecimal digits. They only have to show whether an
   /// element has changed; the hashes above protect the whole version.
-  public let elements: [VersionElement: String]
+  public let elements: [ModelElement: String]
 
   /// The number of digits that are kept of an element's digest.
   static let digitCount = 16
@@ -30,7 +30,7 @@ public struct LockedVersion: Hashable, Sendable {
       uniquingKeysWith: { first, _ in first })
   }
 
-  init(number: Int, data: Digest, layout: Digest, definition: Digest, elements: [VersionElement: String]) {
+  init(number: Int, data: Digest, layout: Digest, definition: Digest, elements: [ModelElement: String]) {
     self.number = number
     self.data = data
     self.layout = layout

@@ -7,7 +7,7 @@ struct LockParser {
     var version: LockedVersion
     var location: SourceLocation
     /// The position of the line of each element.
-    var elementLocations: [VersionElement: SourceLocation]
+    var elementLocations: [ModelElement: SourceLocation]
     var definitionLocation: SourceLocation
   }
 
@@ -17,8 +17,8 @@ struct LockParser {
     var location: SourceLocation
     var hashes: [String: Digest] = [:]
     var hashLocations: [String: SourceLocation] = [:]
-    var elements: [VersionElement: String] = [:]
-    var locations: [VersionElement: SourceLocation] = [:]
+    var elements: [ModelElement: String] = [:]
+    var locations: [ModelElement: SourceLocation] = [:]
     /// Whether a line of the block is damaged. Missing lines are then not reported.
     var isDamaged = false
   }

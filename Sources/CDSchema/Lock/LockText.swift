@@ -40,8 +40,8 @@ public enum LockText {
   // MARK: Elements
 
   /// The elements in the order of the file: the version's bases, its types, and then each entity with its parts.
-  static func sorted(_ elements: [VersionElement]) -> [VersionElement] {
-    func key(_ element: VersionElement) -> (Int, String, Int, String) {
+  static func sorted(_ elements: [ModelElement]) -> [ModelElement] {
+    func key(_ element: ModelElement) -> (Int, String, Int, String) {
       let name = words(of: element).name
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
       let (first, second) = (parts.first ?? "", parts.count > 1 ? parts[1] : "")
@@ -63,7 +63,7 @@ public enum LockText {
     return elements.map { (key($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
-  private static func words(of element: VersionElement) -> (word: String, name: String) {
+  private static func words(of element: ModelElement) -> (word: String, name: String) {
     switch element {
     case .bases: ("basedOn", "")
     case .enumeration(let name): ("enum", name)
@@ -71,9 +71,9 @@ public enum LockText {
     case .field(let composite, let name): ("field", "\(composite).\(name)")
     case .configuration(let name): ("configuration", name)
     case .entity(let name): ("entity", name)
-    case .attribute(let entity, let name): ("attribute", "\(entity).\(name)")
-    case .relationship(let entity, let name): ("relationship", "\(entity).\(name)")
-    case .fetchedProperty(let entity, let name): ("fetched", "\(entity).\(name)")
+    case .attribute(let name): ("attribute", "\(name.entity).\(name.name)")
+    case .relationship(let name): ("relationship", "\(name.entity).\(name.name)")
+    case .fetchedProperty(let name): ("fetched", "\(name.entity).\(name.name)")
     case .fetchTemplate(let entity, let name): ("fetch", "\(entity).\(name)")
     case .indexes(let entity): ("indexes", entity)
     case .uniquenessConstraints(let entity): ("unique", entity)
@@ -81,7 +81,7 @@ public enum LockText {
   }
 
   /// The element that a line of the file describes; nil if the word or the form of the name is wrong.
-  static func element(_ word: String, _ name: String) -> VersionElement? {
+  static func element(_ word: String, _ name: String) -> ModelElement? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     switch (word, parts.count) {
     case ("basedOn", 1) where name.isEmpty: return .bases

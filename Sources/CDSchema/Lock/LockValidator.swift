@@ -80,9 +80,9 @@ struct LockValidator {
 extension LockedVersion {
   /// A difference between a version and the version that was locked.
   fileprivate enum Difference: Hashable {
-    case added(VersionElement)
-    case changed(VersionElement)
-    case removed(VersionElement)
+    case added(ModelElement)
+    case changed(ModelElement)
+    case removed(ModelElement)
   }
 
   /// All differences from a version. If an element was added or removed as a whole, its parts are not listed.
@@ -92,27 +92,16 @@ extension LockedVersion {
     var result: [Difference] = []
     for entry in entries {
       guard let digits = elements[entry.element] else {
-        if entry.element.owner.map({ elements[$0] != nil }) ?? true { result.append(.added(entry.element)) }
+        if entry.element.container.map({ elements[$0] != nil }) ?? true {
+          result.append(.added(entry.element))
+        }
         continue
       }
       if digits != Self.digits(of: entry.digest) { result.append(.changed(entry.element)) }
     }
     for element in LockText.sorted(Array(elements.keys)) where !present.contains(element) {
-      if element.owner.map(present.contains) ?? true { result.append(.removed(element)) }
+      if element.container.map(present.contains) ?? true { result.append(.removed(element)) }
     }
     return result
-  }
-}
-
-extension VersionElement {
-  /// The element that contains this one; nil for an element of the version itself.
-  fileprivate var owner: VersionElement? {
-    switch self {
-    case .bases, .enumeration, .composite, .configuration, .entity: nil
-    case .field(let composite, _): .composite(composite)
-    case .attribute(let entity, _), .relationship(let entity, _), .fetchedProperty(let entity, _),
-      .fetchTemplate(let entity, _), .indexes(let entity), .uniquenessConstraints(let entity):
-      .entity(entity)
-    }
   }
 }

@@ -4,27 +4,27 @@ import CDModel
 extension ElementPositions {
   /// The position of a problem in a mapping file.
   func location(of problem: MappingProblem, from source: Int, to destination: Int) -> SourceLocation? {
-    func rule(_ place: Int) -> ModelElement {
-      .entityRule(from: source, to: destination, place: place)
+    func rule(_ index: Int) -> SchemaElement {
+      .entityRule(from: source, to: destination, index: index)
     }
-    let mapping = ModelElement.mapping(from: source, to: destination)
-    let (element, key): (ModelElement, String?) =
-      switch problem.place {
+    let mapping = SchemaElement.mapping(from: source, to: destination)
+    let (element, key): (SchemaElement, String?) =
+      switch problem.location {
       case .rules: (mapping, nil)
-      case .drop(let place): (mapping, "drop[\(place)]")
-      case .duplicate(let place): (mapping, "onDuplicate[\(place)]")
-      case .entity(let place): (rule(place), nil)
-      case .source(let place): (rule(place), "from")
-      case .name(let place): (rule(place), "name")
-      case .policy(let place): (rule(place), "policy")
-      case .filter(let place): (rule(place), "where")
-      case .owned(let place): (rule(place), "owned")
-      case .attributeName(let place, let number): (rule(place), "key:attributes[\(number)]")
-      case .attribute(let place, let number): (rule(place), "attributes[\(number)]")
-      case .relationshipName(let place, let number): (rule(place), "key:relationships[\(number)]")
-      case .relationship(let place, let number): (rule(place), "relationships[\(number)]")
-      case .entityDrop(let place, let number): (rule(place), "drop[\(number)]")
-      case .undecided(let place, let number): (rule(place), "undecided[\(number)]")
+      case .drop(let index): (mapping, "drop[\(index)]")
+      case .duplicate(let index): (mapping, "onDuplicate[\(index)]")
+      case .entity(let index): (rule(index), nil)
+      case .source(let index): (rule(index), "from")
+      case .name(let index): (rule(index), "name")
+      case .policy(let index): (rule(index), "policy")
+      case .filter(let index): (rule(index), "where")
+      case .owned(let index): (rule(index), "owned")
+      case .attributeName(let index, let number): (rule(index), "key:attributes[\(number)]")
+      case .attribute(let index, let number): (rule(index), "attributes[\(number)]")
+      case .relationshipName(let index, let number): (rule(index), "key:relationships[\(number)]")
+      case .relationship(let index, let number): (rule(index), "relationships[\(number)]")
+      case .entityDrop(let index, let number): (rule(index), "drop[\(number)]")
+      case .undecided(let index, let number): (rule(index), "undecided[\(number)]")
       }
     if let key, let span = problem.span,
       let location = location(of: element, key: key, utf8Offset: span.lowerBound)
@@ -38,19 +38,19 @@ extension ElementPositions {
   /// part of a rule, the position in the mapping.
   func location(of change: ModelChange, in version: ModelVersion?, rules: MappingRules?) -> SourceLocation? {
     if case .undecided(_, let note) = change.kind, let rules {
-      for (place, rule) in rules.entities.enumerated() {
+      for (index, rule) in rules.entities.enumerated() {
         guard let part = rule.undecided.firstIndex(where: { $0.note == note && change.isAbout($0, of: rule) })
         else { continue }
         return nearest(
-          to: .entityRule(from: rules.source, to: rules.destination, place: place), key: "undecided[\(part)]")
+          to: .entityRule(from: rules.source, to: rules.destination, index: index), key: "undecided[\(part)]")
       }
     }
     let number = change.element.side == .source ? change.source : change.destination
     if case .uniqueConstraintAdded(let entity, let properties) = change.kind,
-      let place = version?.entities.first(where: { $0.name == entity })?.uniquenessConstraints
+      let index = version?.entities.first(where: { $0.name == entity })?.uniquenessConstraints
         .firstIndex(of: properties)
     {
-      return nearest(to: .uniquenessConstraint(version: number, entity: entity, place: place))
+      return nearest(to: .uniquenessConstraint(version: number, entity: entity, index: index))
     }
     return location(of: change.element.element, version: number)
   }

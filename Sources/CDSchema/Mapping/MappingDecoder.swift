@@ -25,7 +25,7 @@ extension DecodingContext {
   ///
   /// - Parameter root: The document; nil for an empty file.
   func decodeMapping(_ root: MarkedNode?, from source: Int, to destination: Int) -> DecodedMapping {
-    let element = ModelElement.mapping(from: source, to: destination)
+    let element = SchemaElement.mapping(from: source, to: destination)
     let start = MarkedNode(content: .scalar("", .plain), range: 0..<0)
     declare(element, at: start)
     var rules = MappingRules(source: source, destination: destination)
@@ -45,7 +45,7 @@ extension DecodingContext {
   }
 
   /// Reads the rule of one entity, or a list of rules if its objects come from several source entities.
-  private func decodeRules(_ pair: MarkedNode.Pair, of mapping: ModelElement, into rules: inout MappingRules)
+  private func decodeRules(_ pair: MarkedNode.Pair, of mapping: SchemaElement, into rules: inout MappingRules)
   {
     guard case .sequence(let nodes) = pair.value.content else {
       if let rule = decodeRule(pair.value, pair.name, at: pair.key, rules) { rules.entities.append(rule) }
@@ -60,8 +60,8 @@ extension DecodingContext {
   private func decodeRule(
     _ node: MarkedNode, _ name: String, at place: MarkedNode, _ rules: MappingRules
   ) -> EntityRule? {
-    let element = ModelElement.entityRule(
-      from: rules.source, to: rules.destination, place: rules.entities.count)
+    let element = SchemaElement.entityRule(
+      from: rules.source, to: rules.destination, index: rules.entities.count)
     declare(element, at: place)
     guard
       let reader = MappingReader(
@@ -108,7 +108,8 @@ extension DecodingContext {
     return text
   }
 
-  private func values(_ reader: MappingReader, _ key: String, of element: ModelElement) -> [PropertyMapping] {
+  private func values(_ reader: MappingReader, _ key: String, of element: SchemaElement) -> [PropertyMapping]
+  {
     var result: [PropertyMapping] = []
     for pair in reader.pairs(key) {
       guard let value = valueExpression(pair.value) else { continue }
@@ -135,7 +136,7 @@ extension DecodingContext {
 
   /// Reads duplicate rules: `{ Person: { fullName: keepFirst, "name, city": keepLast } }`.
   private func decodeDuplicates(
-    _ reader: MappingReader, _ element: ModelElement, into rules: inout MappingRules
+    _ reader: MappingReader, _ element: SchemaElement, into rules: inout MappingRules
   ) {
     let words = DuplicateRule.Survivor.allCases.map(\.rawValue)
     for entity in reader.pairs("onDuplicate") {

@@ -13,7 +13,7 @@ struct ProofValidator {
   let diagnostics: DiagnosticCollector
 
   /// How serious an unresolved change of a step is.
-  private struct Demand {
+  private struct StepSeverity {
     /// Whether stores of a released version take the step.
     var isReleased = false
     /// Whether there are released versions both before and after the step. A loss would then affect users' data.
@@ -21,19 +21,19 @@ struct ProofValidator {
   }
 
   func validate() {
-    let line = VersionLine(model)
-    let demands = demands(of: line)
-    for (key, demand) in demands.sorted(by: { $0.key < $1.key }) {
-      guard isKnown(key), let step = line.step(from: key.source, to: key.destination) else {
+    let paths = VersionPaths(model)
+    let severities = severities(of: paths)
+    for (key, severity) in severities.sorted(by: { $0.key < $1.key }) {
+      guard isKnown(key), let step = paths.step(from: key.source, to: key.destination) else {
         continue
       }
       report(step.problems, of: key)
-      for change in step.openChanges { report(change, demand, step.rules) }
+      for change in step.openChanges { report(change, severity, step.rules) }
     }
     for rules in model.mappings {
       let key = StepKey(source: rules.source, destination: rules.destination)
-      guard demands[key] == nil, isKnown(key) else { continue }
-      report(line.step(from: key.source, to: key.destination)?.problems ?? [], of: key)
+      guard severities[key] == nil, isKnown(key) else { continue }
+      report(paths.step(from: key.source, to: key.destination)?.problems ?? [], of: key)
     }
   }
 
@@ -52,21 +52,21 @@ struct ProofValidator {
   }
 
   /// The steps that stores take to the current version. Versions after the current one are not finished yet.
-  private func demands(of line: VersionLine) -> [StepKey: Demand] {
+  private func severities(of paths: VersionPaths) -> [StepKey: StepSeverity] {
     let current = model.currentVersionNumber
-    var result: [StepKey: Demand] = [:]
+    var result: [StepKey: StepSeverity] = [:]
     for version in model.versions where version.number < current {
       let isLocked = locked.contains(version.number)
-      guard let path = line.path(from: version.number, to: current) else {
+      guard let path = paths.path(from: version.number, to: current) else {
         if isLocked { reportNoWay(from: version.number) }
         continue
       }
       let lastRelease = path.lastIndex(where: locked.contains) ?? 0
       for (place, (source, destination)) in zip(path, path.dropFirst()).enumerated() {
-        var demand = result[StepKey(source: source, destination: destination)] ?? Demand()
-        if isLocked { demand.isReleased = true }
-        if isLocked, place < lastRelease { demand.isBetweenReleases = true }
-        result[StepKey(source: source, destination: destination)] = demand
+        var severity = result[StepKey(source: source, destination: destination)] ?? StepSeverity()
+        if isLocked { severity.isReleased = true }
+        if isLocked, place < lastRelease { severity.isBetweenReleases = true }
+        result[StepKey(source: source, destination: destination)] = severity
       }
     }
     return result
@@ -97,14 +97,14 @@ struct ProofValidator {
     }
   }
 
-  private func report(_ change: ModelChange, _ demand: Demand, _ rules: MappingRules?) {
+  private func report(_ change: ModelChange, _ severity: StepSeverity, _ rules: MappingRules?) {
     guard
       let place = positions.location(of: change, in: model.version(change.destination), rules: rules)
     else { return }
     let remedies = change.remedies.text(
       mapping: MappingFile.name(from: change.source, to: change.destination))
     let message = change.description + (remedies.isEmpty ? "" : "; " + remedies)
-    let isError = change.verdict == .losesData ? demand.isBetweenReleases : demand.isReleased
+    let isError = change.verdict == .losesData ? severity.isBetweenReleases : severity.isReleased
     if isError { diagnostics.error(place, message) } else { diagnostics.warning(place, message) }
   }
 }

@@ -19,7 +19,7 @@ struct RenameValidator {
     for composite in version.composites { validateFields(of: composite) }
   }
 
-  private func error(_ element: ModelElement, _ message: String, suggestion: String? = nil) {
+  private func error(_ element: SchemaElement, _ message: String, suggestion: String? = nil) {
     guard let location = positions.nearest(to: element, key: "renamedFrom") else { return }
     diagnostics.error(location, message, suggestion: suggestion)
   }
@@ -36,7 +36,7 @@ struct RenameValidator {
   private func validate(
     _ old: String, of entity: EntityDescription, kept: Set<String>, sources: inout [String: String]
   ) {
-    let element = ModelElement.entity(version: version.number, name: entity.name)
+    let element = SchemaElement.part(.entity(entity.name), version: version.number)
     guard !bases.isEmpty else {
       error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")
       return
@@ -62,13 +62,13 @@ struct RenameValidator {
     let attributes = entity.attributes.map {
       (
         $0.name, $0.renamedFrom,
-        ModelElement.attribute(version: version.number, entity: entity.name, name: $0.name), true
+        SchemaElement.part(.attribute(entity: entity.name, name: $0.name), version: version.number), true
       )
     }
     let relationships = entity.relationships.map {
       (
         $0.name, $0.renamedFrom,
-        ModelElement.relationship(version: version.number, entity: entity.name, name: $0.name), false
+        SchemaElement.part(.relationship(entity: entity.name, name: $0.name), version: version.number), false
       )
     }
     var sources: [String: String] = [:]
@@ -115,7 +115,8 @@ struct RenameValidator {
     var sources: [String: String] = [:]
     for field in composite.fields {
       guard let old = field.renamedFrom else { continue }
-      let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
+      let element = SchemaElement.part(
+        .field(composite: composite.name, name: field.name), version: version.number)
       let names = bases.flatMap { $0.composite(composite.name)?.fields.map(\.name) ?? [] }
       if bases.isEmpty {
         error(element, "'renamedFrom' speaks of the version that this one is based on, and there is none")

@@ -8,7 +8,7 @@ struct VersionValidator {
   let modelName: String
   let version: ModelVersion
   let graph: EntityGraph
-  let broken: Set<ModelElement>
+  let broken: Set<SchemaElement>
   /// Names of properties and types with wrong declarations. Expressions that use them cannot be checked.
   let suspectNames: Set<String>
   let circles: InheritanceCircles
@@ -64,10 +64,10 @@ struct VersionValidator {
       for attribute in entity.attributes {
         switch attribute.type {
         case .enumeration(let name)
-        where decoded.broken.contains(.enumeration(version: decoded.version.number, name: name)):
+        where decoded.broken.contains(.part(.enumeration(name), version: decoded.version.number)):
           names.insert(attribute.name)
         case .composite(let name)
-        where decoded.broken.contains(.composite(version: decoded.version.number, name: name)):
+        where decoded.broken.contains(.part(.composite(name), version: decoded.version.number)):
           names.insert(attribute.name)
         default: break
         }
@@ -83,42 +83,42 @@ struct VersionValidator {
 
   // MARK: Elements
 
-  private func entityElement(_ entity: EntityDescription) -> ModelElement {
-    .entity(version: version.number, name: entity.name)
+  private func entityElement(_ entity: EntityDescription) -> SchemaElement {
+    .part(.entity(entity.name), version: version.number)
   }
 
-  private func attributeElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
-    .attribute(version: version.number, entity: entity.name, name: name)
+  private func attributeElement(_ name: String, _ entity: EntityDescription) -> SchemaElement {
+    .part(.attribute(entity: entity.name, name: name), version: version.number)
   }
 
-  private func relationshipElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
-    .relationship(version: version.number, entity: entity.name, name: name)
+  private func relationshipElement(_ name: String, _ entity: EntityDescription) -> SchemaElement {
+    .part(.relationship(entity: entity.name, name: name), version: version.number)
   }
 
-  private func fetchedElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
-    .fetchedProperty(version: version.number, entity: entity.name, name: name)
+  private func fetchedElement(_ name: String, _ entity: EntityDescription) -> SchemaElement {
+    .part(.fetchedProperty(entity: entity.name, name: name), version: version.number)
   }
 
-  private func templateElement(_ name: String, _ entity: EntityDescription) -> ModelElement {
-    .fetchTemplate(version: version.number, entity: entity.name, name: name)
+  private func templateElement(_ name: String, _ entity: EntityDescription) -> SchemaElement {
+    .part(.fetchTemplate(entity: entity.name, name: name), version: version.number)
   }
 
   // MARK: Reporting
 
   /// Reports an error at a value of an element, or at the element itself if it has no such value.
-  func error(_ element: ModelElement, _ key: String? = nil, _ message: String, suggestion: String? = nil) {
+  func error(_ element: SchemaElement, _ key: String? = nil, _ message: String, suggestion: String? = nil) {
     guard let location = positions.nearest(to: element, key: key) else { return }
     diagnostics.error(location, message, suggestion: suggestion)
   }
 
-  func warning(_ element: ModelElement, _ key: String? = nil, _ message: String) {
+  func warning(_ element: SchemaElement, _ key: String? = nil, _ message: String) {
     guard let location = positions.nearest(to: element, key: key) else { return }
     diagnostics.warning(location, message)
   }
 
   /// Reports an error at one step of a key path. For example, `author.name` has two steps.
   func error(
-    _ element: ModelElement, _ key: String, step: Int, _ message: String, suggestion: String? = nil
+    _ element: SchemaElement, _ key: String, step: Int, _ message: String, suggestion: String? = nil
   ) {
     let text = positions.node(of: element, key: key)?.text ?? ""
     var offset = text.hasPrefix("-") ? 1 : 0
@@ -132,7 +132,7 @@ struct VersionValidator {
   }
 
   /// Reports a name that is not an entity. If it is another element's name, the message says so instead of "unknown".
-  private func reportUnknownEntity(_ name: String, _ element: ModelElement, _ key: String) {
+  private func reportUnknownEntity(_ name: String, _ element: SchemaElement, _ key: String) {
     if graph.enumeration(name) != nil {
       error(element, key, "'\(name)' is an enum and no entity; an attribute can have it as its type")
     } else if graph.composite(name) != nil {
@@ -149,7 +149,7 @@ struct VersionValidator {
 struct NamedProperty {
   var name: String
   var swiftName: String
-  var element: ModelElement
+  var element: SchemaElement
   var noun: String
   /// Whether the property has a column or a join table.
   var hasColumn: Bool
@@ -185,17 +185,17 @@ extension VersionValidator {
       var noun: String
       var name: String
       var swiftName: String
-      var element: ModelElement
+      var element: SchemaElement
     }
     let enums = version.enums.map {
       TypeName(
         noun: "enum", name: $0.name, swiftName: $0.name,
-        element: .enumeration(version: version.number, name: $0.name))
+        element: .part(.enumeration($0.name), version: version.number))
     }
     let composites = version.composites.map {
       TypeName(
         noun: "composite", name: $0.name, swiftName: $0.name,
-        element: .composite(version: version.number, name: $0.name))
+        element: .part(.composite($0.name), version: version.number))
     }
     let entities = version.entities.map {
       TypeName(noun: "entity", name: $0.name, swiftName: $0.swiftName, element: entityElement($0))
@@ -235,7 +235,7 @@ extension VersionValidator {
     }
   }
 
-  private func validateReserved(_ noun: String, _ name: String, swiftName: String, _ element: ModelElement) {
+  private func validateReserved(_ noun: String, _ name: String, swiftName: String, _ element: SchemaElement) {
     if noun == "entity", swiftName != name, !NameRules.isIdentifier(swiftName) {
       error(element, "class", "'\(swiftName)' is no name of a Swift class")
       return
@@ -259,7 +259,7 @@ extension VersionValidator {
 
   private func validateCases(of enumeration: EnumDescription) {
     for each in enumeration.cases {
-      let element = ModelElement.enumCase(
+      let element = SchemaElement.enumCase(
         version: version.number, enumeration: enumeration.name, name: each.name)
       if !NameRules.isIdentifier(each.name) {
         error(
@@ -275,7 +275,8 @@ extension VersionValidator {
     var folded: [String: String] = [:]
     var swiftNames: [String: String] = [:]
     for field in composite.fields {
-      let element = ModelElement.field(version: version.number, composite: composite.name, name: field.name)
+      let element = SchemaElement.part(
+        .field(composite: composite.name, name: field.name), version: version.number)
       if let problem = NameRules.problem(with: field.name) { error(element, nil, problem) }
       validateSwiftName(
         field.swiftName, of: field.name, element, reserved: ReservedNames.fields, owner: composite.name)
@@ -381,7 +382,7 @@ extension VersionValidator {
   }
 
   private func validateSwiftName(
-    _ swiftName: String, of name: String, _ element: ModelElement, reserved: Set<String>, owner: String
+    _ swiftName: String, of name: String, _ element: SchemaElement, reserved: Set<String>, owner: String
   ) {
     if swiftName != name, !NameRules.isIdentifier(swiftName) {
       error(element, "swiftName", "'\(swiftName)' is no name of a Swift property")
@@ -425,7 +426,7 @@ extension String {
 
 extension VersionValidator {
   /// Checks an attribute of an entity or a field of a composite.
-  private func validate(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validate(_ attribute: AttributeDescription, _ element: SchemaElement) {
     if broken.contains(element) { return }
     validateKind(attribute, element)
     validateBounds(attribute, element)
@@ -433,7 +434,7 @@ extension VersionValidator {
     validatePattern(attribute, element)
   }
 
-  private func validateKind(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validateKind(_ attribute: AttributeDescription, _ element: SchemaElement) {
     if attribute.storesExternally {
       switch attribute.type {
       case .data, .codable: break
@@ -460,7 +461,7 @@ extension VersionValidator {
     }
   }
 
-  private func validateBounds(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validateBounds(_ attribute: AttributeDescription, _ element: SchemaElement) {
     if let minimum = attribute.minimum, let maximum = attribute.maximum,
       AttributeOrder.isLess(maximum, minimum)
     {
@@ -476,7 +477,7 @@ extension VersionValidator {
     }
   }
 
-  private func validateLength(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validateLength(_ attribute: AttributeDescription, _ element: SchemaElement) {
     guard attribute.minimumLength != nil || attribute.maximumLength != nil else { return }
     guard attribute.type.hasLength else {
       for (key, value) in [("minLength", attribute.minimumLength), ("maxLength", attribute.maximumLength)]
@@ -505,7 +506,7 @@ extension VersionValidator {
     if length > maximum { error(element, "default", "the default is longer than the maximum length") }
   }
 
-  private func validatePattern(_ attribute: AttributeDescription, _ element: ModelElement) {
+  private func validatePattern(_ attribute: AttributeDescription, _ element: SchemaElement) {
     guard let pattern = attribute.pattern else { return }
     guard attribute.type == .string else {
       error(
@@ -551,7 +552,7 @@ extension VersionValidator {
 
   private func validateInverse(
     _ name: String, of relationship: RelationshipDescription, _ entity: EntityDescription,
-    _ element: ModelElement
+    _ element: SchemaElement
   ) {
     let destination = relationship.destination
     let inverse: RelationshipDescription
@@ -591,7 +592,7 @@ extension VersionValidator {
   /// Reports two delete rules that are valid alone, but not together.
   private func validateDeleteRules(
     _ relationship: RelationshipDescription, _ entity: EntityDescription, _ inverse: RelationshipDescription,
-    _ element: ModelElement
+    _ element: SchemaElement
   ) {
     let other = "'\(inverse.name)' of '\(relationship.destination)'"
     switch (relationship.deleteRule, inverse.deleteRule) {
@@ -705,7 +706,7 @@ extension VersionValidator {
   private func validateIndexes(of entity: EntityDescription) {
     var seen: [IndexDescription] = []
     for (place, index) in entity.indexes.enumerated() {
-      let element = ModelElement.index(version: version.number, entity: entity.name, place: place)
+      let element = SchemaElement.index(version: version.number, entity: entity.name, index: place)
       if broken.contains(element) { continue }
       if seen.contains(index) {
         error(element, nil, "the same index is here a second time")
@@ -719,8 +720,8 @@ extension VersionValidator {
   private func validateUniqueness(of entity: EntityDescription) {
     var seen: Set<Set<String>> = []
     for (place, names) in entity.uniquenessConstraints.enumerated() {
-      let element = ModelElement.uniquenessConstraint(
-        version: version.number, entity: entity.name, place: place)
+      let element = SchemaElement.uniquenessConstraint(
+        version: version.number, entity: entity.name, index: place)
       if broken.contains(element) { continue }
       if !seen.insert(Set(names)).inserted {
         error(element, nil, "the same properties are unique here a second time")
@@ -732,7 +733,7 @@ extension VersionValidator {
 
   /// Checks the elements of an index or a unique constraint. Each must be a column of the table.
   private func validate(
-    _ keyPaths: [String], _ element: ModelElement, of entity: EntityDescription, noun: String,
+    _ keyPaths: [String], _ element: SchemaElement, of entity: EntityDescription, noun: String,
     allowsFields: Bool
   ) {
     var seen: Set<String> = []
@@ -765,7 +766,7 @@ extension VersionValidator {
   }
 
   private func validateColumn(
-    _ attribute: AttributeDescription, _ steps: [String], _ element: ModelElement, _ key: String,
+    _ attribute: AttributeDescription, _ steps: [String], _ element: SchemaElement, _ key: String,
     owner: EntityDescription, noun: String, allowsFields: Bool
   ) {
     if isBroken(attribute.name, of: owner) { return }
@@ -818,7 +819,7 @@ extension VersionValidator {
   }
 
   private func reportUnknownProperty(
-    _ name: String, of entity: EntityDescription, _ element: ModelElement, _ key: String, step: Int = 0
+    _ name: String, of entity: EntityDescription, _ element: SchemaElement, _ key: String, step: Int = 0
   ) {
     // A relationship or fetched property with a wrong declaration is missing in the model, and is already reported.
     if isBroken(name, of: entity) || hasUnknownAncestor(entity) { return }
@@ -832,7 +833,7 @@ extension VersionValidator {
 
 extension VersionValidator {
   /// Checks the key paths of a `sort`: any number of to-one relationships, followed by an attribute.
-  private func validateSort(_ keys: [SortKey], _ element: ModelElement, of entity: EntityDescription) {
+  private func validateSort(_ keys: [SortKey], _ element: SchemaElement, of entity: EntityDescription) {
     var seen: Set<String> = []
     for (place, sortKey) in keys.enumerated() {
       let key = "sort[\(place)]"
@@ -845,7 +846,7 @@ extension VersionValidator {
   }
 
   private func validateSortPath(
-    _ keyPath: String, _ element: ModelElement, _ key: String, of start: EntityDescription
+    _ keyPath: String, _ element: SchemaElement, _ key: String, of start: EntityDescription
   ) {
     var entity = start
     let steps = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -879,7 +880,7 @@ extension VersionValidator {
   }
 
   private func validateSortAttribute(
-    _ attribute: AttributeDescription, rest: ArraySlice<String>, _ element: ModelElement, _ key: String
+    _ attribute: AttributeDescription, rest: ArraySlice<String>, _ element: SchemaElement, _ key: String
   ) {
     let place = rest.startIndex
     switch attribute.type {
@@ -933,7 +934,7 @@ extension VersionValidator {
 
   private func validateConfigurations() {
     for configuration in version.configurations {
-      let element = ModelElement.configuration(version: version.number, name: configuration.name)
+      let element = SchemaElement.part(.configuration(configuration.name), version: version.number)
       if configuration.name.isEmpty { error(element, nil, "a configuration needs a name") }
       for (place, name) in configuration.entities.enumerated() where graph.entity(name) == nil {
         reportUnknownEntity(name, element, "entities[\(place)]")
@@ -972,13 +973,13 @@ extension VersionValidator {
       let first = circle[0]
       let path = Self.path((circle + [first]).map { "\($0.entity).\($0.attribute)" })
       error(
-        .attribute(version: version.number, entity: first.entity, name: first.attribute), "derived",
+        .part(.attribute(entity: first.entity, name: first.attribute), version: version.number), "derived",
         "derived attributes cannot depend on themselves: \(path)")
     }
   }
 
   /// Reports variables. Only fetch templates may have them, where they become parameters.
-  private func reportVariables(_ names: [String], _ element: ModelElement, _ key: String) {
+  private func reportVariables(_ names: [String], _ element: SchemaElement, _ key: String) {
     for name in names {
       let text = positions.node(of: element, key: key)?.text ?? ""
       let offset = text.firstRange(of: "$" + name).map {
@@ -993,7 +994,7 @@ extension VersionValidator {
 
   /// Reports the checker's diagnostics, each at its position in the file.
   private func report(
-    _ found: [ExpressionDiagnostic], _ element: ModelElement, _ key: String, of entity: EntityDescription
+    _ found: [ExpressionDiagnostic], _ element: SchemaElement, _ key: String, of entity: EntityDescription
   ) {
     if isSuspect(element, key, of: entity) { return }
     for diagnostic in found {
@@ -1011,7 +1012,7 @@ extension VersionValidator {
   }
 
   /// Whether an expression uses a name whose declaration is wrong. Its own mistakes may then only follow from that.
-  private func isSuspect(_ element: ModelElement, _ key: String, of entity: EntityDescription) -> Bool {
+  private func isSuspect(_ element: SchemaElement, _ key: String, of entity: EntityDescription) -> Bool {
     if hasUnknownAncestor(entity) { return true }
     guard !suspectNames.isEmpty, let text = positions.node(of: element, key: key)?.text else { return false }
     let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }

@@ -12,17 +12,18 @@ extension VersionText {
     pairs.add(
       "attributes",
       entity.attributes.map {
-        pair($0.name, attribute($0), of: .attribute(version: number, entity: name, name: $0.name))
+        pair($0.name, attribute($0), of: .part(.attribute(entity: name, name: $0.name), version: number))
       }, .lines)
     pairs.add(
       "relationships",
       entity.relationships.map {
-        pair($0.name, relationship($0), of: .relationship(version: number, entity: name, name: $0.name))
+        pair(
+          $0.name, relationship($0), of: .part(.relationship(entity: name, name: $0.name), version: number))
       }, .lines)
     pairs.add(
       "fetched",
       entity.fetchedProperties.map {
-        pair($0.name, fetched($0), of: .fetchedProperty(version: number, entity: name, name: $0.name))
+        pair($0.name, fetched($0), of: .part(.fetchedProperty(entity: name, name: $0.name), version: number))
       }, .lines)
     pairs.add(
       "indexes",
@@ -34,7 +35,7 @@ extension VersionText {
     pairs.add(
       "fetches",
       entity.fetchTemplates.map {
-        pair($0.name, template($0), of: .fetchTemplate(version: number, entity: name, name: $0.name))
+        pair($0.name, template($0), of: .part(.fetchTemplate(entity: name, name: $0.name), version: number))
       }, .lines)
     pairs.add("hashModifier", entity.hashModifier)
     pairs.add("info", entity.info)
@@ -42,7 +43,7 @@ extension VersionText {
   }
 
   /// An element by its name, with its comment.
-  private func pair(_ name: String, _ value: YAMLValue, of element: ModelElement) -> YAMLPair {
+  private func pair(_ name: String, _ value: YAMLValue, of element: SchemaElement) -> YAMLPair {
     YAMLPair(name, value, comment: comments[element])
   }
 

@@ -6,14 +6,14 @@ public import CDModel
 /// an impossible element, such as a property without a type, has no valid text.
 public struct VersionText {
   /// The comments above elements, by element. Only entities and their properties can have comments.
-  public var comments: [ModelElement: String]
+  public var comments: [SchemaElement: String]
   /// The comment at the top of the file.
   public var head: String?
 
   let version: ModelVersion
 
   /// Creates the text of a version.
-  public init(_ version: ModelVersion, head: String? = nil, comments: [ModelElement: String] = [:]) {
+  public init(_ version: ModelVersion, head: String? = nil, comments: [SchemaElement: String] = [:]) {
     self.version = version
     self.head = head
     self.comments = comments
@@ -43,7 +43,7 @@ public struct VersionText {
         "entities",
         .mapping(
           version.entities.map {
-            YAMLPair($0.name, entity($0), comment: comments[.entity(version: version.number, name: $0.name)])
+            YAMLPair($0.name, entity($0), comment: comments[.part(.entity($0.name), version: version.number)])
           }, .lines)))
     pairs.add(
       "configurations",

@@ -1,8 +1,8 @@
 import CDModel
 
-/// Identifies the element of a version that an element of Xcode's file belongs to. Entities and properties are
-/// identified by their indices.
-enum ElementKey: Hashable {
+/// Identifies the element of a version that an element of Xcode's file belongs to, by indices instead of names, because
+/// an import changes names.
+enum ElementIndex: Hashable {
   case model
   case entity(Int)
   case attribute(Int, Int)
@@ -16,14 +16,38 @@ enum ElementKey: Hashable {
   case field(Int, Int)
 }
 
+extension ModelVersion {
+  /// The element at an index; nil for the model itself.
+  func element(at index: ElementIndex) -> ModelElement? {
+    func property(_ entity: Int, _ name: (EntityDescription) -> String) -> PropertyName {
+      PropertyName(entities[entity].name, name(entities[entity]))
+    }
+    return switch index {
+    case .model: nil
+    case .entity(let entity): .entity(entities[entity].name)
+    case .attribute(let entity, let number): .attribute(property(entity) { $0.attributes[number].name })
+    case .relationship(let entity, let number):
+      .relationship(property(entity) { $0.relationships[number].name })
+    case .fetched(let entity, let number), .fetchedRequest(let entity, let number):
+      .fetchedProperty(property(entity) { $0.fetchedProperties[number].name })
+    case .template(let entity, let number):
+      .fetchTemplate(entity: entities[entity].name, name: entities[entity].fetchTemplates[number].name)
+    case .configuration(let number): .configuration(configurations[number].name)
+    case .composite(let number): .composite(composites[number].name)
+    case .field(let composite, let number):
+      .field(composite: composites[composite].name, name: composites[composite].fields[number].name)
+    }
+  }
+}
+
 /// An element written from a version's own declarations, before Xcode's additional information is added.
 struct DraftElement {
   /// Nil for an element without information of its own, such as `uniquenessConstraints`.
-  var key: ElementKey?
+  var key: ElementIndex?
   var element: MarkupElement
   var children: [DraftElement] = []
 
-  init(_ key: ElementKey?, _ element: MarkupElement, _ children: [DraftElement] = []) {
+  init(_ key: ElementIndex?, _ element: MarkupElement, _ children: [DraftElement] = []) {
     self.key = key
     self.element = element
     self.children = children
@@ -44,7 +68,7 @@ enum XcodeInfo {
 
 extension ModelVersion {
   /// The free keys and texts that contain an element's information, and the prefix of its keys.
-  func info(of key: ElementKey) -> (info: [String: String], prefix: String) {
+  func info(of key: ElementIndex) -> (info: [String: String], prefix: String) {
     switch key {
     case .model: return (info, "xcode.")
     case .entity(let place): return (entities[place].info, "xcode.")
@@ -64,7 +88,7 @@ extension ModelVersion {
   }
 
   /// Stores a text under a name for an element.
-  mutating func setInfo(of key: ElementKey, _ name: String, _ value: String) {
+  mutating func setInfo(of key: ElementIndex, _ name: String, _ value: String) {
     let name = info(of: key).prefix + name
     switch key {
     case .model, .configuration, .composite, .field: info[name] = value

@@ -95,7 +95,7 @@ struct StyleSheet {
 
   private static func rank(_ name: String) -> Int { ranks[name] ?? order.count }
 
-  private func className(of key: ElementKey) -> String {
+  private func className(of key: ElementIndex) -> String {
     if case .entity(let place) = key { return version.entities[place].swiftName }
     return ""
   }

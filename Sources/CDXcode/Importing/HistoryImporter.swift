@@ -37,7 +37,7 @@ struct HistoryImporter {
         own = RenamingIdentifiers(
           versions[place].version, base: versions[base].version, identifiers: identifiers[base])
       }
-      versions[place].keepResidue(own)
+      versions[place].storeXcodeOnlyAttributes(own)
       own.apply(infoOf: versions[place].version)
       identifiers.append(own)
     }

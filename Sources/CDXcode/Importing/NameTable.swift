@@ -161,12 +161,12 @@ private struct ColumnNames {
   private struct Holders {
     var entities: Set<String> = []
     /// The entities with their ancestors.
-    var lines: Set<String> = []
+    var entitiesWithAncestors: Set<String> = []
 
     mutating func add(_ entity: String, _ parents: [String: String]) {
       entities.insert(entity)
       var line: String? = entity
-      while let each = line, lines.insert(each).inserted { line = parents[each] }
+      while let each = line, entitiesWithAncestors.insert(each).inserted { line = parents[each] }
     }
   }
 
@@ -198,7 +198,7 @@ private struct ColumnNames {
     guard let column = columns[name.lowercased()] else { return true }
     if column.spelling != name { return false }
     for (other, holders) in column.holders where other != original {
-      if holders.lines.contains(entity) { return false }
+      if holders.entitiesWithAncestors.contains(entity) { return false }
       var line = parents[entity]
       while let each = line {
         if holders.entities.contains(each) { return false }

@@ -164,7 +164,7 @@ extension VersionImporter {
         }
         configuration.entities.append(entity)
       }
-      let key = ElementKey.configuration(version.configurations.count)
+      let key = ElementIndex.configuration(version.configurations.count)
       version.configurations.append(configuration)
       origins[key] = element
       for member in others { keep(member, of: key) }

@@ -27,9 +27,9 @@ extension VersionImporter {
   private mutating func readMarks(of place: Int, _ graph: EntityGraph, _ forms: inout [String]) {
     let entity = version.entities[place]
     let keys =
-      entity.attributes.indices.map { (entity.attributes[$0].name, ElementKey.attribute(place, $0)) }
+      entity.attributes.indices.map { (entity.attributes[$0].name, ElementIndex.attribute(place, $0)) }
       + entity.relationships.indices.map {
-        (entity.relationships[$0].name, ElementKey.relationship(place, $0))
+        (entity.relationships[$0].name, ElementIndex.relationship(place, $0))
       }
     for (name, key) in keys {
       guard let element = origins[key], element.flag("indexed") else { continue }

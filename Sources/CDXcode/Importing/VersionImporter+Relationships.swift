@@ -121,7 +121,7 @@ extension VersionImporter {
 
   /// Removes a property from the version and stores its XML element under `info`.
   mutating func drop(_ name: String, from place: Int) {
-    func taken(_ keys: [ElementKey], _ number: Int) -> MarkupElement? {
+    func taken(_ keys: [ElementIndex], _ number: Int) -> MarkupElement? {
       let element = origins[keys[number]]
       for (key, next) in zip(keys[number...], keys[(number + 1)...]) { origins[key] = origins[next] }
       if let last = keys.last { origins[last] = nil }

@@ -69,7 +69,7 @@ extension VersionImporter {
   ///   - sources: The names in the version before, by identifier.
   ///   - taken: The names that properties have in this version, and old names that are already assigned.
   private mutating func source(
-    of key: ElementKey, _ name: String, among sources: [String: [String]], _ taken: inout Set<String>
+    of key: ElementIndex, _ name: String, among sources: [String: [String]], _ taken: inout Set<String>
   ) -> String? {
     guard let id = identifier(of: key), let element = origins[key] else { return nil }
     let names = sources[id] ?? []
@@ -105,7 +105,7 @@ extension VersionImporter {
   }
 
   /// The identifier by which Core Data recognises an element.
-  private func identifier(of key: ElementKey) -> String? {
+  private func identifier(of key: ElementIndex) -> String? {
     guard let element = origins[key] else { return nil }
     if let id = element["elementID"], !id.isEmpty { return id }
     return element["name"]

@@ -26,7 +26,7 @@ extension VersionImporter {
 
   private func properties(
     of place: Int
-  ) -> [(key: ElementKey, name: String, swiftName: String, isToMany: Bool)] {
+  ) -> [(key: ElementIndex, name: String, swiftName: String, isToMany: Bool)] {
     let entity = version.entities[place]
     return entity.attributes.enumerated().map { (.attribute(place, $0), $1.name, $1.swiftName, false) }
       + entity.relationships.enumerated().map {
@@ -37,7 +37,7 @@ extension VersionImporter {
       }
   }
 
-  private mutating func rename(_ key: ElementKey, _ name: String, _ new: String, _ reason: String) {
+  private mutating func rename(_ key: ElementIndex, _ name: String, _ new: String, _ reason: String) {
     switch key {
     case .attribute(let place, let number): version.entities[place].attributes[number].propertyName = new
     case .relationship(let place, let number):

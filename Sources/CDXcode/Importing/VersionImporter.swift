@@ -15,7 +15,7 @@ struct VersionImporter {
 
   var version: ModelVersion
   /// The XML elements from which the version's elements were read.
-  var origins: [ElementKey: MarkupElement] = [:]
+  var origins: [ElementIndex: MarkupElement] = [:]
   var remarks: [ImportRemark] = []
 
   init(
@@ -54,7 +54,7 @@ struct VersionImporter {
   }
 
   /// Stores an XML element that the schema language cannot express, unchanged.
-  mutating func keep(_ element: MarkupElement, of key: ElementKey) {
+  mutating func keep(_ element: MarkupElement, of key: ElementIndex) {
     let (info, prefix) = version.info(of: key)
     var number = 1
     while info["\(prefix)element.\(number)"] != nil { number += 1 }
@@ -118,7 +118,7 @@ struct VersionImporter {
     switch element.name {
     case "attribute":
       let attribute = attribute(element, name: name, subject: subject, owner: owner)
-      let key = ElementKey.attribute(place, version.entities[place].attributes.count)
+      let key = ElementIndex.attribute(place, version.entities[place].attributes.count)
       version.entities[place].attributes.append(attribute)
       origins[key] = element
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
@@ -136,7 +136,7 @@ struct VersionImporter {
         remark(
           subject, "'\(name)' of '\(text)' is no count that can be met; it is kept under 'info'", at: element)
       }
-      let key = ElementKey.relationship(place, version.entities[place].relationships.count)
+      let key = ElementIndex.relationship(place, version.entities[place].relationships.count)
       version.entities[place].relationships.append(relationship)
       origins[key] = element
       for child in element.children("userInfo") { readUserInfo(child, of: key) }
@@ -177,7 +177,7 @@ struct VersionImporter {
   }
 
   /// Reads free keys and texts of the model's author.
-  private mutating func readUserInfo(_ element: MarkupElement, of key: ElementKey) {
+  private mutating func readUserInfo(_ element: MarkupElement, of key: ElementIndex) {
     var others = MarkupElement("userInfo")
     for entry in element.children {
       guard entry.name == "entry", let name = entry["key"], let value = entry["value"],

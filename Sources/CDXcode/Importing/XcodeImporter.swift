@@ -206,10 +206,10 @@ public struct XcodeImporter: Sendable {
   // MARK: Remarks
 
   private func orderDoubts(_ versions: [ModelVersion]) -> [Diagnostic] {
-    OrderDoubt.all(in: versions).map { doubt in
+    SuspectVersionOrder.all(in: versions).map { suspect in
       Diagnostic(
         .warning, at: SourceLocation(path: order == nil ? bundle.path : orderPath, line: 1, column: 1),
-        doubt.message)
+        suspect.message)
     }
   }
 

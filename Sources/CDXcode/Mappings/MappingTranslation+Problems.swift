@@ -21,7 +21,9 @@ extension MappingTranslation {
     // If a part has several problems, only the first is reported.
     var parts: [RulePart: MappingProblem] = [:]
     for problem in problems {
-      guard let part = RulePart(problem.place), rules.entities.indices.contains(part.entity) else { continue }
+      guard let part = RulePart(problem.location), rules.entities.indices.contains(part.entity) else {
+        continue
+      }
       if parts[part] == nil { parts[part] = problem }
     }
     // Parts are removed from the end, so that the indices of the others stay valid.
@@ -71,8 +73,8 @@ private struct RulePart: Hashable {
   var entity: Int
   var kind: Kind
 
-  init?(_ place: MappingProblem.Place) {
-    switch place {
+  init?(_ location: MappingProblem.Location) {
+    switch location {
     case .attribute(let entity, let number), .attributeName(let entity, let number):
       (self.entity, kind) = (entity, .attribute(number))
     case .relationship(let entity, let number), .relationshipName(let entity, let number):

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 
 /// `cdgen compile`

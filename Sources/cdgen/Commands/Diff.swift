@@ -65,7 +65,7 @@ struct Diff: ParsableCommand {
   }
 
   private func steps(of model: ManagedObjectModel) throws -> [MigrationStep] {
-    let line = VersionLine(model)
+    let paths = VersionPaths(model)
     let end = to ?? model.currentVersionNumber
     for number in [from, end].compactMap({ $0 }) where model.version(number) == nil {
       throw Failure(self.model, "there is no version \(number)")
@@ -74,18 +74,20 @@ struct Diff: ParsableCommand {
     guard let start = from ?? befores.max() else {
       throw Failure(self.model, "version \(end) is based on no other: name one with --from")
     }
-    if let steps = line.steps(from: start, to: end) { return steps }
+    if let steps = paths.steps(from: start, to: end) { return steps }
     // No store takes this step, but the user asked for it.
-    return [line.step(from: start, to: end)].compactMap { $0 }
+    return [paths.step(from: start, to: end)].compactMap { $0 }
   }
 
   /// The steps from the oldest versions up to the first step shown.
   private func earlierSteps(of model: ManagedObjectModel, before shown: [MigrationStep]) -> [MigrationStep] {
     guard let end = shown.first?.source else { return [] }
-    let line = VersionLine(model)
-    let paths = model.versions.map(\.number).compactMap { line.path(from: $0, to: end) }
+    let versions = VersionPaths(model)
+    let paths = model.versions.map(\.number).compactMap { versions.path(from: $0, to: end) }
     let pairs = Set(paths.flatMap { zip($0, $0.dropFirst()).map { [$0, $1] } })
-    return pairs.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { line.step(from: $0[0], to: $0[1]) }
+    return pairs.sorted { $0.lexicographicallyPrecedes($1) }.compactMap {
+      versions.step(from: $0[0], to: $0[1])
+    }
   }
 
   /// A line for a step, followed by a line for each loss.

@@ -60,7 +60,7 @@ struct Generate: ParsableCommand {
         try Self.files(of: model, loaded, options), to: output, isFolder: isFolder)
       guard check else { return try result.write() }
       let problems = try result.staleness()
-      for problem in problems { Console.error(problem.description) }
+      for problem in problems { Console.error(problem.diagnostic) }
       if !problems.isEmpty { throw ExitCode.failure }
     }
   }

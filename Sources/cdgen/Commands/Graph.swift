@@ -1,7 +1,15 @@
-public import ArgumentParser
+import ArgumentParser
 import CDConsole
-public import CDGenerator
+import CDGenerator
 import CDModel
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// `cdgen graph`
 struct Graph: ParsableCommand {
@@ -9,7 +17,8 @@ struct Graph: ParsableCommand {
     abstract: "Draw a version's entities and relationships.",
     discussion: """
       A box an entity, an arrow to a parent, a line with crow's feet for a relationship and its inverse, and a \
-      dashed one where there is no inverse. Nothing needs to be installed for SVG.
+      dashed one where there is no inverse. SVG is drawn by the program cdgen-graph, which 'swift run cdgen-graph' \
+      builds.
 
         cdgen graph Schemas/ToDo.cdmodel --format svg --output ToDo.svg
         cdgen graph Schemas/ToDo.cdmodel --format mermaid --version 1
@@ -20,7 +29,12 @@ struct Graph: ParsableCommand {
   var model: String
 
   @Option(help: "The form of the diagram.")
-  var format: GraphFormat
+  var format: Format
+
+  /// The forms of a diagram: those that cdgen writes itself, and the picture.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case mermaid, dot, svg
+  }
 
   @Option(help: ArgumentHelp("The version to draw; the current one if left out.", valueName: "number"))
   var version: Int?
@@ -32,6 +46,7 @@ struct Graph: ParsableCommand {
 
   func run() throws {
     try reportingFailures {
+      guard let format = GraphFormat(rawValue: format.rawValue) else { try drawSVG() }
       let (_, model) = try ModelFolder.load(model, showsWarnings: false)
       let number = version ?? model.currentVersionNumber
       guard let version = model.version(number) else {
@@ -46,6 +61,26 @@ struct Graph: ParsableCommand {
       }
     }
   }
-}
 
-extension GraphFormat: ExpressibleByArgument {}
+  /// Replaces this process with `cdgen-graph`, which is beside this program, or is found as this one was.
+  private func drawSVG() throws -> Never {
+    let name = "cdgen-graph"
+    let program = CommandLine.arguments[0]
+    // Without a slash, the program was found in a folder of PATH, and the system looks there for the other one too.
+    let path = program.contains("/") ? FileSystem.join(FileSystem.folder(of: program), name) : name
+    var arguments = [path, "--"]
+    if let version { arguments.insert("--version=\(version)", at: 1) }
+    if let output { arguments.insert("--output=\(output)", at: 1) }
+    arguments.append(model)
+    let strings = arguments.map { strdup($0) }
+    execvp(path, strings + [nil])
+    let code = errno
+    for string in strings { free(string) }
+    guard code == ENOENT else {
+      throw Failure(path, "cannot be run: \(String(cString: strerror(code)))")
+    }
+    throw Failure(
+      "SVG is drawn by the program \(name), which was not built: run 'swift run \(name) \(model)' with the same "
+        + "options, or have Graphviz draw it: 'cdgen graph \(model) --format dot | dot -Tsvg'")
+  }
+}

@@ -30,7 +30,7 @@ struct Init: ParsableCommand {
   func run() throws {
     try reportingFailures {
       let name = self.name.hasSuffix(".cdmodel") ? String(self.name.dropLast(8)) : self.name
-      if let problem = ModelTemplate.problem(withName: name) { throw Failure(nil, problem) }
+      if let problem = ModelTemplate.problem(withName: name) { throw Failure(problem) }
       let folder = FileSystem.join(directory, name + ".cdmodel")
       try FileSystem.makeFolder(directory)
       try FileSystem.makeNewFolder(folder)

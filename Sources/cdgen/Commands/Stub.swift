@@ -87,9 +87,9 @@ struct Stub: ParsableCommand {
     of model: ManagedObjectModel, _ loaded: LoadedModel, _ path: [Int]
   ) throws -> String? {
     guard tests else { return try MigrationStub(model, from: source, to: destination, typeName: type)?.text }
-    let line = VersionLine(model)
+    let paths = VersionPaths(model)
     let released = loaded.lockedVersions.map(\.number).filter { number in
-      number >= source && number != destination && line.path(from: number, to: destination) != nil
+      number >= source && number != destination && paths.path(from: number, to: destination) != nil
     }
     if released.isEmpty {
       throw Failure(
@@ -104,7 +104,7 @@ struct Stub: ParsableCommand {
     for number in [source, destination] where model.version(number) == nil {
       throw Failure(self.model, "there is no version \(number)")
     }
-    guard source != destination, let path = VersionLine(model).path(from: source, to: destination) else {
+    guard source != destination, let path = VersionPaths(model).path(from: source, to: destination) else {
       throw Failure(self.model, "no store goes from version \(source) to version \(destination)")
     }
     return path

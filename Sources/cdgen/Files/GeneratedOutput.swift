@@ -1,3 +1,4 @@
+import CDConsole
 import CDGenerator
 
 /// The files of one model's generated Swift, with their paths.

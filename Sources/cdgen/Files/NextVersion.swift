@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDSchema
 

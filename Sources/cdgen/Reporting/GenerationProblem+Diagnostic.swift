@@ -1,4 +1,5 @@
 import CDGenerator
+import CDModel
 import CDSchema
 
 extension GenerationProblem {
@@ -11,22 +12,22 @@ extension GenerationProblem {
   }
 
   /// The element with the problem, found by its names, because the problem does not contain its sort.
-  private func element(in loaded: LoadedModel, _ version: Int) -> ModelElement? {
+  private func element(in loaded: LoadedModel, _ version: Int) -> SchemaElement? {
     guard let type else { return .version(version) }
-    var candidates: [ModelElement] = []
+    var candidates: [SchemaElement] = []
     if let member {
       candidates += [
-        .attribute(version: version, entity: type, name: member),
-        .relationship(version: version, entity: type, name: member),
-        .fetchedProperty(version: version, entity: type, name: member),
-        .fetchTemplate(version: version, entity: type, name: member),
-        .field(version: version, composite: type, name: member),
+        .part(.attribute(entity: type, name: member), version: version),
+        .part(.relationship(entity: type, name: member), version: version),
+        .part(.fetchedProperty(entity: type, name: member), version: version),
+        .part(.fetchTemplate(entity: type, name: member), version: version),
+        .part(.field(composite: type, name: member), version: version),
         .enumCase(version: version, enumeration: type, name: member),
       ]
     }
     candidates += [
-      .entity(version: version, name: type), .composite(version: version, name: type),
-      .enumeration(version: version, name: type),
+      .part(.entity(type), version: version), .part(.composite(type), version: version),
+      .part(.enumeration(type), version: version),
     ]
     return candidates.first { loaded.positions[$0] != nil } ?? .version(version)
   }

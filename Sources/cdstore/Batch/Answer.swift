@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDRuntime
 
@@ -28,7 +29,7 @@ struct RequestError: Error, CustomStringConvertible {
       message = diagnostics.map(\.description).joined(separator: "; ")
       stage = .check
       position = diagnostics.first?.span.map { Self.utf16Offset($0.lowerBound, in: format) }
-    case FetchError.unknownEntity, FetchError.missingVariable, FetchError.unknownKey, is Problem:
+    case FetchError.unknownEntity, FetchError.missingVariable, FetchError.unknownKey, is Failure:
       message = "\(error)"
       stage = .check
     default:
@@ -59,7 +60,7 @@ struct RequestJSON {
     switch json[key] {
     case nil, .null?: nil
     case .string(let text)?: text
-    case let other?: throw Problem("'\(key)' takes a text, not \(other.kindName)")
+    case let other?: throw Failure("'\(key)' takes a text, not \(other.kindName)")
     }
   }
 
@@ -67,7 +68,7 @@ struct RequestJSON {
     switch json[key] {
     case nil, .null?: nil
     case .int(let number)?: Int(number)
-    case let other?: throw Problem("'\(key)' takes an integer, not \(other.kindName)")
+    case let other?: throw Failure("'\(key)' takes an integer, not \(other.kindName)")
     }
   }
 
@@ -75,7 +76,7 @@ struct RequestJSON {
     switch json[key] {
     case nil, .null?: false
     case .bool(let flag)?: flag
-    case let other?: throw Problem("'\(key)' takes true or false, not \(other.kindName)")
+    case let other?: throw Failure("'\(key)' takes true or false, not \(other.kindName)")
     }
   }
 
@@ -83,7 +84,7 @@ struct RequestJSON {
     switch json[key] {
     case nil, .null?: []
     case .array(let list)?: list
-    case let other?: throw Problem("'\(key)' takes a list, not \(other.kindName)")
+    case let other?: throw Failure("'\(key)' takes a list, not \(other.kindName)")
     }
   }
 
@@ -91,7 +92,7 @@ struct RequestJSON {
     switch json[key] {
     case nil, .null?: []
     case .object(let members)?: members
-    case let other?: throw Problem("'\(key)' takes an object, not \(other.kindName)")
+    case let other?: throw Failure("'\(key)' takes an object, not \(other.kindName)")
     }
   }
 }

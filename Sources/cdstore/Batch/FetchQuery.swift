@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDRuntime
 
@@ -34,11 +35,11 @@ struct FetchQuery {
 
   init(entity: String) { self.entity = entity }
 
-  /// - Throws: ``Problem`` if a member has a wrong type.
+  /// - Throws: ``Failure`` if a member has a wrong type.
   init(_ json: JSONValue, idAttribute: String?) throws {
-    guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
+    guard case .object = json else { throw Failure("a request is an object, not \(json.kindName)") }
     let request = RequestJSON(json: json)
-    guard let entity = try request.text("entity") else { throw Problem("'entity' is missing") }
+    guard let entity = try request.text("entity") else { throw Failure("'entity' is missing") }
     self.init(entity: entity)
     self.idAttribute = idAttribute
     format = try request.text("where")
@@ -49,7 +50,7 @@ struct FetchQuery {
     default:
       sort = Self.sortKeys(
         try request.list("sort").map { key in
-          guard case .string(let text) = key else { throw Problem("'sort' takes keys, not \(key.kindName)") }
+          guard case .string(let text) = key else { throw Failure("'sort' takes keys, not \(key.kindName)") }
           return text
         })
     }
@@ -58,7 +59,7 @@ struct FetchQuery {
     switch try request.text("evaluator") {
     case nil, "store"?: isInMemory = false
     case "memory"?: isInMemory = true
-    case let other?: throw Problem("there is no evaluator '\(other)'; there are store and memory")
+    case let other?: throw Failure("there is no evaluator '\(other)'; there are store and memory")
     }
   }
 

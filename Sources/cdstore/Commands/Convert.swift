@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDCoreDataStore
 import CDModel
 import CDRuntime
@@ -44,10 +45,10 @@ struct Convert: ParsableCommand {
 
   func run() throws {
     guard FileManager.default.fileExists(atPath: store) else {
-      throw Problem("there is no store at \(store)")
+      throw Failure("there is no store at \(store)")
     }
     guard !FileManager.default.fileExists(atPath: out) else {
-      throw Problem("there is a file at \(out) already; it was left as it is")
+      throw Failure("there is a file at \(out) already; it was left as it is")
     }
     let location = type.location(URL(filePath: out))
     if CoreDataStore.isStore(at: URL(filePath: store)) { return try convertCoreDataStore(to: location) }
@@ -60,7 +61,7 @@ struct Convert: ParsableCommand {
 
   private func convertCoreDataStore(to location: StoreLocation) throws {
     guard let path = model else {
-      throw Problem(
+      throw Failure(
         "\(store) is a store of Core Data, which does not carry its model; name it with --model, as a folder "
           + "NAME.cdmodel or NAME.xcdatamodeld")
     }
@@ -70,9 +71,9 @@ struct Convert: ParsableCommand {
       copy = try CoreDataStore(at: URL(filePath: store)).copy(
         to: location, model: model, version: version, acceptsLosses: acceptLosses)
     } catch CoreDataStoreError.losses(let url, let losses) {
-      throw Problem("\(CoreDataStoreError.losses(url, losses))\n" + remedy(losses))
+      throw Failure("\(CoreDataStoreError.losses(url, losses))\n" + remedy(losses))
     } catch let error as CoreDataStoreError {
-      if case .severalFittingVersions = error { throw Problem("\(error), with --version") }
+      if case .severalFittingVersions = error { throw Failure("\(error), with --version") }
       throw error
     }
     for remark in copy.remarks { Lines.error("warning: \(remark)") }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -73,7 +74,7 @@ struct Filter: ParsableCommand {
       let answer: JSONValue
       do {
         let json = try JSONValue(parsing: line)
-        guard case .object = json else { throw Problem("a request is an object, not \(json.kindName)") }
+        guard case .object = json else { throw Failure("a request is an object, not \(json.kindName)") }
         let request = RequestJSON(json: json)
         format = try request.text("where") ?? ""
         answer = try Self.matches(request, format)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -35,7 +36,7 @@ struct Load: ParsableCommand {
     do {
       json = try JSONValue(parsing: Array(data))
     } catch {
-      throw Problem("\(file) is no JSON: \(error)")
+      throw Failure("\(file) is no JSON: \(error)")
     }
     let container = try ModelSource.open(store, model: model)
     let context = container.newContext()
@@ -50,7 +51,7 @@ struct Load: ParsableCommand {
     do {
       return try Data(contentsOf: URL(filePath: path))
     } catch {
-      throw Problem("\(path) cannot be read")
+      throw Failure("\(path) cannot be read")
     }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -67,7 +68,7 @@ struct Migrate: ParsableCommand {
     try CoreDataModel.refuse(store)
     let model = try ModelSource.load(model, version: to)
     guard FileManager.default.fileExists(atPath: store) else {
-      throw Problem("there is no store at \(store)")
+      throw Failure("there is no store at \(store)")
     }
     let interruption = Interruption()
     let progress = ProgressLine(isQuiet: format == .json)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -46,7 +47,7 @@ struct Plan: ParsableCommand {
   private func before(_ model: ManagedObjectModel) throws -> Int {
     let version = model.currentVersion
     guard let number = version?.basedOn.max() else {
-      throw Problem("version \(model.currentVersionNumber) is the first one; name another with --to")
+      throw Failure("version \(model.currentVersionNumber) is the first one; name another with --to")
     }
     return number
   }

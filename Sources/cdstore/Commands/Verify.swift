@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 import Foundation
 
@@ -27,7 +28,7 @@ struct Verify: ParsableCommand {
 
   private func findings() throws -> [StoreFinding] {
     guard FileManager.default.fileExists(atPath: store) else {
-      throw Problem("there is no store at \(store)")
+      throw Failure("there is no store at \(store)")
     }
     try CoreDataModel.refuse(store)
     // The data hash decides whether a store is opened or first migrated. So a wrong hash is reported by itself.

@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDRuntime
 import Foundation
@@ -32,10 +33,10 @@ struct LoadFile {
   /// Creates the objects and sets their relationships, without saving.
   ///
   /// - Returns: The number of objects of each entity, in the order of the file.
-  /// - Throws: ``Problem`` with every mistake.
+  /// - Throws: ``Failure`` with every mistake.
   mutating func insert(_ json: JSONValue) throws -> [(entity: String, count: Int)] {
     guard case .object(let members) = json else {
-      throw Problem("the file holds \(json.kindName); it takes an object: entity name → list of rows")
+      throw Failure("the file holds \(json.kindName); it takes an object: entity name → list of rows")
     }
     if let idAttribute, !members.contains(where: { keepsID($0.key) }) {
       mistakes.append("none of the entities has a String attribute '\(idAttribute)' for --id")
@@ -51,7 +52,7 @@ struct LoadFile {
       counts.append((member.key, list.count))
     }
     for row in rows { fill(row) }
-    if !mistakes.isEmpty { throw Problem(mistakes.joined(separator: "\n")) }
+    if !mistakes.isEmpty { throw Failure(mistakes.joined(separator: "\n")) }
     return counts
   }
 
@@ -113,8 +114,8 @@ struct LoadFile {
         case .attribute(let attribute)?:
           try row.object.setValue(try reading.value(member.value, attribute), forKey: member.key)
         case .relationship(let relationship)?: try relate(row, relationship, member.value)
-        case .fetched?: throw Problem("is a fetched property, which cannot be set")
-        case nil: throw Problem("the entity has no such property")
+        case .fetched?: throw Failure("is a fetched property, which cannot be set")
+        case nil: throw Failure("the entity has no such property")
         }
       } catch {
         mistakes.append("\(row.place), \(member.key): \(error)")
@@ -124,17 +125,17 @@ struct LoadFile {
 
   private func relate(_ row: Row, _ relationship: RelationshipDescription, _ json: JSONValue) throws {
     func object(_ id: JSONValue) throws -> ManagedObject {
-      guard let key = Self.key(id) else { throw Problem("takes the @id of a row, not \(id.kindName)") }
+      guard let key = Self.key(id) else { throw Failure("takes the @id of a row, not \(id.kindName)") }
       let root = graph.root(of: relationship.destination)?.name ?? relationship.destination
       guard let object = objects[root]?[key] else {
-        throw Problem("there is no row of '\(relationship.destination)' with the @id '\(key)'")
+        throw Failure("there is no row of '\(relationship.destination)' with the @id '\(key)'")
       }
       return object
     }
     switch json {
-    case .null: if relationship.isToMany { throw Problem("takes a list of @ids") }
+    case .null: if relationship.isToMany { throw Failure("takes a list of @ids") }
     case .array(let ids):
-      guard relationship.isToMany else { throw Problem("takes one @id or null, not a list") }
+      guard relationship.isToMany else { throw Failure("takes one @id or null, not a list") }
       let related = try ids.map(object)
       // One side is enough: objects that the inverse has already added stay.
       let known = try row.object.value(forKey: relationship.name).objects
@@ -142,7 +143,7 @@ struct LoadFile {
       let rest = known.filter { !given.contains($0) }
       try row.object.setValue(related + rest, forKey: relationship.name)
     default:
-      guard !relationship.isToMany else { throw Problem("takes a list of @ids, not \(json.kindName)") }
+      guard !relationship.isToMany else { throw Failure("takes a list of @ids, not \(json.kindName)") }
       try row.object.setValue(try object(json), forKey: relationship.name)
     }
   }

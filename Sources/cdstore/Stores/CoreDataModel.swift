@@ -1,3 +1,4 @@
+import CDConsole
 import CDCoreDataStore
 import CDModel
 import CDRuntime
@@ -16,10 +17,10 @@ enum CoreDataModel {
       // A store has only one version, and the order of the versions does not matter, so any order can be used.
       let order = bundle.tellsOrder ? nil : bundle.versions.map(\.name).joined(separator: "\n")
       result = XcodeImporter(bundle, order: order, orderPath: path).run(id: UUID())
-    } catch { throw Problem("\(error)") }
+    } catch { throw Failure("\(error)") }
     guard let model = result.model else {
       let errors = result.diagnostics.filter { $0.severity == .error }
-      throw Problem(
+      throw Failure(
         errors.map(\.description).joined(separator: "\n")
           + "\nmake a model of it with 'cdgen import', and name that with --model")
     }
@@ -29,7 +30,7 @@ enum CoreDataModel {
   /// Refuses a Core Data store where a store of cdgen is needed. The message contains the remedy.
   static func refuse(_ store: String) throws {
     guard CoreDataStore.isStore(at: URL(filePath: store)) else { return }
-    throw Problem("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
+    throw Failure("\(store) is a store of Core Data; 'cdstore convert' makes one of cdgen of it")
   }
 
   /// Refuses a file that is not a Core Data store, although the options are for one. The message says what the file is,
@@ -37,11 +38,11 @@ enum CoreDataModel {
   static func refuseOther(_ store: String, options: String = "--model is") throws -> Never {
     let url = URL(filePath: store)
     guard (try? PersistentStoreCoordinator.metadata(forStoreAt: url)) == nil else {
-      throw Problem(
+      throw Failure(
         "\(store) is a store of cdgen's, which carries its model; \(options) for stores of Core Data")
     }
     _ = try CoreDataStore(at: url)
-    throw Problem("\(store) is no store of Core Data")
+    throw Failure("\(store) is no store of Core Data")
   }
 
   static func isXcodes(_ path: String) -> Bool {

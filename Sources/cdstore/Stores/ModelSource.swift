@@ -1,3 +1,4 @@
+import CDConsole
 import CDCoreDataStore
 import CDModel
 import CDRuntime
@@ -12,7 +13,7 @@ enum ModelSource {
     if let version {
       guard model.versions.contains(where: { $0.number == version }) else {
         let numbers = model.versions.map { String($0.number) }.joined(separator: ", ")
-        throw Problem("\(path) has no version \(version); it has \(numbers)")
+        throw Failure("\(path) has no version \(version); it has \(numbers)")
       }
       model.currentVersionNumber = version
     }
@@ -22,19 +23,19 @@ enum ModelSource {
   private static func load(_ path: String) throws -> ManagedObjectModel {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw Problem("there is no model at \(path)")
+      throw Failure("there is no model at \(path)")
     }
     guard isFolder.boolValue else {
       do {
         return try ManagedObjectModel(contentsOf: URL(filePath: path))
       } catch {
-        throw Problem("\(path) is no compiled model: \(error)")
+        throw Failure("\(path) is no compiled model: \(error)")
       }
     }
     let loaded = ModelLoader.load(folder: path)
     guard let model = loaded.model else {
       let errors = loaded.diagnostics.filter { $0.severity == .error }
-      throw Problem("the model has mistakes:\n" + errors.map(\.description).joined(separator: "\n"))
+      throw Failure("the model has mistakes:\n" + errors.map(\.description).joined(separator: "\n"))
     }
     return model
   }
@@ -47,7 +48,7 @@ enum ModelSource {
   ) throws -> PersistentContainer {
     let url = URL(filePath: store)
     guard FileManager.default.fileExists(atPath: store) else {
-      throw Problem("there is no store at \(store)")
+      throw Failure("there is no store at \(store)")
     }
     if CoreDataStore.isStore(at: url) {
       return try openCoreDataStore(url, model: model, version: version, isReadOnly: isReadOnly)
@@ -78,12 +79,12 @@ enum ModelSource {
     _ url: URL, model: String?, version: Int?, isReadOnly: Bool
   ) throws -> PersistentContainer {
     guard isReadOnly else {
-      throw Problem(
+      throw Failure(
         "\(url.relativePath) is a store of Core Data, which is never written to; 'cdstore convert' makes one of cdgen"
       )
     }
     guard let model else {
-      throw Problem(
+      throw Failure(
         "\(url.relativePath) is a store of Core Data, which does not carry its model; name it with --model, or make a "
           + "store of cdgen with 'cdstore convert'")
     }

@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import CDSchema
 import Foundation
@@ -7,7 +8,7 @@ import Foundation
 struct AttributeReading {
   let graph: EntityGraph
 
-  /// - Throws: ``Problem`` if the JSON is not a value of the type.
+  /// - Throws: ``Failure`` if the JSON is not a value of the type.
   func value(_ json: JSONValue, _ attribute: AttributeDescription) throws -> AttributeValue {
     if json == .null { return .null }
     return try value(json, attribute.type)
@@ -16,7 +17,7 @@ struct AttributeReading {
   private func value(_ json: JSONValue, _ type: AttributeType) throws -> AttributeValue {
     switch type {
     case .enumeration(let name):
-      guard let enumeration = graph.enumeration(name) else { throw Problem("there is no enum '\(name)'") }
+      guard let enumeration = graph.enumeration(name) else { throw Failure("there is no enum '\(name)'") }
       if case .string(let text) = json, let found = enumeration.cases.first(where: { $0.name == text }) {
         return found.rawValue
       }
@@ -65,14 +66,14 @@ struct AttributeReading {
   }
 
   private func composite(_ json: JSONValue, _ name: String) throws -> AttributeValue {
-    guard let composite = graph.composite(name) else { throw Problem("there is no composite '\(name)'") }
+    guard let composite = graph.composite(name) else { throw Failure("there is no composite '\(name)'") }
     guard case .object(let members) = json else {
-      throw Problem("the composite '\(name)' takes an object of its fields, not \(json.kindName)")
+      throw Failure("the composite '\(name)' takes an object of its fields, not \(json.kindName)")
     }
     var values: [String: AttributeValue] = [:]
     for member in members {
       guard let field = composite.fields.first(where: { $0.name == member.key }) else {
-        throw Problem("'\(name)' has no field '\(member.key)'")
+        throw Failure("'\(name)' has no field '\(member.key)'")
       }
       values[member.key] = try value(member.value, field)
     }
@@ -86,7 +87,7 @@ struct AttributeReading {
     }
   }
 
-  private func mistake(_ json: JSONValue, _ type: AttributeType) -> Problem {
-    Problem("\(type.schemaName) does not take \(json.kindName) such as this")
+  private func mistake(_ json: JSONValue, _ type: AttributeType) -> Failure {
+    Failure("\(type.schemaName) does not take \(json.kindName) such as this")
   }
 }

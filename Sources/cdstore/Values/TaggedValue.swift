@@ -1,3 +1,4 @@
+import CDConsole
 import CDModel
 import Foundation
 
@@ -10,7 +11,7 @@ struct TaggedValue {
     ObjectReference(entity: String($0.prefix { $0 != "/" }), uri: $0)
   }
 
-  /// - Throws: ``Problem`` if the value of a tag has a wrong type.
+  /// - Throws: ``Failure`` if the value of a tag has a wrong type.
   func constant(_ json: JSONValue) throws -> ExpressionConstant {
     switch json {
     case .null: return .value(.null)
@@ -43,7 +44,7 @@ struct TaggedValue {
     case ("$repeat", .array(let pair)):
       guard case .string(let text)? = pair.first, case .int(let count)? = pair.last, pair.count == 2,
         count >= 0, count <= 100_000_000
-      else { throw Problem("$repeat takes a text and a count") }
+      else { throw Failure("$repeat takes a text and a count") }
       return .value(.string(String(repeating: text, count: Int(count))))
     default:
       return try Self.attribute(tag, value).map { .value($0) }
@@ -56,23 +57,23 @@ struct TaggedValue {
     case ("$double", .int(let number)): return .double(Double(number))
     case ("$double", .double(let number)): return .double(number)
     case ("$double", .string(let text)):
-      guard let number = Double(text) else { throw Problem("\"\(text)\" is no number") }
+      guard let number = Double(text) else { throw Failure("\"\(text)\" is no number") }
       return .double(number)
     case ("$date", .int(let seconds)): return .date(Date(timeIntervalSince1970: Double(seconds)))
     case ("$date", .double(let seconds)): return .date(Date(timeIntervalSince1970: seconds))
     case ("$data", .string(let text)):
-      guard let data = Data(base64Encoded: text) else { throw Problem("$data takes base64") }
+      guard let data = Data(base64Encoded: text) else { throw Failure("$data takes base64") }
       return .data(data)
     case ("$uuid", .string(let text)):
-      guard let uuid = UUID(uuidString: text) else { throw Problem("$uuid takes a UUID") }
+      guard let uuid = UUID(uuidString: text) else { throw Failure("$uuid takes a UUID") }
       return .uuid(uuid)
     case ("$decimal", .string(let text)):
       guard let decimal = DecimalLiteral.decimal(text) else {
-        throw Problem("$decimal takes a number as text")
+        throw Failure("$decimal takes a number as text")
       }
       return .decimal(decimal)
     case ("$date", _), ("$data", _), ("$uuid", _), ("$decimal", _), ("$double", _):
-      throw Problem("\(tag) does not take \(value.kindName)")
+      throw Failure("\(tag) does not take \(value.kindName)")
     default: return nil
     }
   }

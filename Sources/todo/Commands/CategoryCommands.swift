@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 
 /// `todo category`
@@ -26,7 +27,7 @@ struct CategoryCommands: AsyncParsableCommand {
     func run() async throws {
       try store.withContext { context in
         if try Category.object(name: name, in: context) != nil {
-          throw Problem("there is a category '\(name)' already")
+          throw Failure("there is a category '\(name)' already")
         }
         return Category(name: name, in: context).name
       }

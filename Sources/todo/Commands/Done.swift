@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDConsole
 import CDRuntime
 
 /// `todo done`
@@ -19,7 +20,7 @@ struct Done: AsyncParsableCommand {
   func run() async throws {
     try store.withContext { context in
       let found = try ToDo.find(toDo, in: context)
-      if found.completed { throw Problem("'\(found.name)' has been done already") }
+      if found.completed { throw Failure("'\(found.name)' has been done already") }
       found.completed = true
       return "\(found.number)  \(found.name), done"
     }

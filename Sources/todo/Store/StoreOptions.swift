@@ -24,13 +24,13 @@ struct StoreOptions: ParsableArguments {
       let context = container.viewContext
       text = try work(context)
       if context.hasChanges { try context.save() }
-    } catch let problem as Problem {
-      throw problem
+    } catch let failure as Failure {
+      throw failure
     } catch let error as StoreError {
       // The error itself names the file.
-      throw Problem("\(error)")
+      throw Failure("\(error)")
     } catch {
-      throw Problem("\(url.path): \(error)")
+      throw Failure("\(url.path): \(error)")
     }
     try Console.write(line: text)
   }

@@ -1,3 +1,4 @@
+import CDConsole
 import CDRuntime
 import Foundation
 
@@ -10,23 +11,23 @@ extension ToDo {
   /// Finds a to-do by its number, or else by its name. A to-do whose name is a number cannot hide another one, because
   /// each has its own number.
   ///
-  /// - Throws: ``Problem`` if there is no such to-do, or if several have the name.
+  /// - Throws: ``Failure`` if there is no such to-do, or if several have the name.
   static func find(_ text: String, in context: ManagedObjectContext) throws -> ToDo {
     if let numbered = try ToDo.objects(in: context).first(where: { $0.number == text }) { return numbered }
     let named = try ToDo.objects(matching: \.name, text, in: context)
     if let only = named.first, named.count == 1 { return only }
     if named.count > 1 {
       let numbers = named.map(\.number).joined(separator: ", ")
-      throw Problem("\(named.count) to-dos are named '\(text)'; say which by its number: \(numbers)")
+      throw Failure("\(named.count) to-dos are named '\(text)'; say which by its number: \(numbers)")
     }
-    throw Problem("there is no to-do '\(text)'; 'todo list --all' shows all")
+    throw Failure("there is no to-do '\(text)'; 'todo list --all' shows all")
   }
 }
 
 extension Category {
-  /// - Throws: ``Problem`` if there is no category with the name.
+  /// - Throws: ``Failure`` if there is no category with the name.
   static func find(_ name: String, in context: ManagedObjectContext) throws -> Category {
     if let category = try Category.object(name: name, in: context) { return category }
-    throw Problem("there is no category '\(name)'; 'todo category add \(name)' makes it")
+    throw Failure("there is no category '\(name)'; 'todo category add \(name)' makes it")
   }
 }

@@ -116,7 +116,7 @@ struct MigrationStepTests {
         from: old, to: new, rules: MappingRules(source: 1, destination: 2, entities: [rule]))
     }
     let partial = try step("CAST(size, 'Int64')")
-    #expect(partial.problems.map(\.place) == [.attribute(entity: 0, 0)])
+    #expect(partial.problems.map(\.location) == [.attribute(entity: 0, 0)])
     #expect(!partial.isProven)
     let total = try step("CAST(size, 'Int64', 0)")
     #expect(total.isProven)

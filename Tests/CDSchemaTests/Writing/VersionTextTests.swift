@@ -58,7 +58,7 @@ struct VersionTextTests {
       ])
     let text = VersionText(
       version, head: "By hand.",
-      comments: [.attribute(version: 2, entity: "ToDo", name: "due"): "In UTC."]
+      comments: [.part(.attribute(entity: "ToDo", name: "due"), version: 2): "In UTC."]
     ).text
     #expect(
       text == """

@@ -110,76 +110,83 @@ struct FormatParser {
     var terms: [OperationTerm] = []
     var predicates: [FetchPredicate] = []
 
-    /// The precedence of the operator. Operators with a higher level are applied first.
-    var level: Int {
+    var precedence: Precedence {
       switch kind {
-      case .or: -6
-      case .and: -5
-      case .not: -4
-      case .quantifier: -3
-      case .comparison: -2
-      case .assignment: -1
-      case .coalesce: 0
+      case .or: .or
+      case .and: .and
+      case .not: .not
+      case .quantifier: .quantifier
+      case .comparison: .comparison
+      case .assignment: .assignment
+      case .coalesce: .coalescing
       case .chain(let expressionOperator): expressionOperator.precedence
-      case .negate, .complement: 9
+      case .negate, .complement: .prefix
       }
     }
   }
 
   var frame: Frame { frames[frames.count - 1] }
 
-  /// The level of the last pending operator in the same construct; nil if there is none.
-  var pendingLevel: Int? {
-    operations.count > frame.operationBase ? operations[operations.count - 1].level : nil
+  /// The precedence of the last pending operator in the same construct; nil if there is none.
+  var pendingPrecedence: Precedence? {
+    operations.count > frame.operationBase ? operations[operations.count - 1].precedence : nil
   }
 
   /// Whether a predicate may begin here: the construct accepts one, and the pending operator, if any, is AND, OR or
   /// NOT.
   var mayBeginPredicate: Bool {
     if case .value = frame.content { return false }
-    return (pendingLevel ?? -6) <= -4
+    return pendingPrecedence.map { $0 <= .not } ?? true
   }
 
   // MARK: Reduction
 
-  /// Applies the pending operators whose level is at least the given one.
-  private mutating func reduce(to level: Int) throws(FormatError) {
-    while let pending = pendingLevel, pending >= level {
-      if pending <= -3, operand.predicate == nil { throw expectedOperator() }
-      var operation = operations.removeLast()
-      switch operation.kind {
-      case .negate:
-        let value = try takeValue()
-        try complete(.negated(value), operation.start)
-      case .complement:
-        let value = try takeValue()
-        try complete(.bitwiseComplement(value), operation.start)
-      case .chain(let expressionOperator):
-        operation.terms.append(OperationTerm(expressionOperator, try takeValue()))
-        operand = Operand(
-          value: operation.value, terms: operation.terms, start: operation.start, end: operand.end)
-      case .coalesce:
-        operation.values.append(try takeValue())
-        try complete(.coalesced(operation.values), operation.start)
-      case .assignment(let variable):
-        let value = try takeValue()
-        try complete(.assignment(variable: variable, value), operation.start)
-      case .comparison(let comparisonOperator, let options):
-        try completeComparison(operation, comparisonOperator, options)
-      case .quantifier:
-        throw expectedOperator()
-      case .not:
-        guard let predicate = operand.predicate else { throw expectedOperator() }
-        try complete(FetchPredicate.negation(predicate, span: span(operation.start)), operation.start)
-      case .and:
-        operation.predicates.append(try takePredicate())
-        try complete(
-          FetchPredicate.conjunction(operation.predicates, span: span(operation.start)), operation.start)
-      case .or:
-        operation.predicates.append(try takePredicate())
-        try complete(
-          FetchPredicate.disjunction(operation.predicates, span: span(operation.start)), operation.start)
-      }
+  /// Applies the pending operators whose precedence is higher than the given one.
+  private mutating func reduce(above precedence: Precedence) throws(FormatError) {
+    while let pending = pendingPrecedence, pending > precedence { try applyLast(pending) }
+  }
+
+  /// Applies all pending operators of the construct.
+  private mutating func reduceAll() throws(FormatError) {
+    while let pending = pendingPrecedence { try applyLast(pending) }
+  }
+
+  /// Applies the last pending operator, whose precedence is given.
+  private mutating func applyLast(_ precedence: Precedence) throws(FormatError) {
+    if precedence <= .quantifier, operand.predicate == nil { throw expectedOperator() }
+    var operation = operations.removeLast()
+    switch operation.kind {
+    case .negate:
+      let value = try takeValue()
+      try complete(.negated(value), operation.start)
+    case .complement:
+      let value = try takeValue()
+      try complete(.bitwiseComplement(value), operation.start)
+    case .chain(let expressionOperator):
+      operation.terms.append(OperationTerm(expressionOperator, try takeValue()))
+      operand = Operand(
+        value: operation.value, terms: operation.terms, start: operation.start, end: operand.end)
+    case .coalesce:
+      operation.values.append(try takeValue())
+      try complete(.coalesced(operation.values), operation.start)
+    case .assignment(let variable):
+      let value = try takeValue()
+      try complete(.assignment(variable: variable, value), operation.start)
+    case .comparison(let comparisonOperator, let options):
+      try completeComparison(operation, comparisonOperator, options)
+    case .quantifier:
+      throw expectedOperator()
+    case .not:
+      guard let predicate = operand.predicate else { throw expectedOperator() }
+      try complete(FetchPredicate.negation(predicate, span: span(operation.start)), operation.start)
+    case .and:
+      operation.predicates.append(try takePredicate())
+      try complete(
+        FetchPredicate.conjunction(operation.predicates, span: span(operation.start)), operation.start)
+    case .or:
+      operation.predicates.append(try takePredicate())
+      try complete(
+        FetchPredicate.disjunction(operation.predicates, span: span(operation.start)), operation.start)
     }
   }
 
@@ -191,7 +198,8 @@ struct FormatParser {
     var comparison = Comparison(left: left, operator: comparisonOperator, right: right, options: options)
     var start = operation.start
     var isNegated = false
-    if pendingLevel == -3, case .quantifier(let modifier, let negated) = operations[operations.count - 1].kind
+    if pendingPrecedence == .quantifier,
+      case .quantifier(let modifier, let negated) = operations[operations.count - 1].kind
     {
       start = operations[operations.count - 1].start
       operations.removeLast()
@@ -273,7 +281,7 @@ extension FormatParser {
         try close()
       case .end:
         guard case .top = frame.kind else { throw expectedOperator() }
-        try reduce(to: .min)
+        try reduceAll()
         return true
       default:
         throw expectedOperator()
@@ -285,15 +293,15 @@ extension FormatParser {
 
   private mutating func pushChain(_ expressionOperator: ExpressionOperator) throws(FormatError) -> Bool {
     guard operand.value != nil else { throw expectedOperator() }
-    let level = expressionOperator.precedence
-    try reduce(to: level + 1)
+    let precedence = expressionOperator.precedence
+    try reduce(above: precedence)
     var operation = Operation(kind: .chain(expressionOperator), start: operand.start)
-    if pendingLevel == level {
+    if pendingPrecedence == precedence {
       // The pending operator has the same precedence, so both belong to one chain.
-      try reduce(to: level)
+      try applyLast(precedence)
       operation.start = operand.start
     }
-    if let last = operand.terms.last, last.operator.precedence == level {
+    if let last = operand.terms.last, last.operator.precedence == precedence {
       operation.value = operand.value
       swap(&operation.terms, &operand.terms)
     } else {
@@ -306,9 +314,9 @@ extension FormatParser {
 
   private mutating func pushCoalesce() throws(FormatError) -> Bool {
     guard operand.value != nil else { throw expectedOperator() }
-    try reduce(to: 1)
+    try reduce(above: .coalescing)
     let value = try takeValue()
-    if pendingLevel == 0 {
+    if pendingPrecedence == .coalescing {
       operations[operations.count - 1].values.append(value)
     } else {
       operations.append(Operation(kind: .coalesce, start: operand.start, values: [value]))
@@ -319,7 +327,7 @@ extension FormatParser {
 
   private mutating func pushAssignment() throws(FormatError) -> Bool {
     guard operand.isVariable, case .variable(let name)? = operand.value?.kind, operand.steps.isEmpty,
-      (pendingLevel ?? -6) < -1
+      pendingPrecedence.map({ $0 < .assignment }) ?? true
     else { throw expectedOperator() }
     operations.append(Operation(kind: .assignment(name), start: operand.start))
     try advance()
@@ -329,8 +337,8 @@ extension FormatParser {
   private mutating func pushComparison(_ comparison: ComparisonOperator) throws(FormatError) -> Bool {
     if case .value = frame.content { throw expectedOperator() }
     guard operand.value != nil else { throw expectedOperator() }
-    try reduce(to: -1)
-    guard (pendingLevel ?? -6) <= -3 else { throw expectedOperator() }
+    try reduce(above: .comparison)
+    guard pendingPrecedence.map({ $0 <= .quantifier }) ?? true else { throw expectedOperator() }
     let left = try takeValue()
     let start = operand.start
     try advance()
@@ -347,10 +355,10 @@ extension FormatParser {
 
   private mutating func pushCompound(_ kind: Operation.Kind) throws(FormatError) -> Bool {
     if case .value = frame.content { throw expectedOperator() }
-    let level = Operation(kind: kind, start: 0).level
-    try reduce(to: level + 1)
+    let precedence = Operation(kind: kind, start: 0).precedence
+    try reduce(above: precedence)
     guard let predicate = operand.predicate else { throw expectedOperator() }
-    if pendingLevel == level {
+    if pendingPrecedence == precedence {
       operations[operations.count - 1].predicates.append(predicate)
     } else {
       operations.append(Operation(kind: kind, start: operand.start, predicates: [predicate]))
@@ -613,7 +621,7 @@ extension FormatParser {
     case .ternaryValues where frame.values.isEmpty:
       try appendValue()
     case .ternaryCondition:
-      try reduce(to: .min)
+      try reduceAll()
       guard let condition = operand.predicate else { throw expectedOperator() }
       frames[frames.count - 1].condition = condition
       frames[frames.count - 1].kind = .ternaryValues
@@ -664,7 +672,7 @@ extension FormatParser {
   }
 
   private mutating func appendValue() throws(FormatError) {
-    try reduce(to: .min)
+    try reduceAll()
     let value = try takeValue()
     frames[frames.count - 1].values.append(value)
   }
@@ -673,7 +681,7 @@ extension FormatParser {
   private mutating func close() throws(FormatError) {
     switch (frame.kind, token.kind) {
     case (.parenthesis, .symbol(.closeParenthesis)):
-      try reduce(to: .min)
+      try reduceAll()
       operand.start = frames.removeLast().start
       operand.end = token.end
       operand.isNumber = false
@@ -684,7 +692,7 @@ extension FormatParser {
       let frame = frames.removeLast()
       try finish(kind: ValueExpression.aggregate(frame.values, span: nil).kind, frame.start)
     case (.index, .symbol(.closeBracket)):
-      try reduce(to: .min)
+      try reduceAll()
       let index = try takeValue()
       var frame = frames.removeLast()
       swap(&operand, &frame.base)
@@ -695,18 +703,18 @@ extension FormatParser {
       try appendValue()
       try closeCall()
     case (.subqueryCondition, .symbol(.closeParenthesis)):
-      try reduce(to: .min)
+      try reduceAll()
       guard let condition = operand.predicate else { throw expectedOperator() }
       let frame = frames.removeLast()
       try finish(kind: .subquery(frame.values[0], variable: frame.name, condition), frame.start)
     case (.ternaryValues, .symbol(.closeParenthesis)) where !frame.values.isEmpty:
-      try reduce(to: .min)
+      try reduceAll()
       let no = try takeValue()
       let frame = frames.removeLast()
       guard let condition = frame.condition else { throw expectedOperator() }
       try finish(kind: .ternary(condition, frame.values[0], no), frame.start)
     case (.castOtherwise(let type), .symbol(.closeParenthesis)):
-      try reduce(to: .min)
+      try reduceAll()
       try closeCast(type, otherwise: try takeValue())
     case (.functionArguments(let selector), .symbol(.closeParenthesis)):
       try appendValue()
@@ -776,7 +784,7 @@ extension FormatParser {
     if case .value = frame.content {
       isMissingComparison = false
     } else {
-      isMissingComparison = operand.predicate == nil && (pendingLevel ?? -6) != -2
+      isMissingComparison = operand.predicate == nil && pendingPrecedence != .comparison
     }
     if isMissingComparison { return expected("an operator after '\(text)'") }
     let closing =

@@ -27,20 +27,34 @@ public enum ExpressionOperator: String, Hashable, Sendable, CaseIterable {
   /// The elements of the left collection that are not in the right one.
   case minus = "MINUS"
 
-  /// The precedence. Operators of a higher precedence are applied first, those of the same precedence from left to
-  /// right.
-  public var precedence: Int {
+  /// Consecutive operators of the same precedence are applied from left to right.
+  var precedence: Precedence {
     switch self {
-    case .union, .intersect, .minus: 1
-    case .bitwiseOr: 2
-    case .bitwiseXor: 3
-    case .bitwiseAnd: 4
-    case .shiftLeft, .shiftRight: 5
-    case .add, .subtract: 6
-    case .multiply, .divide: 7
-    case .power: 8
+    case .union, .intersect, .minus: .sets
+    case .bitwiseOr: .bitwiseOr
+    case .bitwiseXor: .bitwiseXor
+    case .bitwiseAnd: .bitwiseAnd
+    case .shiftLeft, .shiftRight: .shift
+    case .add, .subtract: .addition
+    case .multiply, .divide: .multiplication
+    case .power: .power
     }
   }
+}
+
+/// The order in which operators are applied: those of a higher precedence first. The lowest is declared first.
+enum Precedence: Int, Comparable {
+  case or, and, not
+  /// ANY, ALL, NONE and SOME before a comparison.
+  case quantifier
+  case comparison, assignment, coalescing
+  /// UNION, INTERSECT and MINUS.
+  case sets
+  case bitwiseOr, bitwiseXor, bitwiseAnd, shift, addition, multiplication, power
+  /// The signs before an operand.
+  case prefix
+
+  static func < (left: Precedence, right: Precedence) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// An operator and its right operand.

@@ -148,7 +148,7 @@ struct StoreOpening {
     guard version != model.currentVersionNumber,
       !model.mappings.isEmpty || model.versions.contains(where: \.hasRenames)
     else { return false }
-    let steps = VersionLine(model).steps(from: version, to: model.currentVersionNumber) ?? []
+    let steps = VersionPaths(model).steps(from: version, to: model.currentVersionNumber) ?? []
     return steps.contains { !$0.changesNoData }
   }
 

@@ -1,3 +1,5 @@
+import CDGenerator
+
 /// Draws a diagram as SVG.
 ///
 /// Coordinates are written as whole numbers, so that the text is the same on every machine.

@@ -5,9 +5,9 @@ extension VersionImporter {
   ///
   /// - Parameter identifiers: The identifiers of the version's elements, which follow from their names and from the
   ///   versions before.
-  mutating func keepResidue(_ identifiers: RenamingIdentifiers) {
+  mutating func storeXcodeOnlyAttributes(_ identifiers: RenamingIdentifiers) {
     let draft = VersionExporter(version, identifiers: identifiers).draft
-    var pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)] = []
+    var pairs: [(key: ElementIndex, written: MarkupElement, original: MarkupElement)] = []
     func collect(_ draft: DraftElement) {
       if let key = draft.key, let original = origins[key] { pairs.append((key, draft.element, original)) }
       for child in draft.children { collect(child) }
@@ -36,7 +36,7 @@ extension VersionImporter {
 
   /// The values that most elements of a sort have, if the export would not write them by itself.
   private func styles(
-    of pairs: [(key: ElementKey, written: MarkupElement, original: MarkupElement)]
+    of pairs: [(key: ElementIndex, written: MarkupElement, original: MarkupElement)]
   ) -> [String: String] {
     struct Count {
       var values: [String: Int] = [:]
@@ -69,28 +69,13 @@ extension VersionImporter {
     return result
   }
 
-  private func className(of key: ElementKey) -> String {
+  private func className(of key: ElementIndex) -> String {
     if case .entity(let place) = key { return version.entities[place].swiftName }
     return ""
   }
 
-  func subject(of key: ElementKey) -> String {
-    switch key {
-    case .model: "the model"
-    case .entity(let place): "entity '\(version.entities[place].name)'"
-    case .attribute(let place, let number):
-      "attribute '\(version.entities[place].attributes[number].name)' of '\(version.entities[place].name)'"
-    case .relationship(let place, let number):
-      "relationship '\(version.entities[place].relationships[number].name)' of '\(version.entities[place].name)'"
-    case .fetched(let place, let number), .fetchedRequest(let place, let number):
-      "fetched property '\(version.entities[place].fetchedProperties[number].name)' of '\(version.entities[place].name)'"
-    case .template(let place, let number):
-      "fetch '\(version.entities[place].fetchTemplates[number].name)' of '\(version.entities[place].name)'"
-    case .configuration(let place): "configuration '\(version.configurations[place].name)'"
-    case .composite(let place): "composite '\(version.composites[place].name)'"
-    case .field(let place, let number):
-      "field '\(version.composites[place].fields[number].name)' of '\(version.composites[place].name)'"
-    }
+  func subject(of key: ElementIndex) -> String {
+    version.element(at: key).map(\.description) ?? "the model"
   }
 }
 

@@ -1,3 +1,5 @@
+import CDGenerator
+
 /// The dimensions of a drawn box, in pixels.
 ///
 /// The text uses a monospaced font. The width of its letters is about 0.6 times their size, so widths can be computed

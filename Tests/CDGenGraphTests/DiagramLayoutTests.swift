@@ -1,7 +1,8 @@
+import CDGenerator
 import CDModel
 import Testing
 
-@testable import CDGenerator
+@testable import cdgen_graph
 
 @Suite struct DiagramLayoutTests {
   /// A version with cycles, hubs, inheritance, loops and lonely entities, the same in every run.
@@ -79,14 +80,14 @@ import Testing
     }
   }
 
-  @Test func wishesAreKeptWhereThereIsRoom() {
-    let wishes = [(top: 0.0, weight: 1.0), (top: 50, weight: 1), (top: 200, weight: 1)]
-    #expect(ColumnHeights.separated(wishes, gaps: [40, 40]) == [0, 50, 200])
+  @Test func idealPositionsAreKeptWhereThereIsRoom() {
+    let idealPositions = [(top: 0.0, weight: 1.0), (top: 50, weight: 1), (top: 200, weight: 1)]
+    #expect(ColumnHeights.separated(idealPositions, gaps: [40, 40]) == [0, 50, 200])
   }
 
   @Test func itemsThatWouldMeetShareTheDistance() {
-    let wishes = [(top: 100.0, weight: 1.0), (top: 100, weight: 1), (top: 100, weight: 2)]
-    #expect(ColumnHeights.separated(wishes, gaps: [40, 40]) == [50, 90, 130])
+    let idealPositions = [(top: 100.0, weight: 1.0), (top: 100, weight: 1), (top: 100, weight: 2)]
+    #expect(ColumnHeights.separated(idealPositions, gaps: [40, 40]) == [50, 90, 130])
   }
 
   @Test func cyclesGetColumnsOfTheirOwn() {

@@ -4,13 +4,18 @@
   import Foundation
 #endif
 
-/// A file that a command writes.
-struct OutputFile {
-  var path: String
-  var contents: String
+/// A text file that a command writes.
+package struct OutputFile {
+  package var path: String
+  package var contents: String
+
+  package init(path: String, contents: String) {
+    self.path = path
+    self.contents = contents
+  }
 
   /// The present contents of the file; nil if it does not exist.
-  func currentContents() throws -> String? {
+  package func currentContents() throws -> String? {
     var isDirectory = false
     guard FileSystem.exists(path, isDirectory: &isDirectory) else { return nil }
     if isDirectory { throw Failure(path, "this is a folder, not a file") }
@@ -26,7 +31,7 @@ struct OutputFile {
   ///
   /// - Returns: Whether the file was written.
   @discardableResult
-  func write() throws -> Bool {
+  package func write() throws -> Bool {
     if try currentContents() == contents { return false }
     try FileSystem.makeFolder(FileSystem.folder(of: path))
     do {
@@ -38,7 +43,7 @@ struct OutputFile {
   }
 
   /// Writes a file that must not exist yet. An existing file stays unchanged, and is an error.
-  func create() throws {
+  package func create() throws {
     do {
       try Data(contents.utf8).write(to: URL(filePath: path), options: .withoutOverwriting)
     } catch {

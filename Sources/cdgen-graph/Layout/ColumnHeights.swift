@@ -24,8 +24,8 @@ enum ColumnHeights {
       let order = sweep.isMultiple(of: 2) ? Array(columns.indices) : columns.indices.reversed()
       for column in order {
         let items = columns[column]
-        let wishes = items.map { wish(of: $0, tops, graph) }
-        for (item, top) in zip(items, separated(wishes, gaps: gaps[column])) { tops[item] = top }
+        let idealPositions = items.map { idealPosition(of: $0, tops, graph) }
+        for (item, top) in zip(items, separated(idealPositions, gaps: gaps[column])) { tops[item] = top }
       }
     }
     let highest = tops.min() ?? 0
@@ -34,7 +34,7 @@ enum ColumnHeights {
 
   /// The position at which an item's lines would be level on average, with a weight. The lines of bends have the
   /// highest weight, so that long lines are straight.
-  private static func wish(
+  private static func idealPosition(
     of item: Int, _ tops: [Double], _ graph: ColumnGraph
   ) -> (top: Double, weight: Double) {
     var total = 0.0
@@ -54,9 +54,9 @@ enum ColumnHeights {
     return weight > 0 ? (total / weight, weight) : (tops[item], 0.1)
   }
 
-  /// Computes the positions nearest to the wished ones, by weighted squares, that keep the order and the distances.
+  /// Computes the positions nearest to the ideal ones, by weighted squares, that keep the order and the distances.
   /// Items that would be too close are merged into blocks, which are placed at the weighted mean of their members.
-  static func separated(_ wishes: [(top: Double, weight: Double)], gaps: [Double]) -> [Double] {
+  static func separated(_ idealPositions: [(top: Double, weight: Double)], gaps: [Double]) -> [Double] {
     struct Block {
       var total: Double
       var weight: Double
@@ -67,8 +67,8 @@ enum ColumnHeights {
     var offsets = [0.0]
     for gap in gaps { offsets.append((offsets.last ?? 0) + gap) }
     var blocks: [Block] = []
-    for (wish, offset) in zip(wishes, offsets) {
-      var block = Block(total: (wish.top - offset) * wish.weight, weight: wish.weight, count: 1)
+    for (ideal, offset) in zip(idealPositions, offsets) {
+      var block = Block(total: (ideal.top - offset) * ideal.weight, weight: ideal.weight, count: 1)
       while let last = blocks.last, last.position > block.position {
         block = Block(
           total: last.total + block.total, weight: last.weight + block.weight, count: last.count + block.count

@@ -3,13 +3,13 @@ import CDModel
 import Testing
 
 @Suite("Ways between versions")
-struct VersionLineTests {
+struct VersionPathsTests {
   /// Versions by number with what each is based on, and mappings.
-  private static func line(_ bases: [(Int, [Int])], mappings: [(Int, Int)] = []) throws -> VersionLine {
+  private static func line(_ bases: [(Int, [Int])], mappings: [(Int, Int)] = []) throws -> VersionPaths {
     var model = try SampleModel.model()
     model.versions = bases.map { ModelVersion(number: $0.0, basedOn: $0.1) }
     model.mappings = mappings.map { MappingRules(source: $0.0, destination: $0.1) }
-    return VersionLine(model)
+    return VersionPaths(model)
   }
 
   @Test func `A store goes step by step`() throws {
@@ -63,7 +63,7 @@ struct VersionLineTests {
       version(1, "A", nil, "a", nil), version(2, "B", "A", "b", "a"), version(3, "B", nil, "b", nil),
       version(4, "C", "B", "c", "b"),
     ]
-    let step = try #require(VersionLine(model).step(from: 1, to: 4))
+    let step = try #require(VersionPaths(model).step(from: 1, to: 4))
     #expect(step.isLossless)
     #expect(
       step.mapping.entityMappings == [
@@ -71,9 +71,9 @@ struct VersionLineTests {
           kind: .transform, name: "AToC", source: "A", destination: "C",
           attributes: [PropertyMapping(name: "c", value: .keyPath("a"))])
       ])
-    #expect(VersionLine(model).steps(from: 1, to: 4)?.map(\.source) == [1, 2, 3])
+    #expect(VersionPaths(model).steps(from: 1, to: 4)?.map(\.source) == [1, 2, 3])
     // And back: no store goes that way by itself, but it can be told what it would be.
-    let back = try #require(VersionLine(model).step(from: 4, to: 1))
+    let back = try #require(VersionPaths(model).step(from: 4, to: 1))
     #expect(back.isLossless)
     #expect(back.mapping.entityMappings.map(\.name) == ["CToA"])
     #expect(back.mapping.entityMappings[0].attributes == [PropertyMapping(name: "a", value: .keyPath("c"))])

@@ -6,7 +6,7 @@ public import CDModel
 /// exactly that step. If another base of a version is itself based on a base, the earlier base is ignored: with
 /// `basedOn: [3, 4]` and 4 based on 3, stores of version 3 migrate through version 4, so that the mapping between them
 /// is never skipped.
-public struct VersionLine: Sendable {
+public struct VersionPaths: Sendable {
   private let model: ManagedObjectModel
   private let versions: [Int: ModelVersion]
   /// The versions that a store of each version can migrate to in one step.

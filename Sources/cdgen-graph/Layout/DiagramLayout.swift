@@ -1,3 +1,5 @@
+import CDGenerator
+
 /// The positions of the boxes and lines of a diagram.
 ///
 /// Connected boxes are laid out together in columns. Parts that are not connected with each other are then arranged in
@@ -32,7 +34,8 @@ struct DiagramLayout {
       }
       for (index, connection) in part.connections.enumerated() {
         let route = part.layout.routes[index].map { Point(x: $0.x + place.x, y: $0.y + place.y) }
-        routes[connection] = part.layout.isReversed[index] != part.isTurned[index] ? route.reversed() : route
+        routes[connection] =
+          part.layout.isReversed[index] != part.isReversed[index] ? route.reversed() : route
       }
     }
     for (index, connection) in diagram.connections.enumerated() where connection.from.box == connection.to.box
@@ -58,14 +61,14 @@ struct DiagramLayout {
     var connections: [Int]
     /// Whether the edge of each connection leads from its `to` end to its `from` end. Edges lead from one to many, so
     /// that entities on which many others depend are on the left.
-    var isTurned: [Bool]
+    var isReversed: [Bool]
     var layout: LayeredLayout
     var margin: Double
 
     init(_ boxes: [Int], _ diagram: Diagram, _ metrics: [BoxMetrics], _ spacing: LayeredLayout.Spacing) {
       let places = Dictionary(uniqueKeysWithValues: zip(boxes, 0...))
       connections = []
-      isTurned = []
+      isReversed = []
       var edges: [LayeredGraph.Edge] = []
       margin = 0
       for (index, connection) in diagram.connections.enumerated() {
@@ -80,7 +83,7 @@ struct DiagramLayout {
           toOffset: metrics[connection.to.box].offset(of: connection.to.row))
         let turns = connection.from.multiplicity.isMany && !connection.to.multiplicity.isMany
         connections.append(index)
-        isTurned.append(turns)
+        isReversed.append(turns)
         edges.append(turns ? edge.reversed : edge)
       }
       self.boxes = boxes

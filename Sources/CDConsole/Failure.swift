@@ -1,5 +1,4 @@
 import ArgumentParser
-import CDConsole
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -13,19 +12,21 @@ import CDConsole
   import Musl
 #endif
 
-/// A failure without a line in a model's files, such as a file that cannot be written.
-struct Failure: Error {
+/// The reason why a command failed, in words for its user, such as a file that cannot be written.
+package struct Failure: Error {
   /// The path of the file or folder; nil if there is none.
   private var path: String?
   private var message: String
 
-  init(_ path: String? = nil, _ message: String) {
+  package init(_ message: String) { self.message = message }
+
+  package init(_ path: String?, _ message: String) {
     self.path = path
     self.message = message
   }
 
   /// Creates a failure of an operation on a file, with the system's reason.
-  init(_ path: String, _ action: String, _ error: any Error) {
+  package init(_ path: String, _ action: String, _ error: any Error) {
     self.init(path, "\(action): \(Self.reason(error))")
   }
 
@@ -46,8 +47,10 @@ struct Failure: Error {
 }
 
 extension Failure: CustomStringConvertible {
+  package var description: String { (path.map { "\($0): " } ?? "") + message }
+
   /// The failure as compilers write it: `path: error: message`.
-  var description: String { (path.map { "\($0): " } ?? "") + "error: \(message)" }
+  package var diagnostic: String { (path.map { "\($0): " } ?? "") + "error: \(message)" }
 }
 
 extension String {
@@ -55,11 +58,11 @@ extension String {
 }
 
 /// Runs a command's work. A failure is printed in a compiler's form, and the exit status is then 1.
-func reportingFailures<T>(_ work: () throws -> T) throws -> T {
+package func reportingFailures<T>(_ work: () throws -> T) throws -> T {
   do {
     return try work()
   } catch let failure as Failure {
-    Console.error(failure.description)
+    Console.error(failure.diagnostic)
     throw ExitCode.failure
   } catch let failure as OutputFailure {
     Console.error("error: \(failure)")

@@ -4,7 +4,7 @@ import CDModel
 ///
 /// Xcode does not store which version follows which. An order by numbers or dates is wrong if two people worked at the
 /// same time. A wrong order causes data loss, because the step would drop the sibling's elements.
-struct OrderDoubt: Hashable {
+struct SuspectVersionOrder: Hashable {
   var version: String
   /// The version before it, and the base of that version.
   var before: String
@@ -20,7 +20,7 @@ struct OrderDoubt: Hashable {
   }
 
   /// Checks all versions, ordered from oldest to newest.
-  static func all(in versions: [ModelVersion]) -> [OrderDoubt] {
+  static func all(in versions: [ModelVersion]) -> [SuspectVersionOrder] {
     guard versions.count > 3 else { return [] }
     let held = versions.map(parts)
     func label(_ place: Int) -> String { versions[place].label ?? "\(versions[place].number)" }
@@ -38,7 +38,7 @@ struct OrderDoubt: Hashable {
           held[$0].intersection(lacking).count * 2 > lacking.count
         })
       else { return nil }
-      return OrderDoubt(
+      return SuspectVersionOrder(
         version: label(place), before: label(place - 1), base: label(base), later: label(later),
         count: lacking.count)
     }

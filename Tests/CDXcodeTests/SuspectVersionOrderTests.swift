@@ -3,7 +3,7 @@ import CDXcode
 import Foundation
 import Testing
 
-@Suite("Versions in a doubtful order") struct OrderDoubtTests {
+@Suite("Versions in a doubtful order") struct SuspectVersionOrderTests {
   private func entity(_ name: String) -> String {
     "<entity name='\(name)'>"
       + ["one", "two", "three"].map { "<attribute name='\($0)' optional='YES' attributeType='String'/>" }

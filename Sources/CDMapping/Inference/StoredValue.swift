@@ -1,7 +1,7 @@
 import CDModel
 
 /// A stored value of an entity: an attribute, or a field of a composite attribute.
-struct StoredLeaf {
+struct StoredValue {
   /// The entity that declares the attribute.
   let owner: String
   let attribute: AttributeDescription
@@ -34,16 +34,16 @@ struct StoredLeaf {
 
 extension EntityGraph {
   /// The stored values of an entity, inherited ones first.
-  func leaves(of name: String) -> [StoredLeaf] {
-    var result: [StoredLeaf] = []
+  func storedValues(of name: String) -> [StoredValue] {
+    var result: [StoredValue] = []
     for entity in lineage(of: name) {
       for attribute in entity.attributes where attribute.isStored {
         if case .composite(let type) = attribute.type, let composite = composite(type) {
           for field in composite.fields where field.isStored {
-            result.append(StoredLeaf(owner: entity.name, attribute: attribute, field: field))
+            result.append(StoredValue(owner: entity.name, attribute: attribute, field: field))
           }
         } else {
-          result.append(StoredLeaf(owner: entity.name, attribute: attribute, field: nil))
+          result.append(StoredValue(owner: entity.name, attribute: attribute, field: nil))
         }
       }
     }

@@ -4,9 +4,9 @@
   import Foundation
 #endif
 
-/// The file operations of the commands.
-enum FileSystem {
-  static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
+/// File operations of the programs, whose errors are failures with a path.
+package enum FileSystem {
+  package static func exists(_ path: String, isDirectory: inout Bool) -> Bool {
     #if canImport(FoundationEssentials)
       return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
     #else
@@ -16,23 +16,23 @@ enum FileSystem {
     #endif
   }
 
-  static func isFolder(_ path: String) -> Bool {
+  package static func isFolder(_ path: String) -> Bool {
     var isDirectory = false
     return exists(path, isDirectory: &isDirectory) && isDirectory
   }
 
   /// The folder that contains a file; `.` for a name without a folder.
-  static func folder(of path: String) -> String {
+  package static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  static func join(_ folder: String, _ name: String) -> String {
+  package static func join(_ folder: String, _ name: String) -> String {
     folder.isEmpty || folder == "." ? name : folder.hasSuffix("/") ? folder + name : folder + "/" + name
   }
 
   /// Creates a folder and its missing parents.
-  static func makeFolder(_ path: String) throws {
+  package static func makeFolder(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
@@ -41,7 +41,7 @@ enum FileSystem {
   }
 
   /// Creates a folder that must not exist yet. If two commands do this at the same time, one of them fails.
-  static func makeNewFolder(_ path: String) throws {
+  package static func makeNewFolder(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     } catch {
@@ -50,7 +50,7 @@ enum FileSystem {
   }
 
   /// The names in a folder, sorted; empty if there is no such folder.
-  static func names(in folder: String) throws -> [String] {
+  package static func names(in folder: String) throws -> [String] {
     guard isFolder(folder) else { return [] }
     do {
       return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -59,7 +59,7 @@ enum FileSystem {
     }
   }
 
-  static func remove(_ path: String) throws {
+  package static func remove(_ path: String) throws {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {

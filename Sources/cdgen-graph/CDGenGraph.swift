@@ -1,0 +1,60 @@
+import ArgumentParser
+import CDConsole
+import CDGenerator
+import CDModel
+import CDSchema
+
+/// Draws a version of a model as SVG. `cdgen graph --format svg` runs this program.
+///
+/// It is separate from cdgen because every app that uses the plugins compiles cdgen, and the layout is a fifth of the
+/// generator.
+@main
+struct CDGenGraph: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cdgen-graph",
+    abstract: "Draw a version's entities and relationships as SVG.",
+    discussion: """
+      A box an entity, an arrow to a parent, a line with crow's feet for a relationship and its inverse, and a \
+      dashed one where there is no inverse. No other program is needed.
+
+        cdgen-graph Schemas/ToDo.cdmodel --output ToDo.svg
+        cdgen-graph Schemas/ToDo.cdmodel --version 1 > ToDo-1.svg
+      """)
+
+  @Argument(help: "The model's folder.", completion: .directory)
+  var model: String
+
+  @Option(help: ArgumentHelp("The version to draw; the current one if left out.", valueName: "number"))
+  var version: Int?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write; standard output if left out.", valueName: "path"))
+  var output: String?
+
+  static func main() {
+    Console.begin()
+    main(nil)
+  }
+
+  func run() throws {
+    try reportingFailures {
+      let loaded = ModelLoader.load(folder: model)
+      guard let model = loaded.model, !loaded.hasErrors else {
+        for diagnostic in loaded.diagnostics { Console.error(diagnostic.description) }
+        throw ExitCode.failure
+      }
+      let number = version ?? model.currentVersionNumber
+      guard let version = model.version(number) else {
+        let known = model.versions.map { String($0.number) }.joined(separator: ", ")
+        throw Failure(self.model, "the model has no version \(number); it has \(known)")
+      }
+      let text = SVGWriter.text(of: Diagram(version, named: model.name))
+      if let output {
+        try OutputFile(path: output, contents: text).write()
+      } else {
+        try Console.write(text)
+      }
+    }
+  }
+}

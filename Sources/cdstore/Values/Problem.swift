@@ -1,6 +1,0 @@
-/// The reason why a command failed, in words for its user.
-struct Problem: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}
