@@ -20,15 +20,6 @@ let whole =
       ], .when(platforms: [.linux], configuration: .debug))
   ]
 
-// Release builds of what a row does not pass through leave one pass out, which moves out of a loop what is the same each time.
-// It takes an eighth of the time there. On Linux, as above.
-let described =
-  whole + [
-    .unsafeFlags(
-      ["-Xllvm", "-sil-disable-pass=loop-invariant-code-motion"],
-      .when(platforms: [.linux], configuration: .release))
-  ]
-
 // For code that runs once for a build or once for a version of a model, but not for each object or row. Optimising it
 // would take longer than optimised code could ever save. On Linux only, as above.
 let unoptimized =
@@ -72,7 +63,7 @@ let package = Package(
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
     // The values of attributes, and JSON. They are a separate module so that the compiler can build it in parallel.
     .target(name: "CDValues", swiftSettings: whole),
-    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: described),
+    .target(name: "CDModel", dependencies: ["CDValues"], swiftSettings: whole),
     // The mapping of objects from one version of a model to the next.
     .target(name: "CDMapping", dependencies: ["CDModel"], swiftSettings: unoptimized),
     .target(

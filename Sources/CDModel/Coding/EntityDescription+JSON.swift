@@ -1,5 +1,4 @@
 extension EntityDescription {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -55,7 +54,6 @@ extension FetchTemplate {
 }
 
 extension FetchedPropertyDescription {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(

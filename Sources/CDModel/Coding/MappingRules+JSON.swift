@@ -12,7 +12,6 @@ extension MappingRules {
 }
 
 extension EntityRule {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(

@@ -24,7 +24,6 @@ struct ModelEncoder {
     purpose == .canonical ? text : nil
   }
 
-  @_optimize(none)
   func version(_ version: ModelVersion, into writer: inout JSONObjectWriter) {
     if purpose == .canonical { writer.add("number", version.number) }
     writer.add("label", comment(version.label))
@@ -44,7 +43,6 @@ struct ModelEncoder {
     return writer.value
   }
 
-  @_optimize(none)
   func enumeration(_ enumeration: EnumDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", enumeration.name)
@@ -84,7 +82,6 @@ extension [(String, JSONValue)] {
 }
 
 extension ModelEncoder {
-  @_optimize(none)
   func entity(_ entity: EntityDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", entity.name)
@@ -116,7 +113,6 @@ extension ModelEncoder {
     .array(names.map(JSONValue.string))
   }
 
-  @_optimize(none)
   private func index(_ index: IndexDescription) -> JSONValue {
     .object([JSONValue.Member("elements", .array(index.elements.map(sortKey)))])
   }
@@ -129,7 +125,6 @@ extension ModelEncoder {
     return writer.value
   }
 
-  @_optimize(none)
   func fetchTemplate(_ template: FetchTemplate) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", template.name)
@@ -140,7 +135,6 @@ extension ModelEncoder {
     return writer.value
   }
 
-  @_optimize(none)
   func fetchedProperty(_ property: FetchedPropertyDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", property.name)
@@ -156,7 +150,6 @@ extension ModelEncoder {
 }
 
 extension ModelEncoder {
-  @_optimize(none)
   func attribute(_ attribute: AttributeDescription) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("name", attribute.name)
@@ -221,7 +214,6 @@ extension ModelEncoder {
 }
 
 extension ModelEncoder {
-  @_optimize(none)
   func rules(_ rules: MappingRules) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("from", rules.source)
@@ -232,7 +224,6 @@ extension ModelEncoder {
     return writer.value
   }
 
-  @_optimize(none)
   private func rule(_ rule: EntityRule) -> JSONValue {
     var writer = JSONObjectWriter()
     writer.add("entity", rule.destination)

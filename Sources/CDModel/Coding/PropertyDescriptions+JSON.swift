@@ -1,5 +1,4 @@
 extension AttributeDescription {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -25,7 +24,6 @@ extension AttributeDescription {
 }
 
 extension RelationshipDescription {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     var reader = try element.object()
     self.init(
@@ -65,7 +63,6 @@ extension DefaultValue {
 }
 
 extension AttributeType {
-  @_optimize(none)
   init(decoding element: JSONElement) throws(ModelDecodingError) {
     if case .string(let name) = element.value {
       guard let type = Self.byName[name] else {

@@ -27,7 +27,6 @@ public struct EntityGraph: Sendable {
   private let compositeIndices: [String: Int]
 
   /// Resolves the names of a version.
-  @_optimize(none)
   public init(_ version: ModelVersion) {
     let entities = version.entities
     let indices = Self.indices(of: entities.lazy.map(\.name))
@@ -85,7 +84,6 @@ public struct EntityGraph: Sendable {
   package static let mostAncestors = 1000
 
   /// The number of ancestors of each entity of the version, by the entity's index.
-  @_optimize(none)
   package var depths: [Int] {
     var depths = [Int?](repeating: nil, count: parents.count)
     for start in parents.indices {
@@ -205,7 +203,6 @@ extension EntityGraph {
     case relationship(Int)
     case fetched(Int)
 
-    @_optimize(none)
     static func all(of entity: EntityDescription) -> [String: PropertyIndex] {
       var result: [String: PropertyIndex] = [:]
       result.reserveCapacity(

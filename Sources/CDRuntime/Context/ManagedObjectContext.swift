@@ -205,7 +205,6 @@ public final class ManagedObjectContext {
   // Declared last: getters of objects read the properties above, which should share cache lines.
   let classes: ClassBindings
 
-  @_optimize(none)
   init(
     _ coordinator: PersistentStoreCoordinator, importTarget: (any ImportTarget)? = nil,
     parent: ManagedObjectContext? = nil

@@ -35,7 +35,6 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: `ModelMergeError`, ``ModelError``, ``StoreError`` or ``MigrationError``. Existing stores are then
   ///   unchanged.
-  @_optimize(none)
   public convenience init(for models: [ModelWithMigrations], stores: [PersistentStoreDescription]) throws {
     var parsed: [ManagedObjectModel] = []
     var classes: [String: @Sendable (ObjectSeed) -> ManagedObject] = [:]

@@ -11,7 +11,6 @@ struct StoreOpener {
   /// Opens the stores.
   ///
   /// - Throws: ``StoreError`` or ``MigrationError``. Existing stores are then unchanged.
-  @_optimize(none)
   func open() throws -> any StoreEngine {
     for case .engine(let location) in descriptions.map(\.location) {
       guard descriptions.allSatisfy({ $0.location == .engine(location) }) else {

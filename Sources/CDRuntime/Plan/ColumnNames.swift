@@ -6,7 +6,6 @@
 struct ColumnNames {
   private var shared: Set<String> = []
 
-  @_optimize(none)
   init(_ graph: EntityGraph) {
     var owners: [String: Set<String>] = [:]
     for entity in graph.version.entities {

@@ -52,7 +52,6 @@ final class ModelPlan: Sendable {
   ///   - traits: Returns the traits of the generated classes, by the entities' names.
   /// - Throws: ``ModelError`` if the model has no current version, or if that version has a mistake; and the errors of
   ///   `traits`.
-  @_optimize(none)
   init(
     _ model: ManagedObjectModel, configurations: [String?] = [], assignment given: StoreAssignment? = nil,
     traits: (EntityGraph) throws -> [String: EntityTraits] = { _ in [:] }
@@ -120,7 +119,6 @@ final class ModelPlan: Sendable {
   func isWhole(store place: Int) -> Bool { parts.isEmpty && entities.allSatisfy { $0.storeIndex == place } }
 
   /// The model and version that identify a store.
-  @_optimize(none)
   func source(ofStore place: Int) -> StoreSource {
     let names = Set(entities.filter { $0.storeIndex == place }.map(\.name))
     return parts.first { !names.isEmpty && names.isSubset(of: $0.hashes.entities.keys) }

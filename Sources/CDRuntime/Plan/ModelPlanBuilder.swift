@@ -13,7 +13,6 @@ struct ModelPlanBuilder {
     self.assignment = assignment
   }
 
-  @_optimize(none)
   mutating func build() throws -> ([EntityPlan], [JoinPlan]) {
     let entities = graph.entitiesParentsFirst
     for (place, entity) in entities.enumerated() { places[entity.name] = place }
@@ -43,7 +42,6 @@ struct ModelPlanBuilder {
     return (plans, joins)
   }
 
-  @_optimize(none)
   private mutating func slots(of entity: EntityDescription, columns: [StoredColumn]) throws -> [PropertyPlan]
   {
     var ranges: [Int: Range<Int>] = [:]
@@ -124,7 +122,6 @@ struct ModelPlanBuilder {
     graph.root(of: entity).flatMap { assignment.places[$0.name] }
   }
 
-  @_optimize(none)
   private mutating func join(
     _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?, slot: PropertySlot,
     destination: Int

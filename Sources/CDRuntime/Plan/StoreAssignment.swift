@@ -22,7 +22,6 @@ struct StoreAssignment: Sendable {
   /// - Parameter configurations: The configuration of each store; nil for a store of all entities that no other
   ///   configuration names.
   /// - Throws: ``ModelError`` if a configuration does not exist, or if two stores would hold the same entity.
-  @_optimize(none)
   init(_ graph: EntityGraph, configurations: [String?]) throws(ModelError) {
     for (place, name) in configurations.enumerated() {
       guard let name else { continue }

@@ -1,5 +1,4 @@
 extension CanonicalWriter {
-  @_optimize(none)
   mutating func write(_ constant: ExpressionConstant) {
     switch constant {
     case .value(let value): write(value)
@@ -15,7 +14,6 @@ extension CanonicalWriter {
     }
   }
 
-  @_optimize(none)
   private mutating func write(_ value: AttributeValue) {
     if let (literal, type) = CastConstant.literal(of: value) {
       text += "CAST("
@@ -59,7 +57,6 @@ extension CanonicalWriter {
     text += Self.quoted(string)
   }
 
-  @_optimize(none)
   private static func quoted(_ string: String) -> String {
     var quoted = "\""
     for scalar in string.unicodeScalars {

@@ -81,7 +81,6 @@ struct CanonicalWriter {
 
   // MARK: Values
 
-  @_optimize(none)
   mutating func write(_ value: ValueExpression) {
     switch value.kind {
     case .constant(let constant): write(constant)
@@ -110,7 +109,6 @@ struct CanonicalWriter {
     }
   }
 
-  @_optimize(none)
   private mutating func writeCall(_ kind: ValueExpression.Kind) {
     switch kind {
     case .function(let function, let arguments): writeCall(function.rawValue, arguments)
@@ -189,7 +187,6 @@ struct CanonicalWriter {
   }
 
   /// Writes `(a + b) - c`: each operation that is applied earlier is in parentheses.
-  @_optimize(none)
   private mutating func writeOperation(_ first: ValueExpression, _ terms: [OperationTerm]) {
     text += String(repeating: "(", count: terms.count - 1)
     writeOperand(first)
@@ -221,7 +218,6 @@ struct CanonicalWriter {
     }
   }
 
-  @_optimize(none)
   private mutating func write(_ step: PathStep, isFirst: Bool) {
     switch step {
     case .key(let name):

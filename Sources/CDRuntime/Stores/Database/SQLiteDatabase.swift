@@ -45,7 +45,6 @@ final class SQLiteDatabase: StoreEngine {
   ///
   /// - Parameter open: Opens the store at an index. A caller can do more here, such as a migration.
   /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
-  @_optimize(none)
   init(
     _ settings: [StoreSettings], model: ModelPlan,
     open: (_ store: ClosedStore, _ place: Int) throws -> OpenedStore = { store, _ in try store.open() }
@@ -101,7 +100,6 @@ final class SQLiteDatabase: StoreEngine {
 
   // MARK: Connections
 
-  @_optimize(none)
   private static func connect(to set: SQLiteStoreSet, _ busyTimeout: Double) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(
       path: set.main?.path ?? ":memory:", of: set.all.map(\.url), busyTimeout: busyTimeout)
@@ -149,7 +147,6 @@ final class SQLiteDatabase: StoreEngine {
     return try result.get()
   }
 
-  @_optimize(none)
   private func makeReader(of set: SQLiteStoreSet) throws -> SQLiteConnection {
     let connection = try Self.connect(to: set, busyTimeout)
     // The file may have been replaced since it was opened.

@@ -74,7 +74,6 @@ struct SQLiteStoreSet: Sendable {
   /// Returns the stores in an order in which each store follows the stores that it refers to. If a save is interrupted
   /// between two files, the written objects then refer only to written objects. Stores that refer to each other in a
   /// circle keep the given order.
-  @_optimize(none)
   private static func order(_ places: [Int], _ model: ModelPlan) -> [Int] {
     guard places.count > 1 else { return places }
     var targets: [Int: Set<Int>] = [:]

@@ -18,7 +18,6 @@ struct EntitySQL: Sendable {
   let insert: String
   let delete: String
 
-  @_optimize(none)
   init(_ plan: EntityPlan) {
     let table = SQLite.quoted(plan.table)
     let entity = plan.hasEntityColumn ? plan.name : nil
@@ -56,7 +55,6 @@ struct EntitySelect: Sendable {
   /// The column of a statement's first value, after the key and the version.
   private static let firstColumn: Int32 = 2
 
-  @_optimize(none)
   init(_ plan: EntityPlan, entities: [EntityPlan]) {
     var names = plan.columns.map(\.name)
     var maps: [Int: [Int32]] = [:]

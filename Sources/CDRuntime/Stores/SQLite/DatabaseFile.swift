@@ -70,7 +70,6 @@ package final class DatabaseFile {
   }
 
   /// Copies the bytes to a new file.
-  @_optimize(none)
   package func copy(to path: String) throws {
     let output = try NewFile(path)
     var offset: Int64 = 0
