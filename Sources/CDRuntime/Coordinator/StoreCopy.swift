@@ -32,7 +32,8 @@ extension PersistentStoreCoordinator {
   ///   - isReplica: Whether the copy is a replica. If not, it stands for the original, as a backup does.
   /// - Throws: ``StoreError``, for one where there is a file already; nothing has been made then.
   public static func copyPersistentStore(
-    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [], asReplica isReplica: Bool = false
+    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [],
+    asReplica isReplica: Bool = false
   ) throws {
     let url = try Disk.resolvingLink(url)
     let location = try location.resolvingLink()
