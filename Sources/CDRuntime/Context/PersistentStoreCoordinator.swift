@@ -36,7 +36,7 @@
 /// - ``verify()``
 /// - ``removePersistentStore(withID:)``
 /// - ``destroyPersistentStore(at:formats:)``
-/// - ``copyPersistentStore(at:to:formats:)``
+/// - ``copyPersistentStore(at:to:formats:asReplica:)``
 ///
 /// ### Saved changes
 /// - ``changes(after:)``
@@ -47,6 +47,8 @@
 ///
 /// ### Identifiers
 /// - ``managedObjectID(forURIRepresentation:)``
+/// - ``globalID(of:)``
+/// - ``managedObjectID(of:)``
 public final class PersistentStoreCoordinator: Sendable {
   /// The engine that has the stores open.
   let engine: any StoreEngine

@@ -33,7 +33,8 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError``, for example if there already is a file at the location. Nothing has been created then.
   @_optimize(none)
   public static func copyPersistentStore(
-    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [], asReplica isReplica: Bool = false
+    at url: URL, to location: StoreLocation, formats: [any StoreFormat] = [],
+    asReplica isReplica: Bool = false
   ) throws {
     let url = try Disk.resolvingLink(url)
     let location = try location.resolvingLink()

@@ -102,7 +102,8 @@ extension MigrationSession {
   /// What the old store notes.
   func births() throws -> StoreBirths {
     func value(_ key: String) throws -> String? {
-      try rows("SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))").first?.first ?? nil
+      try rows("SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))").first?.first
+        ?? nil
     }
     let id = try value("storeUUID").flatMap { UUID(uuidString: $0) }
     do {

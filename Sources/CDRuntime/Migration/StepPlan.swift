@@ -169,7 +169,9 @@ final class StepPlan {
     var result: [String: String] = [:]
     for list in Dictionary(grouping: own, by: \.source).values {
       let main = list.first(where: goesOn) ?? list.first
-      for each in list where each.name != main?.name { result[each.name] = "\(step.destination).\(each.name)" }
+      for each in list where each.name != main?.name {
+        result[each.name] = "\(step.destination).\(each.name)"
+      }
     }
     return result
   }

@@ -11,12 +11,11 @@
 /// was when the object was inserted, so that programs can match the objects of two replicas.
 ///
 /// ```swift
-/// try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(copyURL), asReplica: true)
-/// let replica = try PersistentStoreCoordinator(for: ToDoModel.self, at: .sqlite(copyURL))
-/// if let global = try coordinator.globalID(of: toDo.objectID),
-///   let id = try replica.managedObjectID(of: global)
-/// {
-///   print("the replica has the same object as", id)
+/// let file = url.appendingPathExtension("replica")
+/// try PersistentStoreCoordinator.copyPersistentStore(at: url, to: .sqlite(file), asReplica: true)
+/// let replica = try PersistentStoreCoordinator(for: LibraryModel.self, at: .sqlite(file))
+/// if let id = try coordinator.globalID(of: book.objectID) {
+///   print("the replica has the book as", try replica.managedObjectID(of: id) ?? "none")
 /// }
 /// ```
 ///
@@ -32,10 +31,4 @@ public struct GlobalObjectID: Hashable, Codable, Sendable {
   public let entityName: String
   /// The key that the object had then, within its root entity.
   public let key: Int64
-
-  init(storeID: UUID, entityName: String, key: Int64) {
-    self.storeID = storeID
-    self.entityName = entityName
-    self.key = key
-  }
 }

@@ -59,7 +59,8 @@ import Testing
     #expect(try coordinator.globalHistory() == [[[id], [], []], [[], [id], []], [[], [], [id]]])
     let transaction = try coordinator.history()[1]
     #expect(transaction.updatedProperties(of: id) == ["name"])
-    #expect(transaction.globalChanges.updated.contains(id) && !transaction.globalChanges.inserted.contains(id))
+    #expect(
+      transaction.globalChanges.updated.contains(id) && !transaction.globalChanges.inserted.contains(id))
     let text = try JSONEncoder().encode(id)
     #expect(try JSONDecoder().decode(GlobalObjectID.self, from: text) == id)
   }
@@ -82,7 +83,8 @@ import Testing
     }
     for key in [0, -1, .min, .max, 99, 1 << 62] as [Int64] {
       #expect(
-        try coordinator.managedObjectID(of: GlobalObjectID(storeID: storeID, entityName: "Tag", key: key)) == nil)
+        try coordinator.managedObjectID(of: GlobalObjectID(storeID: storeID, entityName: "Tag", key: key))
+          == nil)
     }
     for (store, name) in [(UUID(), "Tag"), (storeID, "Nothing"), (storeID, "")] {
       let id = GlobalObjectID(storeID: store, entityName: name, key: tag.objectID.key)
@@ -110,7 +112,10 @@ import Testing
     var all: [GlobalObjectID: String] = [:]
     for (name, id) in ids.joined() { #expect(all.updateValue(name, forKey: id) ?? name == name) }
     #expect(all.count == 6 + 6 + 6 + 6 + 6)
-    let stores = Set(try ["a", "b", "c"].map { try fixture.using($0, Self.old) { $0.persistentStoreCoordinator.storeIDs[0] } })
+    let stores = Set(
+      try ["a", "b", "c"].map {
+        try fixture.using($0, Self.old) { $0.persistentStoreCoordinator.storeIDs[0] }
+      })
     #expect(stores.count == 3)
   }
 
@@ -162,7 +167,11 @@ import Testing
     try fixture.using("a", Self.old) { try fill($0, "a") }
     let others = try fixture.using("b", Self.old) { context in
       // The tables grow apart, so that keys move to different ones.
-      for _ in 0..<3 { try fill(context, "b") ; try ReplicaFixture.allObjects(context).filter { try $0.text("name").hasPrefix("b") }.forEach(context.delete) }
+      for _ in 0..<3 {
+        try fill(context, "b")
+        try ReplicaFixture.allObjects(context).filter { try $0.text("name").hasPrefix("b") }.forEach(
+          context.delete)
+      }
       try context.save()
       try fill(context, "b")
       return try ReplicaFixture.ids(context)
@@ -173,7 +182,9 @@ import Testing
       #expect(wanted.allSatisfy { $0.key.contains("Old") || ids[$0.key] == $0.value })
       #expect(names.allSatisfy { ids[$0.key] == $0.value })
       try fixture.using(name, Self.new) { context in
-        for entity in ["Dog", "Feline", "Memo"] { try ReplicaFixture.insert(entity, "\(name)new\(entity)", context) }
+        for entity in ["Dog", "Feline", "Memo"] {
+          try ReplicaFixture.insert(entity, "\(name)new\(entity)", context)
+        }
       }
     }
     // New objects are inserted by the new names.
@@ -191,16 +202,25 @@ import Testing
   @Test(.needsFile) func anEntityThatLeavesItsParentKeepsItsIdentifiers() throws {
     let both = MigrationFixture.version(
       1,
-      [entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"), entity("Cat", parent: "Animal")])
+      [
+        entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"),
+        entity("Cat", parent: "Animal"),
+      ])
     var apart = MigrationFixture.version(
-      2, [entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"), entity("Cat", [Self.name])])
+      2,
+      [
+        entity("Animal", isAbstract: true, [Self.name]), entity("Dog", parent: "Animal"),
+        entity("Cat", [Self.name]),
+      ])
     apart.basedOn = [1]
     var again = both
     again.number = 3
     again.basedOn = [2]
     let fixture = try ReplicaFixture()
     var ids = try fixture.using("a", MigrationFixture.model([both])) { context in
-      for number in 0..<3 { for entity in ["Dog", "Cat"] { try ReplicaFixture.insert(entity, "\(entity)\(number)", context) } }
+      for number in 0..<3 {
+        for entity in ["Dog", "Cat"] { try ReplicaFixture.insert(entity, "\(entity)\(number)", context) }
+      }
       try context.save()
       return try ReplicaFixture.ids(context)
     }
@@ -212,10 +232,13 @@ import Testing
       }
       ids.merge(
         try fixture.using("a", model) { context in
-          for entity in ["Dog", "Cat"] { try ReplicaFixture.insert(entity, "\(entity)of\(version.count)", context) }
+          for entity in ["Dog", "Cat"] {
+            try ReplicaFixture.insert(entity, "\(entity)of\(version.count)", context)
+          }
           try context.save()
           return try ReplicaFixture.ids(context)
-        }) { $1 }
+        }
+      ) { $1 }
       try FileManager.default.removeItem(at: fixture.url("b"))
       try fixture.copy("a", to: "b")
     }
@@ -244,7 +267,8 @@ import Testing
         for (name, id) in try ReplicaFixture.ids(context) { #expect(seen[id] == name) }
         for number in 0..<5 {
           for entity in versions[count - 1].entities {
-            let object = try ReplicaFixture.insert(entity.name, "\(entity.name)\(number) of \(count)", context)
+            let object = try ReplicaFixture.insert(
+              entity.name, "\(entity.name)\(number) of \(count)", context)
             #expect(uris.insert(object.objectID).inserted)
           }
         }
@@ -279,7 +303,8 @@ import Testing
     let rules = MappingRules(
       source: 1, destination: 2,
       entities: [
-        try rule("Person", "years < 10"), try rule("Company", "years >= 10"), try rule("Backup", nil, "backup of "),
+        try rule("Person", "years < 10"), try rule("Company", "years >= 10"),
+        try rule("Backup", nil, "backup of "),
         try rule("Ghost", "years < 5", "ghost of "),
       ])
     let model = MigrationFixture.model([old, new], mappings: [rules])
@@ -309,7 +334,11 @@ import Testing
   @Test(.needsFile) func objectsOfACustomStepAreThoseOfTheirSources() throws {
     let old = MigrationFixture.version(1, [entity("Task", [Self.name]), entity("Note", [Self.name])])
     var new = MigrationFixture.version(
-      2, [entity("Item", [Self.name]), entity("Job", parent: "Item", renamedFrom: "Task"), entity("Note", parent: "Item")])
+      2,
+      [
+        entity("Item", [Self.name]), entity("Job", parent: "Item", renamedFrom: "Task"),
+        entity("Note", parent: "Item"),
+      ])
     new.basedOn = [1]
     let rules = MappingRules(
       source: 1, destination: 2,
@@ -322,10 +351,12 @@ import Testing
       for name in ["Jobs", "Notes"] {
         description.migrationPolicies[name, from: 1, to: 2] = {
           TestPolicy(create: { source, mapping, manager in
-            try manager.makeDestinationInstance(for: source, in: mapping).setValue(source.text("name"), forKey: "name")
+            try manager.makeDestinationInstance(for: source, in: mapping).setValue(
+              source.text("name"), forKey: "name")
             // A second one is a new object.
             try manager.makeDestinationInstance(for: source, in: mapping).setValue(
-              source.text("name") + " of \(manager.sourceContext.persistentStoreCoordinator.storeIDs[0])", forKey: "name")
+              source.text("name") + " of \(manager.sourceContext.persistentStoreCoordinator.storeIDs[0])",
+              forKey: "name")
           })
         }
       }
@@ -333,7 +364,11 @@ import Testing
     let fixture = try ReplicaFixture()
     func add(_ name: String, _ prefix: String) throws {
       try fixture.using(name, MigrationFixture.model([old])) { context in
-        for number in 0..<4 { for entity in ["Task", "Note"] { try ReplicaFixture.insert(entity, "\(prefix)\(entity)\(number)", context) } }
+        for number in 0..<4 {
+          for entity in ["Task", "Note"] {
+            try ReplicaFixture.insert(entity, "\(prefix)\(entity)\(number)", context)
+          }
+        }
       }
     }
     try add("a", "")
@@ -356,7 +391,9 @@ import Testing
       let ids = try ReplicaFixture.ids(context)
       for object in try ReplicaFixture.allObjects(context) {
         if ["Cat2", "Old5"].contains(try object.text("name")) { context.delete(object) }
-        if try object.text("name") == "Cat1" { try object.setValue(.attribute(.string("cat")), forKey: "name") }
+        if try object.text("name") == "Cat1" {
+          try object.setValue(.attribute(.string("cat")), forKey: "name")
+        }
       }
       try context.save()
       return (ids, try context.persistentStoreCoordinator.globalHistory())
@@ -382,7 +419,8 @@ import Testing
         try context.save()
         let inserted = try #require(try coordinator.history().last)
         #expect(
-          Array(inserted.globalChanges.inserted) == (try inserted.changes.inserted.map { try #require(try coordinator.globalID(of: $0)) }))
+          Array(inserted.globalChanges.inserted)
+            == (try inserted.changes.inserted.map { try #require(try coordinator.globalID(of: $0)) }))
       }
       try fixture.copy("a", to: "b\(round)", .binary)
       try FileManager.default.removeItem(at: fixture.url("a"))
@@ -418,7 +456,8 @@ import Testing
 
   private func put(_ text: String, into url: URL) throws {
     try PlainSQL.run(
-      "INSERT OR REPLACE INTO _cdgen_metadata (key, value) VALUES ('births', \(SQLite.literal(text)))", at: url)
+      "INSERT OR REPLACE INTO _cdgen_metadata (key, value) VALUES ('births', \(SQLite.literal(text)))",
+      at: url)
   }
 
   @Test(.onlyOnSQLite("the file is changed by SQL"), arguments: wrong)

@@ -35,6 +35,12 @@ public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
 }
 
 /// Which objects were changed, by identifiers that are the same in all replicas: see ``HistoryTransaction/globalChanges``.
+///
+/// ```swift
+/// func count(_ changes: GlobalObjectChanges) -> Int {
+///   changes.inserted.count + changes.updated.count + changes.deleted.count
+/// }
+/// ```
 public struct GlobalObjectChanges: Hashable, Sendable {
   /// New objects.
   public let inserted: GlobalObjectIDs

@@ -57,7 +57,8 @@ struct HistoryReader {
         let former = births.past.first { entry.number <= $0.lastSave }
         let period = former.map { HistoryPeriod(roots: $0.roots, tables: $0.tables) } ?? present
         let recorded = recorded(json)
-        let objects = former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
+        let objects =
+          former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
         result.append(
           HistoryTransaction(
             date: entry.date, author: entry.author, storeID: store.storeID,

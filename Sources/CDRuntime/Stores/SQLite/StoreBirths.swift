@@ -124,7 +124,8 @@ extension StoreBirths.Tables {
   mutating func set(_ list: [StoreBirths.Interval], of root: String) {
     var result: [StoreBirths.Interval] = []
     for next in list.sorted(by: { $0.keys.lowerBound < $1.keys.lowerBound }) {
-      let isPlain = next.first == GlobalObjectID(storeID: storeID, entityName: root, key: next.keys.lowerBound)
+      let isPlain =
+        next.first == GlobalObjectID(storeID: storeID, entityName: root, key: next.keys.lowerBound)
       if isPlain { continue }
       if let last = result.last, last.keys.upperBound + 1 == next.keys.lowerBound,
         last.first.storeID == next.first.storeID, last.first.entityName == next.first.entityName,
@@ -161,7 +162,8 @@ extension StoreBirths {
                 JSONValue.Member(
                   "roots",
                   .object(
-                    past.roots.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) })),
+                    past.roots.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) })
+                ),
                 JSONValue.Member("store", .string(past.tables.storeID.uuidString)),
                 JSONValue.Member("tables", past.tables.json),
               ])
