@@ -11,14 +11,10 @@ enum AttributeOwner {
     }
   }
 
-  var keys: [String] {
-    let shared = [
-      "type", "codable", "codec", "default", "min", "max", "minLength", "maxLength", "pattern", "swiftName",
-      "renamedFrom", "doc",
-    ]
+  var keys: SchemaKeys {
     switch self {
-    case .entity: return shared + ["transient", "derived", "external", "hashModifier", "info"]
-    case .composite: return shared
+    case .entity: .attribute
+    case .composite: .field
     }
   }
 }

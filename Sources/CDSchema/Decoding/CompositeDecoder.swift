@@ -22,7 +22,7 @@ extension DecodingContext {
     if hasLongForm(direct) {
       guard
         let reader = MappingReader(
-          pair.value, of: element, at: pair.key, noun: "a composite", keys: ["fields", "doc"], context: self)
+          pair.value, of: element, at: pair.key, noun: "a composite", keys: .composite, context: self)
       else { return result }
       result.doc = reader.prose("doc")
       fields = reader.pairs("fields")

@@ -1,11 +1,6 @@
 import CDModel
 
 extension DecodingContext {
-  private static let entityKeys = [
-    "abstract", "parent", "class", "renamedFrom", "attributes", "relationships", "fetched", "fetches",
-    "indexes", "unique", "hashModifier", "info", "doc",
-  ]
-
   private static let entityHints: [String: String] = [
     "extends": "the entity to inherit from is 'parent'",
     "superclass": "the entity to inherit from is 'parent'",
@@ -25,7 +20,7 @@ extension DecodingContext {
     var result = EntityDescription(name: name)
     guard
       let reader = MappingReader(
-        pair.value, of: element, at: pair.key, noun: "an entity", keys: Self.entityKeys,
+        pair.value, of: element, at: pair.key, noun: "an entity", keys: .entity,
         hints: Self.entityHints, context: self)
     else {
       broken.insert(element)
@@ -66,7 +61,7 @@ extension DecodingContext {
   private func decodeFetchTemplate(_ pair: MarkedNode.Pair, _ element: SchemaElement) -> FetchTemplate? {
     guard
       let reader = MappingReader(
-        pair.value, of: element, at: pair.key, noun: "a fetch", keys: ["where", "sort", "limit", "doc"],
+        pair.value, of: element, at: pair.key, noun: "a fetch", keys: .fetchTemplate,
         hints: ["predicate": "it is 'where' here", "order": "it is 'sort' here"], context: self)
     else {
       broken.insert(element)
@@ -86,7 +81,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         pair.value, of: element, at: pair.key, noun: "a fetched property",
-        keys: ["entity", "where", "sort", "limit", "swiftName", "info", "doc"],
+        keys: .fetchedProperty,
         hints: ["to": "the fetched entity is 'entity'", "predicate": "it is 'where' here"], context: self)
     else {
       broken.insert(element)

@@ -17,7 +17,7 @@ extension DecodingContext {
     var result = EnumDescription(name: pair.name, rawType: .string, cases: [])
     guard
       let reader = MappingReader(
-        pair.value, of: element, at: pair.key, noun: "an enum", keys: ["type", "cases", "doc"],
+        pair.value, of: element, at: pair.key, noun: "an enum", keys: .stringEnumeration,
         hints: ["values": "its cases stand under 'cases'", "rawType": "it is 'type' here"], context: self)
     else {
       broken.insert(element)

@@ -17,7 +17,7 @@ struct MappingReader {
   ///   - hints: What to write instead of keys that other tools use.
   /// - Returns: Nil if the node is not a mapping, which is reported.
   init?(
-    _ node: MarkedNode, of element: SchemaElement, at place: MarkedNode, noun: String, keys: [String],
+    _ node: MarkedNode, of element: SchemaElement, at place: MarkedNode, noun: String, keys: SchemaKeys,
     hints: [String: String] = [:], context: DecodingContext
   ) {
     guard let pairs = context.pairs(of: node, noun: noun) else { return nil }
@@ -27,7 +27,7 @@ struct MappingReader {
     var values: [String: MarkedNode] = [:]
     var isIncomplete = false
     for pair in pairs {
-      if keys.contains(pair.name) {
+      if keys.names.contains(pair.name) {
         values[pair.name] = pair.value
         context.positions.record(pair.value, as: pair.name, of: element)
         context.positions.record(pair.key, as: "key:" + pair.name, of: element)
@@ -36,11 +36,12 @@ struct MappingReader {
         isIncomplete = true
       } else if let hint = hints[pair.name] {
         context.error(pair.key, "unknown key '\(pair.name)'; \(hint)")
-      } else if let close = closestName(to: pair.name, in: keys) {
+      } else if let close = closestName(to: pair.name, in: keys.names) {
         context.error(pair.key, "unknown key '\(pair.name)'", suggestion: close)
       } else {
         context.error(
-          pair.key, "unknown key '\(pair.name)'; \(noun) may have \(keys.sorted().joined(separator: ", "))")
+          pair.key,
+          "unknown key '\(pair.name)'; \(noun) may have \(keys.names.sorted().joined(separator: ", "))")
       }
     }
     self.values = values

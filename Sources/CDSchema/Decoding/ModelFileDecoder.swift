@@ -24,7 +24,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         root ?? start, of: .model, at: start, noun: "model.yaml",
-        keys: ["id", "current", "imports", "access", "keyPaths", "observable"],
+        keys: .model,
         hints: [
           "name": "the model's name is the folder's",
           "entities": "entities stand in the files of the versions, such as 1.yaml",

@@ -1,11 +1,6 @@
 import CDModel
 
 extension DecodingContext {
-  private static let relationshipKeys = [
-    "to", "inverse", "onDelete", "ordered", "count", "optional", "swiftName", "renamedFrom", "hashModifier",
-    "info", "doc",
-  ]
-
   private static let relationshipHints: [String: String] = [
     "type": "the related entity is 'to'",
     "entity": "the related entity is 'to'",
@@ -31,7 +26,7 @@ extension DecodingContext {
     }
     guard
       let reader = MappingReader(
-        pair.value, of: element, at: pair.key, noun: "a relationship", keys: Self.relationshipKeys,
+        pair.value, of: element, at: pair.key, noun: "a relationship", keys: .relationship,
         hints: Self.relationshipHints, context: self)
     else { return nil }
     var result = RelationshipDescription(name: pair.name, destination: "")

@@ -10,10 +10,6 @@ struct DecodedVersion {
 }
 
 extension DecodingContext {
-  private static let versionKeys = [
-    "label", "basedOn", "enums", "composites", "entities", "configurations", "info",
-  ]
-
   /// Reads a version's file.
   ///
   /// - Parameter root: The document; nil for an empty file.
@@ -28,7 +24,7 @@ extension DecodingContext {
     }
     guard
       let reader = MappingReader(
-        root, of: element, at: start, noun: "a version", keys: Self.versionKeys,
+        root, of: element, at: start, noun: "a version", keys: .version,
         hints: [
           "id": "the model's identity stands in model.yaml",
           "current": "the current version is named in model.yaml",

@@ -6,5 +6,5 @@ public enum JSONSchema {
   /// One document for `model.yaml` and for the files of the versions, in JSON Schema draft 2020-12.
   ///
   /// `#/$defs/version` and `#/$defs/model` describe the two sorts of files separately.
-  public static var text: String { document }
+  public static var text: String { document.text() }
 }

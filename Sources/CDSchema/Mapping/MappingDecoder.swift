@@ -8,10 +8,6 @@ struct DecodedMapping {
 }
 
 extension DecodingContext {
-  private static let ruleKeys = [
-    "from", "name", "policy", "where", "owned", "attributes", "relationships", "drop", "undecided",
-  ]
-
   private static let ruleHints = [
     "source": "the entity that objects come from is 'from'",
     "filter": "which objects are taken is said by 'where'",
@@ -32,7 +28,7 @@ extension DecodingContext {
     // An empty file means that everything can be inferred. It allows a step between sibling versions.
     guard
       let reader = MappingReader(
-        root ?? start, of: element, at: start, noun: "a mapping", keys: ["entities", "drop", "onDuplicate"],
+        root ?? start, of: element, at: start, noun: "a mapping", keys: .mapping,
         hints: [
           "from": "the versions are those of the file's name; of an entity, 'from' stands below 'entities'",
           "attributes": "they stand below an entity, and those below 'entities'",
@@ -65,7 +61,7 @@ extension DecodingContext {
     declare(element, at: place)
     guard
       let reader = MappingReader(
-        node, of: element, at: place, noun: "the mapping of an entity", keys: Self.ruleKeys,
+        node, of: element, at: place, noun: "the mapping of an entity", keys: .entityRule,
         hints: Self.ruleHints, context: self)
     else { return nil }
     var rule = EntityRule(destination: name)
