@@ -32,19 +32,11 @@ private struct VariableWalk {
   private var bound: [String: Int] = [:]
 
   mutating func visit(_ predicate: FetchPredicate) {
-    switch predicate.kind {
-    case .constant: break
-    case .comparison(let comparison):
-      visit(comparison.left)
-      visit(comparison.right)
-    case .and(let parts), .or(let parts): for part in parts { visit(part) }
-    case .not(let part): visit(part)
-    }
+    predicate.forEachPart { visit($0) }
   }
 
   mutating func visit(_ value: ValueExpression) {
     switch value.kind {
-    case .constant, .object, .anyKey: break
     case .variable(let name): use(name)
     case .path(let base, let steps):
       visit(base)
@@ -52,23 +44,6 @@ private struct VariableWalk {
         if case .index(let index) = step { visit(index) }
         if case .variable(let name) = step { use(name) }
       }
-    case .aggregate(let values), .coalesced(let values), .function(_, let values),
-      .unknownFunction(_, let values):
-      visit(values)
-    case .negated(let operand), .bitwiseComplement(let operand): visit(operand)
-    case .operation(let first, let terms):
-      visit(first)
-      for term in terms { visit(term.operand) }
-    case .invocation(let target, _, let arguments):
-      visit(target)
-      visit(arguments)
-    case .cast(let operand, _, let otherwise):
-      visit(operand)
-      if let otherwise { visit(otherwise) }
-    case .ternary(let condition, let yes, let no):
-      visit(condition)
-      visit(yes)
-      visit(no)
     case .subquery(let collection, let variable, let condition):
       visit(collection)
       bound[variable, default: 0] += 1
@@ -77,11 +52,15 @@ private struct VariableWalk {
     case .assignment(let variable, let assigned):
       visit(assigned)
       bound[variable, default: 0] += 1
+    default: value.forEachPart { visit($0) }
     }
   }
 
-  private mutating func visit(_ values: [ValueExpression]) {
-    for value in values { visit(value) }
+  private mutating func visit(_ part: ExpressionPart) {
+    switch part {
+    case .value(let value): visit(value)
+    case .predicate(let predicate): visit(predicate)
+    }
   }
 
   private mutating func use(_ name: String) {

@@ -44,13 +44,8 @@ public struct FetchPredicate: Hashable, Sendable {
   init(kind: Kind, span: SourceSpan?) {
     self.kind = kind
     self.span = span
-    let below: Int
-    switch kind {
-    case .constant: below = 0
-    case .comparison(let comparison): below = max(comparison.left.depth, comparison.right.depth)
-    case .and(let parts), .or(let parts): below = parts.reduce(0) { max($0, $1.depth) }
-    case .not(let part): below = part.depth
-    }
+    var below = 0
+    Self.forEachPart(of: kind) { below = max(below, $0.depth) }
     height = Int32(clamping: below + 1)
   }
 

@@ -71,25 +71,10 @@ public struct ValueExpression: Hashable, Sendable {
   }
 
   private static func depthBelow(_ kind: Kind) -> Int {
-    func deepest(_ expressions: [ValueExpression]) -> Int { expressions.reduce(0) { max($0, $1.depth) } }
-    switch kind {
-    case .object, .anyKey, .variable: return 0
-    case .constant(let constant): return constant.depth - 1
-    case .path(let base, let steps):
-      return steps.reduce(base.depth) { depth, step in
-        if case .index(let index) = step { max(depth, index.depth) } else { depth }
-      }
-    case .aggregate(let elements), .coalesced(let elements), .function(_, let elements),
-      .unknownFunction(_, let elements):
-      return deepest(elements)
-    case .negated(let operand), .bitwiseComplement(let operand), .assignment(_, let operand):
-      return operand.depth
-    case .operation(let first, let terms): return terms.reduce(first.depth) { max($0, $1.operand.depth) }
-    case .invocation(let target, _, let arguments): return max(target.depth, deepest(arguments))
-    case .cast(let value, _, let otherwise): return max(value.depth, otherwise?.depth ?? 0)
-    case .ternary(let condition, let yes, let no): return max(condition.depth, yes.depth, no.depth)
-    case .subquery(let collection, _, let condition): return max(collection.depth, condition.depth)
-    }
+    if case .constant(let constant) = kind { return constant.depth - 1 }
+    var depth = 0
+    forEachPart(of: kind) { depth = max(depth, $0.depth) }
+    return depth
   }
 
   public static func == (lhs: ValueExpression, rhs: ValueExpression) -> Bool {
