@@ -164,10 +164,7 @@ struct ValueReader {
   /// The digits of a number without an exponent. SQLite stores a decimal that fits as a number, and the shortest text
   /// of that number restores it.
   private func decimal(_ text: String) throws(Problem) -> String {
-    let isNumber =
-      text.utf8.contains { (48...57).contains($0) } && text.utf8.count < 200
-      && text.utf8.allSatisfy { (48...57).contains($0) || "+-.eE".utf8.contains($0) }
-    guard isNumber, let value = Decimal(string: text), !value.isNaN else {
+    guard text.utf8.count < 200, let value = Decimal(wholeText: text), !value.isNaN else {
       throw Problem(reason: "what is no Decimal")
     }
     return value.description

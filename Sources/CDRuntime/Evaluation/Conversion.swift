@@ -121,11 +121,7 @@ enum Conversion {
 
   private static func decimal(_ value: EvaluationValue) -> Decimal? {
     switch value {
-    case .value(.string(let text)):
-      let isNumber = text.utf8.allSatisfy {
-        ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E || $0 | 0x20 == 0x65
-      }
-      return isNumber ? Decimal(string: text) : nil
+    case .value(.string(let text)): return Decimal(wholeText: text)
     case .value(.date(let date)): return Number.decimal(date.timeIntervalSinceReferenceDate)
     default:
       switch Number(value) {

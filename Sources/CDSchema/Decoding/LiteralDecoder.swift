@@ -1,3 +1,5 @@
+import CDModel
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -15,13 +17,13 @@ enum LiteralDecoder {
 
   /// Reads a finite decimal number, optionally with a fraction and an exponent.
   static func double(_ text: String) -> Double? {
-    guard isDecimalNumber(text), let value = Double(text), value.isFinite else { return nil }
+    guard NumberSyntax.isStrict(text), let value = Double(text), value.isFinite else { return nil }
     return value
   }
 
   /// Reads a decimal number that `Decimal` holds exactly: at most 38 digits.
   static func decimal(_ text: String) -> Decimal? {
-    guard isDecimalNumber(text) else { return nil }
+    guard NumberSyntax.isStrict(text) else { return nil }
     let mantissa = text.prefix { $0 != "e" && $0 != "E" }
     var digits = mantissa.filter { $0.isASCII && $0.isNumber }.drop { $0 == "0" }
     while digits.last == "0" { digits.removeLast() }
@@ -29,28 +31,6 @@ enum LiteralDecoder {
     let exponent = text.firstIndex { $0 == "e" || $0 == "E" }.map { text[text.index(after: $0)...] }
     if let exponent, Int(exponent).map({ abs($0) > 90 }) ?? true { return nil }
     return Decimal(string: text)
-  }
-
-  /// `[-]digits[.digits][(e|E)[+|-]digits]`
-  private static func isDecimalNumber(_ text: String) -> Bool {
-    var rest = text.utf8[...]
-    func takeDigits() -> Bool {
-      let count = rest.prefix(while: isDigit).count
-      rest = rest.dropFirst(count)
-      return count > 0
-    }
-    if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-    guard takeDigits() else { return false }
-    if rest.first == UInt8(ascii: ".") {
-      rest = rest.dropFirst()
-      guard takeDigits() else { return false }
-    }
-    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-      rest = rest.dropFirst()
-      if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-      guard takeDigits() else { return false }
-    }
-    return rest.isEmpty
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool {

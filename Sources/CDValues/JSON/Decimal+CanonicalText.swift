@@ -23,31 +23,10 @@ extension Decimal {
       self = .nan
       return
     }
-    guard Self.isNumber(text), let value = Decimal(string: text), !value.isNaN,
+    guard NumberSyntax.isStrict(text), let value = Decimal(string: text), !value.isNaN,
       Self.significantDigits(text) == Self.significantDigits(value.description)
     else { return nil }
     self = value
-  }
-
-  private static func isNumber(_ text: String) -> Bool {
-    var rest = text.utf8[...]
-    func skipDigits() -> Bool {
-      let tail = rest.drop { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-      defer { rest = tail }
-      return tail.startIndex > rest.startIndex
-    }
-    if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
-    guard skipDigits() else { return false }
-    if rest.first == UInt8(ascii: ".") {
-      rest.removeFirst()
-      guard skipDigits() else { return false }
-    }
-    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-      rest.removeFirst()
-      if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
-      guard skipDigits() else { return false }
-    }
-    return rest.isEmpty
   }
 
   /// The digits without an exponent, from the first to the last digit that is not 0.

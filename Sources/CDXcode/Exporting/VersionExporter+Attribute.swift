@@ -105,7 +105,7 @@ enum ValueText {
     switch typeName {
     case "Double", "Float": return Double(left) != nil && Double(left) == Double(right)
     case "Decimal":
-      guard let left = Decimal(string: left), let right = Decimal(string: right) else { return false }
+      guard let left = Decimal(wholeText: left), let right = Decimal(wholeText: right) else { return false }
       return left == right
     case "Boolean":
       guard let left = bool(left), let right = bool(right) else { return false }

@@ -26,7 +26,7 @@ enum DefaultText {
     case .double: return number(text).map { Reading(value: .double($0.0), isOdd: $0.isOdd) }
     case .decimal:
       if let flag = word(text) { return Reading(value: .decimal(Decimal(flag)), isOdd: true) }
-      guard finite(text) != nil, let number = Decimal(string: text), !number.isNaN else { return nil }
+      guard finite(text) != nil, let number = Decimal(wholeText: text), !number.isNaN else { return nil }
       return Reading(value: .decimal(number))
     case .date:
       guard let interval = finite(text), (-63_113_904_000..<252_423_993_600).contains(interval) else {

@@ -55,8 +55,8 @@ struct AttributeReading {
     case (.double, .int(let number)): return .double(Double(number))
     case (.double, .double(let number)): return .double(number)
     case (.decimal, .int(let number)): return .decimal(Decimal(number))
-    case (.decimal, .double(let number)): return DecimalLiteral.decimal("\(number)").map { .decimal($0) }
-    case (.decimal, .string(let text)): return DecimalLiteral.decimal(text).map { .decimal($0) }
+    case (.decimal, .double(let number)): return Decimal(wholeText: "\(number)").map { .decimal($0) }
+    case (.decimal, .string(let text)): return Decimal(wholeText: text).map { .decimal($0) }
     case (.date, .string(let text)): return DateLiteral.date(text).map { .date($0) }
     case (.data, .string(let text)): return Data(base64Encoded: text).map { .data($0) }
     case (.uuid, .string(let text)): return UUID(uuidString: text).map { .uuid($0) }

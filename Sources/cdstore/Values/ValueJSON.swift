@@ -20,27 +20,12 @@ struct ValueJSON {
 
   static func json(_ value: AttributeValue) -> JSONValue {
     switch value {
-    case .null: .null
-    case .bool(let flag): .bool(flag)
-    case .int(let number): .int(number)
-    case .double(let number): number.isFinite ? .double(number) : tagged("$double", .string("\(number)"))
-    case .decimal(let number): tagged("$decimal", .string("\(number)"))
-    case .string(let text): .string(text)
-    case .date(let date): tagged("$date", seconds(date.timeIntervalSince1970))
-    case .data(let data): tagged("$data", .string(data.base64EncodedString()))
-    case .uuid(let uuid): tagged("$uuid", .string(uuid.uuidString))
+    case .double(let number) where number.isFinite: .double(number)
     case .url(let url): .string(url.absoluteString)
     case .composite(let values):
       .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, json($0.value)) })
+    default: value.jsonValue(dates: .since1970)
     }
-  }
-
-  private static func seconds(_ seconds: Double) -> JSONValue {
-    seconds.isFinite ? .double(seconds) : .string("\(seconds)")
-  }
-
-  private static func tagged(_ tag: String, _ value: JSONValue) -> JSONValue {
-    .object([JSONValue.Member(tag, value)])
   }
 
   /// A value in a table cell: text, numbers and dates in a form for people.

@@ -21,7 +21,8 @@ enum CastConstant {
     case (.string(let text), .data): return Data(base64Encoded: text).map(AttributeValue.data)
     case (.string(let text), .uuid): return UUID(uuidString: text).map(AttributeValue.uuid)
     case (.string(let text), .url): return URL(string: text).map(AttributeValue.url)
-    case (.string(let text), .decimal): return decimal(text).map(AttributeValue.decimal)
+    case (.string(let text), .decimal):
+      return (text == "NaN" ? .nan : Decimal(wholeText: text)).map(AttributeValue.decimal)
     case (.string(let text), .double): return nonFinite[text].map(AttributeValue.double)
     default: return nil
     }
@@ -44,14 +45,4 @@ enum CastConstant {
   private static let nonFinite: [String: Double] = [
     "nan": .nan, "inf": .infinity, "-inf": -.infinity,
   ]
-
-  /// Reads a decimal if the whole text is a number. Foundation's own initialiser ignores everything after the first
-  /// other character.
-  private static func decimal(_ text: String) -> Decimal? {
-    if text == "NaN" { return .nan }
-    let isNumber = text.utf8.allSatisfy {
-      ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E || $0 == 0x45 || $0 == 0x65
-    }
-    return isNumber ? Decimal(string: text) : nil
-  }
 }
