@@ -240,18 +240,13 @@ private enum ColumnTypes {
   /// The column types that fit an attribute; empty if any type does.
   static func expected(_ type: AttributeType, _ graph: EntityGraph) -> Set<String> {
     switch type {
-    case .bool, .int16, .int32, .int64: ["INTEGER"]
-    case .float, .double: ["FLOAT"]
-    case .decimal: ["DECIMAL"]
-    case .date: ["TIMESTAMP"]
-    case .string, .url: ["VARCHAR"]
-    case .data, .codable, .uuid: ["BLOB"]
+    case .codable: ["BLOB"]
     case .enumeration(let name):
       graph.enumeration(name).map { enumeration in
         if case .enumeration = enumeration.rawType { return [] }
         return expected(enumeration.rawType, graph)
       } ?? []
-    case .composite: []
+    default: type.traits.map { [$0.coreDataColumn] } ?? []
     }
   }
 

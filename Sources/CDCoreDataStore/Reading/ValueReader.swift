@@ -55,9 +55,6 @@ struct ValueReader {
     switch type {
     case .string: .string
     case .bool: .bool
-    case .int16: .integer(Int64(Int16.min)...Int64(Int16.max))
-    case .int32: .integer(Int64(Int32.min)...Int64(Int32.max))
-    case .int64: .integer(Int64.min...Int64.max)
     case .float: .real(isFloat: true)
     case .double: .real(isFloat: false)
     case .decimal: .decimal
@@ -71,7 +68,7 @@ struct ValueReader {
         if case .enumeration = enumeration.rawType { return nil }
         return Self.kind(enumeration.rawType, graph)
       }
-    case .composite: nil
+    default: type.traits?.integerRange.map(Kind.integer)
     }
   }
 

@@ -18,12 +18,9 @@ struct EnumDeclaration {
     let name = enumeration.name
     typeName = SwiftName.escaped(name)
     doc = enumeration.doc
-    switch enumeration.rawType {
-    case .string: rawType = .string
-    case .int16: rawType = .int16
-    case .int32: rawType = .int32
-    case .int64: rawType = .int64
-    default:
+    if enumeration.rawType.traits?.integerRange != nil || enumeration.rawType == .string {
+      rawType = ValueType.scalar(enumeration.rawType) ?? .string
+    } else {
       rawType = .string
       problems.append(.init(.unsupportedType(enumeration.rawType.schemaName), type: name))
     }

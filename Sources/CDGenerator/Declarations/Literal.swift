@@ -38,9 +38,6 @@ enum Literal {
 
   /// Whether creating a constant is more expensive than copying it. Such a constant is created once and kept.
   static func isCostly(_ type: AttributeType) -> Bool {
-    switch type {
-    case .decimal, .data, .url, .composite: true
-    default: false
-    }
+    if case .composite = type { true } else { type.traits?.isCostly ?? false }
   }
 }

@@ -45,7 +45,7 @@ struct Resolver {
       let raw = ValueType.scalar(each.rawType) ?? .string
       enumTypes[each.name] = ValueType(
         .enumeration, name: qualified(each.name), expression: expression(of: each.name),
-        storage: raw.name, accessor: raw.accessor, empty: raw.empty)
+        storage: raw.name, accessor: raw.accessor, empty: raw.empty, size: raw.size)
     }
     for each in version.composites where compositeTypes[each.name] == nil {
       let name = qualified(each.name)

@@ -13,16 +13,9 @@ enum ConstantTypes {
   static func type(of value: AttributeValue) -> ExpressionType {
     switch value {
     case .null: .null
-    case .bool: .bool
     case .int(let number): .attribute(TypeRules.type(of: number))
-    case .double: .double
-    case .decimal: .attribute(.decimal)
-    case .string: .string
-    case .date: .date
-    case .data: .attribute(.data)
-    case .uuid: .attribute(.uuid)
-    case .url: .attribute(.url)
     case .composite: .attribute(.composite(""))
+    default: value.type.map(ExpressionType.attribute) ?? .unknown
     }
   }
 

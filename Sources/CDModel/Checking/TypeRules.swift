@@ -2,11 +2,18 @@
 package enum TypeRules {
   /// A category of types whose values can be compared with each other.
   enum Category: Hashable {
-    case number, string, date, data, uuid, url
+    /// That of a type with a fixed name.
+    case plain(AttributeTraits.Category)
     case composite(String)
     case codable, object, collection, dictionary
     /// The type of nil or an unknown type: comparable with every type.
     case any
+
+    static let number = Category.plain(.number)
+    static let string = Category.plain(.string)
+    static let date = Category.plain(.date)
+    static let data = Category.plain(.data)
+    static let uuid = Category.plain(.uuid)
   }
 
   static func category(_ type: ExpressionType, in graph: EntityGraph) -> Category {
@@ -17,16 +24,10 @@ package enum TypeRules {
     case .dictionary: .dictionary
     case .attribute(let attribute):
       switch rawType(attribute, in: graph) {
-      case .bool, .int16, .int32, .int64, .float, .double, .decimal: .number
-      case .string: .string
-      case .date: .date
-      case .data: .data
-      case .uuid: .uuid
-      case .url: .url
       case .composite(let name): .composite(name)
       case .codable: .codable
-      // The version has no such enumeration. The model check reports it.
-      case .enumeration: .any
+      // If this is an enumeration, the version does not have it. The model check reports it.
+      case let type: type.traits.map { .plain($0.category) } ?? .any
       }
     }
   }
@@ -47,26 +48,9 @@ package enum TypeRules {
 
   // MARK: Numbers
 
-  /// The rank of a number type, where wider types have higher ranks; nil for other types.
-  private static func rank(_ type: AttributeType) -> Int? {
-    switch type {
-    case .bool: 0
-    case .int16: 1
-    case .int32: 2
-    case .int64: 3
-    case .decimal: 4
-    case .float: 5
-    case .double: 6
-    default: nil
-    }
-  }
+  private static func rank(_ type: AttributeType) -> Int? { type.traits?.numericRank }
 
-  static func isInteger(_ type: AttributeType) -> Bool {
-    switch type {
-    case .bool, .int16, .int32, .int64: true
-    default: false
-    }
-  }
+  static func isInteger(_ type: AttributeType) -> Bool { type == .bool || type.traits?.integerRange != nil }
 
   /// The narrowest type of an integer literal.
   static func type(of literal: Int64) -> AttributeType {

@@ -167,14 +167,6 @@ extension DecodingContext {
 }
 
 extension AttributeType {
-  /// Whether `min` and `max` are allowed for the type.
-  var isOrdered: Bool {
-    switch self {
-    case .int16, .int32, .int64, .float, .double, .decimal, .date: true
-    default: false
-    }
-  }
-
   /// Whether `minLength` and `maxLength` are allowed for the type.
   var hasLength: Bool { self == .string || self == .data }
 }

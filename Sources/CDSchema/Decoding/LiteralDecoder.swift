@@ -45,12 +45,4 @@ enum LiteralDecoder {
     default: nil
     }
   }
-
-  static func data(_ text: String) -> Data? {
-    Data(base64Encoded: text)
-  }
-
-  static func url(_ text: String) -> URL? {
-    text.isEmpty ? nil : URL(string: text)
-  }
 }

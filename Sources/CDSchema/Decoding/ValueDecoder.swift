@@ -27,59 +27,23 @@ extension DecodingContext {
     _ text: String, of type: AttributeType, enums: [String: EnumDescription]
   ) -> AttributeValue? {
     switch type {
-    case .string: return .string(text)
     case .bool: return text == "true" ? .bool(true) : text == "false" ? .bool(false) : nil
-    case .int16, .int32, .int64:
-      guard let number = LiteralDecoder.integer(text), let range = type.integerRange, range.contains(number)
-      else { return nil }
-      return .int(number)
     case .float:
       guard let number = LiteralDecoder.double(text), Float(number).isFinite else { return nil }
       return .double(Double(Float(number)))
     case .double: return LiteralDecoder.double(text).map { .double($0) }
     case .decimal: return LiteralDecoder.decimal(text).map { .decimal($0) }
     case .date: return DateLiteral.date(text).map { .date($0) }
-    case .data: return LiteralDecoder.data(text).map { .data($0) }
-    case .uuid: return UUID(uuidString: text).map { .uuid($0) }
-    case .url: return LiteralDecoder.url(text).map { .url($0) }
+    case .url where text.isEmpty: return nil
     case .enumeration(let name): return enums[name]?.cases.first { $0.name == text }?.rawValue
-    case .composite, .codable: return nil
+    default:
+      guard let range = type.traits?.integerRange else { return AttributeValue(text: text, of: type) }
+      return LiteralDecoder.integer(text).flatMap { range.contains($0) ? .int($0) : nil }
     }
   }
 
   private func reportBadValue(_ text: String, at node: MarkedNode, type: AttributeType, what: String) {
-    let isDefault = what == "the default"
     switch type {
-    case .bool:
-      error(
-        node, "\(what) of a Bool is true or false, and not '\(text)'",
-        suggestion: LiteralDecoder.likelyBool(text))
-    case .int16, .int32, .int64:
-      if LiteralDecoder.integer(text) != nil || Self.isDigits(text), let range = type.integerRange {
-        error(
-          node, "\(text) is out of range; \(type.schemaName) holds \(range.lowerBound)...\(range.upperBound)")
-      } else {
-        error(node, "\(what) of an \(type.schemaName) is an integer in decimal digits, and not '\(text)'")
-      }
-    case .float, .double:
-      error(
-        node, "\(what) of a \(type.schemaName) is a finite decimal number in its range, and not '\(text)'")
-    case .decimal:
-      error(node, "\(what) of a Decimal is a decimal number of 38 digits at most, and not '\(text)'")
-    case .date:
-      error(
-        node,
-        "\(what) of a Date is \(isDefault ? "now(), " : "")a day such as 2024-02-29, or a time with its zone such as "
-          + "2024-02-29T12:30:00Z, and not '\(text)'")
-    case .data:
-      error(node, "\(what) of a Data is Base64 text, and not '\(text)'")
-    case .uuid:
-      error(
-        node,
-        "\(what) of a UUID is \(isDefault ? "uuid() or " : "")a UUID such as "
-          + "5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11, and not '\(text)'")
-    case .url:
-      error(node, "\(what) of a URL is a URL, and not '\(text)'")
     case .enumeration(let name):
       let names = enums[name]?.cases.map(\.name) ?? []
       if let close = closestName(to: text, in: names) {
@@ -89,7 +53,17 @@ extension DecodingContext {
       }
     case .codable:
       error(node, "\(what): a codable attribute has none; make it optional, or set it in awakeFromInsert")
-    case .string, .composite: break
+    default:
+      guard let traits = type.traits else { return }
+      if let range = traits.integerRange, LiteralDecoder.integer(text) != nil || Self.isDigits(text) {
+        error(node, "\(text) is out of range; \(traits.name) holds \(range.lowerBound)...\(range.upperBound)")
+        return
+      }
+      let article = traits.name.hasPrefix("I") ? "an" : "a"
+      let generator = what == "the default" ? traits.generator ?? "" : ""
+      error(
+        node, "\(what) of \(article) \(traits.name) is \(generator)\(traits.form), and not '\(text)'",
+        suggestion: type == .bool ? LiteralDecoder.likelyBool(text) : nil)
     }
   }
 
@@ -133,17 +107,5 @@ extension DecodingContext {
       }
     }
     return isComplete ? .composite(values) : nil
-  }
-}
-
-extension AttributeType {
-  /// The range of an integer type; nil for other types.
-  var integerRange: ClosedRange<Int64>? {
-    switch self {
-    case .int16: Int64(Int16.min)...Int64(Int16.max)
-    case .int32: Int64(Int32.min)...Int64(Int32.max)
-    case .int64: Int64.min...Int64.max
-    default: nil
-    }
   }
 }

@@ -55,15 +55,8 @@ extension VersionText {
       return .mapping(pairs, .short)
     case (.double(let number), .float): return .text(Self.number(Float(number).description))
     case (.double(let number), _): return .text(Self.number(number.description))
-    case (.bool(let flag), _): return .text(flag ? "true" : "false")
-    case (.int(let number), _): return .text(String(number))
-    case (.decimal(let number), _): return .text(number.description)
-    case (.string(let text), _): return .text(text)
     case (.date(let date), _): return .text(DateLiteral.text(of: date) ?? "")
-    case (.data(let data), _): return .text(data.base64EncodedString())
-    case (.uuid(let id), _): return .text(id.uuidString)
-    case (.url(let url), _): return .text(url.absoluteString)
-    case (.null, _), (.composite, _): return .text("")
+    default: return .text(value.plainText ?? "")
     }
   }
 

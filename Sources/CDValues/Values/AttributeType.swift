@@ -35,18 +35,16 @@ public enum AttributeType: Hashable, Sendable {
   case codable(type: String, codec: Int)
 
   /// The types with a fixed name in the schema language, and their names.
-  public static let named: [(name: String, type: AttributeType)] = [
-    ("String", .string), ("Bool", .bool), ("Int16", .int16), ("Int32", .int32), ("Int64", .int64),
-    ("Float", .float), ("Double", .double), ("Decimal", .decimal), ("Date", .date), ("Data", .data),
-    ("UUID", .uuid), ("URL", .url),
-  ]
+  public static let named: [(name: String, type: AttributeType)] = AttributeTraits.all.map {
+    ($0.name, $0.type)
+  }
 
   /// The type in the schema language, without a `?`.
   public var schemaName: String {
     switch self {
     case .enumeration(let name), .composite(let name): name
     case .codable(let type, _): type
-    default: Self.named.first { $0.type == self }?.name ?? ""
+    default: traits?.name ?? ""
     }
   }
 }

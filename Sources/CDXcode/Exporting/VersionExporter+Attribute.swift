@@ -30,9 +30,8 @@ extension VersionExporter {
       element[type == .date ? "defaultDateTimeInterval" : "defaultValueString"] = ValueText.text(
         of: value, type)
     }
+    element["usesScalarValueType"] = type.traits?.xcodeUsesScalar.map { $0 ? "YES" : "NO" }
     switch type {
-    case .int16, .int32, .int64, .float, .double, .bool: element["usesScalarValueType"] = "YES"
-    case .date, .uuid: element["usesScalarValueType"] = "NO"
     case .codable(let name, _):
       element["valueTransformerName"] = "NSSecureUnarchiveFromData"
       element["customClassName"] = name
@@ -60,23 +59,18 @@ extension VersionExporter {
 
 /// Xcode's names for the types.
 enum AttributeTypeNames {
-  private static let names: [(String, AttributeType)] = [
-    ("Integer 16", .int16), ("Integer 32", .int32), ("Integer 64", .int64), ("Boolean", .bool),
-    ("Float", .float),
-    ("Double", .double), ("Decimal", .decimal), ("String", .string), ("Date", .date), ("Binary", .data),
-    ("UUID", .uuid), ("URI", .url),
-  ]
-
   static func name(of type: AttributeType) -> String {
     switch type {
     case .codable: "Transformable"
     case .composite: "Composite"
-    default: names.first { $0.1 == type }?.0 ?? "String"
+    default: type.traits?.xcodeName ?? "String"
     }
   }
 
   /// The type with a name. Nil for unknown types and for types that need more than a name.
-  static func type(_ name: String) -> AttributeType? { names.first { $0.0 == name }?.1 }
+  static func type(_ name: String) -> AttributeType? {
+    AttributeTraits.all.first { $0.xcodeName == name }?.type
+  }
 }
 
 /// Writes defaults and bounds as Xcode does.
@@ -84,18 +78,15 @@ enum ValueText {
   static func text(of value: AttributeValue, _ type: AttributeType) -> String? {
     switch value {
     case .bool(let flag): flag ? "YES" : "NO"
-    case .int(let number): String(number)
     case .double(let number): type == .float ? Float(number).description : number.description
     case .decimal(let number):
       number.description.contains(".") ? number.description : number.description + ".0"
-    case .string(let text): text
     case .date(let date):
       date.timeIntervalSinceReferenceDate.description.hasSuffix(".0")
         ? String(date.timeIntervalSinceReferenceDate.description.dropLast(2))
         : date.timeIntervalSinceReferenceDate.description
-    case .uuid(let id): id.uuidString
-    case .url(let url): url.absoluteString
-    case .data, .composite, .null: nil
+    case .data: nil
+    default: value.plainText
     }
   }
 

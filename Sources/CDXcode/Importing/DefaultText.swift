@@ -13,13 +13,9 @@ enum DefaultText {
   /// Reads the value of a text; nil if it is not a value of the type.
   static func value(_ text: String, of type: AttributeType) -> Reading? {
     switch type {
-    case .string: return Reading(value: .string(text))
     case .bool:
       if let flag = ValueText.bool(text) { return Reading(value: .bool(flag)) }
       return finite(text).map { Reading(value: .bool($0 != 0), isOdd: true) }
-    case .int16: return integer(text, Int64(Int16.min)...Int64(Int16.max))
-    case .int32: return integer(text, Int64(Int32.min)...Int64(Int32.max))
-    case .int64: return integer(text, Int64.min...Int64.max)
     case .float:
       guard let number = number(text), Float(number.0).isFinite else { return nil }
       return Reading(value: .double(Double(Float(number.0))), isOdd: number.isOdd)
@@ -33,11 +29,13 @@ enum DefaultText {
         return nil
       }
       return Reading(value: .date(Date(timeIntervalSinceReferenceDate: interval)))
-    case .uuid: return UUID(uuidString: text).map { Reading(value: .uuid($0)) }
     case .url:
       guard !text.isEmpty, let url = URL(string: text), url.absoluteString == text else { return nil }
       return Reading(value: .url(url))
-    case .data, .enumeration, .composite, .codable: return nil
+    case .data: return nil
+    default:
+      if let range = type.traits?.integerRange { return integer(text, range) }
+      return AttributeValue(text: text, of: type).map { Reading(value: $0) }
     }
   }
 

@@ -179,7 +179,7 @@ extension VersionImporter {
         remark(subject, "the least length is above the greatest; both are kept under 'info'", at: element)
         (result.minimumLength, result.maximumLength) = (nil, nil)
       }
-    case .int16, .int32, .int64, .float, .double, .decimal, .date:
+    case let type where type.isOrdered:
       func bound(_ text: String?) -> AttributeValue? {
         guard let text else { return nil }
         if let value = DefaultText.value(text, of: result.type)?.value { return value }
@@ -225,16 +225,10 @@ extension VersionImporter {
   /// Makes a number or Boolean mandatory, as classes with plain values show it: nil becomes 0 or false.
   private func makeMandatory(_ result: inout AttributeDescription, _ element: MarkupElement) {
     guard result.isOptional, result.derivation == nil, element.flag("usesScalarValueType") else { return }
-    let zero: AttributeValue
-    switch result.type {
-    case .int16, .int32, .int64: zero = .int(0)
-    case .float, .double: zero = .double(0)
-    case .bool: zero = .bool(false)
-    default: return
-    }
+    guard let traits = result.type.traits, traits.xcodeUsesScalar == true else { return }
     if result.defaultValue == nil {
-      guard DefaultText.problem(with: zero, for: result) == nil else { return }
-      result.defaultValue = .value(zero)
+      guard DefaultText.problem(with: traits.empty, for: result) == nil else { return }
+      result.defaultValue = .value(traits.empty)
     }
     result.isOptional = false
   }

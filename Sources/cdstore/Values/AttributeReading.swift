@@ -31,7 +31,7 @@ struct AttributeReading {
     if case .object(let members) = json, members.count == 1, let member = members.first,
       let tagged = try TaggedValue.attribute(member.key, member.value)
     {
-      if Self.isValue(tagged, of: type) { return tagged }
+      if tagged.type == type { return tagged }
       // A tagged double is also a valid value for other number types.
       guard case .double(let number) = tagged else { throw mistake(json, type) }
       json = .double(number)
@@ -42,14 +42,8 @@ struct AttributeReading {
 
   private func plain(_ json: JSONValue, _ type: AttributeType) throws -> AttributeValue? {
     switch (type, json) {
-    case (.string, .string(let text)): return .string(text)
     case (.bool, .bool(let flag)): return .bool(flag)
     case (.bool, .int(let number)) where number == 0 || number == 1: return .bool(number == 1)
-    case (.int16, .int(let number)): return Int16(exactly: number).map { .int(Int64($0)) }
-    case (.int32, .int(let number)): return Int32(exactly: number).map { .int(Int64($0)) }
-    case (.int64, .int(let number)): return .int(number)
-    case (.int16, .double(let number)), (.int32, .double(let number)), (.int64, .double(let number)):
-      return try Int64(exactly: number).flatMap { try plain(.int($0), type) }
     case (.float, .int(let number)): return .double(Double(Float(number)))
     case (.float, .double(let number)): return .double(Double(Float(number)))
     case (.double, .int(let number)): return .double(Double(number))
@@ -58,9 +52,11 @@ struct AttributeReading {
     case (.decimal, .double(let number)): return Decimal(wholeText: "\(number)").map { .decimal($0) }
     case (.decimal, .string(let text)): return Decimal(wholeText: text).map { .decimal($0) }
     case (.date, .string(let text)): return DateLiteral.date(text).map { .date($0) }
-    case (.data, .string(let text)): return Data(base64Encoded: text).map { .data($0) }
-    case (.uuid, .string(let text)): return UUID(uuidString: text).map { .uuid($0) }
-    case (.url, .string(let text)): return URL(string: text).map { .url($0) }
+    case (_, .int(let number)):
+      return type.traits?.integerRange.flatMap { $0.contains(number) ? .int(number) : nil }
+    case (_, .double(let number)) where type != .bool:
+      return try Int64(exactly: number).flatMap { try plain(.int($0), type) }
+    case (_, .string(let text)): return AttributeValue(text: text, of: type)
     default: return nil
     }
   }
@@ -78,13 +74,6 @@ struct AttributeReading {
       values[member.key] = try value(member.value, field)
     }
     return .composite(values)
-  }
-
-  private static func isValue(_ value: AttributeValue, of type: AttributeType) -> Bool {
-    switch (type, value) {
-    case (.double, .double), (.decimal, .decimal), (.date, .date), (.data, .data), (.uuid, .uuid): true
-    default: false
-    }
   }
 
   private func mistake(_ json: JSONValue, _ type: AttributeType) -> Failure {

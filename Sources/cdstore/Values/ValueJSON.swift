@@ -31,17 +31,9 @@ struct ValueJSON {
   /// A value in a table cell: text, numbers and dates in a form for people.
   static func text(_ value: AttributeValue) -> String {
     switch value {
-    case .null: ""
-    case .bool(let flag): flag ? "true" : "false"
-    case .int(let number): "\(number)"
-    case .double(let number): "\(number)"
-    case .decimal(let number): "\(number)"
-    case .string(let text): text
     case .date(let date): date.formatted(.iso8601)
-    case .data(let data): data.base64EncodedString()
-    case .uuid(let uuid): uuid.uuidString
-    case .url(let url): url.absoluteString
     case .composite: json(value).canonicalText
+    default: value.plainText ?? ""
     }
   }
 }

@@ -28,7 +28,7 @@ extension CanonicalWriter {
     case .string(let string): writeQuoted(string)
     case .composite(let fields):
       writePairs("COMPOSITE", fields.map { ($0.key, ExpressionConstant.value($0.value).description) })
-    case .null, .decimal, .date, .data, .uuid, .url: text += "nil"
+    default: text += "nil"
     }
   }
 

@@ -18,12 +18,11 @@ enum CastConstant {
     switch (value, type) {
     case (.double(let seconds), .date): return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case (.int(let seconds), .date): return .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
-    case (.string(let text), .data): return Data(base64Encoded: text).map(AttributeValue.data)
-    case (.string(let text), .uuid): return UUID(uuidString: text).map(AttributeValue.uuid)
-    case (.string(let text), .url): return URL(string: text).map(AttributeValue.url)
     case (.string(let text), .decimal):
       return (text == "NaN" ? .nan : Decimal(wholeText: text)).map(AttributeValue.decimal)
     case (.string(let text), .double): return nonFinite[text].map(AttributeValue.double)
+    case (.string, .string): return nil
+    case (.string(let text), _): return AttributeValue(text: text, of: type)
     default: return nil
     }
   }
@@ -32,13 +31,11 @@ enum CastConstant {
   static func literal(of value: AttributeValue) -> (AttributeValue, type: String)? {
     switch value {
     case .date(let date): (.double(date.timeIntervalSinceReferenceDate), "Date")
-    case .data(let data): (.string(data.base64EncodedString()), "Data")
-    case .uuid(let uuid): (.string(uuid.uuidString), "UUID")
-    case .url(let url): (.string(url.absoluteString), "URL")
     case .decimal(let decimal): (.string(decimal.isNaN ? "NaN" : decimal.description), "Decimal")
     case .double(let number) where !number.isFinite:
       (.string(number.isNaN ? "nan" : number < 0 ? "-inf" : "inf"), "Double")
-    default: nil
+    case .bool, .int, .double, .string: nil
+    default: value.type.flatMap { type in value.plainText.map { (.string($0), type.schemaName) } }
     }
   }
 

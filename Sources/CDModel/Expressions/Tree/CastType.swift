@@ -32,9 +32,11 @@ public enum CastType: Hashable, Sendable {
     }
   }
 
-  private static let appleNames: [String: CastType] = [
-    "NSNumber": .number, "NSString": .attribute(.string), "NSDate": .attribute(.date),
-    "NSData": .attribute(.data), "NSUUID": .attribute(.uuid), "NSURL": .attribute(.url),
-    "NSDecimalNumber": .attribute(.decimal),
-  ]
+  private static let appleNames: [String: CastType] = {
+    var result = ["NSNumber": CastType.number]
+    for traits in AttributeTraits.all {
+      if let name = traits.appleClass { result[name] = .attribute(traits.type) }
+    }
+    return result
+  }()
 }

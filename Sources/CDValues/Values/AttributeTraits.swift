@@ -1,0 +1,213 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What distinguishes the types with a fixed name: a row for each. Other code that treats the types differently asks
+/// their rows, unless it converts between two types or has a form of its own for the values.
+package final class AttributeTraits: Sendable {
+  /// A category of types whose values can be compared with each other.
+  package enum Category: Hashable, Sendable {
+    case number, string, date, data, uuid, url
+  }
+
+  package let type: AttributeType
+  /// The name in the schema language.
+  package let name: String
+  package let category: Category
+  /// The rank of a number type. Wider types have higher ranks.
+  package let numericRank: Int?
+  /// The values of an integer type.
+  package let integerRange: ClosedRange<Int64>?
+  /// The value of a mandatory attribute before it is set.
+  package let empty: AttributeValue
+  /// The description of a constant in the schema language, for messages.
+  package let form: String
+  /// What comes before the form in messages about defaults, for a type whose default can be a function.
+  package let generator: String?
+
+  // MARK: Swift
+
+  /// The type, with its module.
+  package let swiftType: String
+  /// The empty value as an expression.
+  package let swiftEmpty: String
+  /// The size of the type in bytes. The value 8 also stands for larger types.
+  package let size: Int
+  /// Whether creating a constant is more expensive than copying it.
+  package let isCostly: Bool
+
+  // MARK: Core Data
+
+  /// Xcode's name of the type.
+  package let xcodeName: String
+  /// What Xcode writes for `usesScalarValueType`.
+  package let xcodeUsesScalar: Bool?
+  /// The name of Apple's class that predicates can use for the type.
+  package let appleClass: String?
+  /// The declared type of a column in a store of Core Data.
+  package let coreDataColumn: String
+
+  private init(
+    _ type: AttributeType, _ name: String, _ category: Category, rank: Int? = nil,
+    range: ClosedRange<Int64>? = nil, empty: AttributeValue, form: String, generator: String? = nil,
+    swift: String, swiftEmpty: String? = nil, size: Int = 8, isCostly: Bool = false, xcode: String,
+    usesScalar: Bool? = nil, class appleClass: String? = nil, column: String
+  ) {
+    self.type = type
+    self.name = name
+    self.category = category
+    numericRank = rank
+    integerRange = range
+    self.empty = empty
+    self.form = form
+    self.generator = generator
+    swiftType = swift
+    self.swiftEmpty = swiftEmpty ?? "CDRuntime.EmptyValue." + name.lowercased()
+    self.size = size
+    self.isCostly = isCostly
+    xcodeName = xcode
+    xcodeUsesScalar = usesScalar
+    self.appleClass = appleClass
+    coreDataColumn = column
+  }
+
+  /// The name of the functions in generated code that read and write a value.
+  package var accessor: String { name.lowercased() }
+  package var needsFoundation: Bool { swiftType.hasPrefix("Foundation.") }
+}
+
+extension AttributeTraits {
+  /// All rows, in the order in which messages list the types.
+  package static let all = [
+    string, bool, int16, int32, int64, float, double, decimal, date, data, uuid, url,
+  ]
+
+  package static let string = AttributeTraits(
+    .string, "String", .string, empty: .string(""), form: "a text", swift: "Swift.String",
+    swiftEmpty: "\"\"", xcode: "String", class: "NSString", column: "VARCHAR")
+  fileprivate static let bool = AttributeTraits(
+    .bool, "Bool", .number, rank: 0, empty: .bool(false), form: "true or false", swift: "Swift.Bool",
+    swiftEmpty: "false", size: 1, xcode: "Boolean", usesScalar: true, column: "INTEGER")
+  fileprivate static let int16 = integer(.int16, Int16.self, rank: 1, size: 2)
+  fileprivate static let int32 = integer(.int32, Int32.self, rank: 2, size: 4)
+  fileprivate static let int64 = integer(.int64, Int64.self, rank: 3, size: 8)
+  fileprivate static let decimal = AttributeTraits(
+    .decimal, "Decimal", .number, rank: 4, empty: .decimal(0),
+    form: "a decimal number of 38 digits at most", swift: "Foundation.Decimal", isCostly: true,
+    xcode: "Decimal", class: "NSDecimalNumber", column: "DECIMAL")
+  fileprivate static let float = AttributeTraits(
+    .float, "Float", .number, rank: 5, empty: .double(0), form: "a finite decimal number in its range",
+    swift: "Swift.Float", swiftEmpty: "0", size: 4, xcode: "Float", usesScalar: true, column: "FLOAT")
+  fileprivate static let double = AttributeTraits(
+    .double, "Double", .number, rank: 6, empty: .double(0), form: "a finite decimal number in its range",
+    swift: "Swift.Double", swiftEmpty: "0", xcode: "Double", usesScalar: true, column: "FLOAT")
+  fileprivate static let date = AttributeTraits(
+    .date, "Date", .date, empty: .date(Date(timeIntervalSinceReferenceDate: 0)),
+    form: "a day such as 2024-02-29, or a time with its zone such as 2024-02-29T12:30:00Z",
+    generator: "now(), ", swift: "Foundation.Date", xcode: "Date", usesScalar: false, class: "NSDate",
+    column: "TIMESTAMP")
+  package static let data = AttributeTraits(
+    .data, "Data", .data, empty: .data(Data()), form: "Base64 text", swift: "Foundation.Data",
+    isCostly: true, xcode: "Binary", class: "NSData", column: "BLOB")
+  fileprivate static let uuid = AttributeTraits(
+    .uuid, "UUID", .uuid, empty: .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))),
+    form: "a UUID such as 5E3F1C52-0B7A-4C8E-9D52-7D9B4F0A1C11", generator: "uuid() or ",
+    swift: "Foundation.UUID", xcode: "UUID", usesScalar: false, class: "NSUUID", column: "BLOB")
+  fileprivate static let url = AttributeTraits(
+    .url, "URL", .url, empty: .url(URL(string: "about:blank") ?? URL(filePath: "/")), form: "a URL",
+    swift: "Foundation.URL", isCostly: true, xcode: "URI", class: "NSURL", column: "VARCHAR")
+
+  private static func integer<I: FixedWidthInteger>(
+    _ type: AttributeType, _ integer: I.Type, rank: Int, size: Int
+  ) -> AttributeTraits {
+    AttributeTraits(
+      type, "Int\(I.bitWidth)", .number, rank: rank, range: Int64(I.min)...Int64(I.max), empty: .int(0),
+      form: "an integer in decimal digits", swift: "Swift.Int\(I.bitWidth)", swiftEmpty: "0", size: size,
+      xcode: "Integer \(I.bitWidth)", usesScalar: true, column: "INTEGER")
+  }
+}
+
+extension AttributeType {
+  /// The type's row; nil for an enumeration, a composite and a codable.
+  package var traits: AttributeTraits? {
+    switch self {
+    case .string: .string
+    case .bool: .bool
+    case .int16: .int16
+    case .int32: .int32
+    case .int64: .int64
+    case .float: .float
+    case .double: .double
+    case .decimal: .decimal
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    case .enumeration, .composite, .codable: nil
+    }
+  }
+
+  /// Whether an attribute can have a minimum and a maximum.
+  package var isOrdered: Bool {
+    guard let traits, self != .bool else { return false }
+    return traits.category == .number || traits.category == .date
+  }
+}
+
+// MARK: Values
+
+extension AttributeValue {
+  /// The type that has such values; nil for null and for composites. Integers and fractions belong to several types, of
+  /// which this is the widest.
+  package var type: AttributeType? {
+    switch self {
+    case .null, .composite: nil
+    case .bool: .bool
+    case .int: .int64
+    case .double: .double
+    case .decimal: .decimal
+    case .string: .string
+    case .date: .date
+    case .data: .data
+    case .uuid: .uuid
+    case .url: .url
+    }
+  }
+
+  /// The text of the value in the formats that have no form of their own for its type. A date is its seconds since the
+  /// reference date. Nil for null and for composites.
+  package var plainText: String? {
+    switch self {
+    case .null, .composite: nil
+    case .bool(let flag): flag ? "true" : "false"
+    case .int(let number): number.description
+    case .double(let number): number.description
+    case .decimal(let number): number.description
+    case .string(let text): text
+    case .date(let date): date.timeIntervalSinceReferenceDate.description
+    case .data(let data): data.base64EncodedString()
+    case .uuid(let id): id.uuidString
+    case .url(let url): url.absoluteString
+    }
+  }
+
+  /// Reads the plain text of a type that all formats write as the same text: a string, Base64, a UUID or a URL. Nil for
+  /// any other text, and for the other types, whose texts each format reads by its own rules.
+  package init?(text: String, of type: AttributeType) {
+    switch type {
+    case .string: self = .string(text)
+    case .data:
+      guard let data = Data(base64Encoded: text) else { return nil }
+      self = .data(data)
+    case .uuid:
+      guard let id = UUID(uuidString: text) else { return nil }
+      self = .uuid(id)
+    case .url:
+      guard let url = URL(string: text) else { return nil }
+      self = .url(url)
+    default: return nil
+    }
+  }
+}
