@@ -154,7 +154,8 @@ let package = Package(
       dependencies: ["CDGenerator", "CDSchema", "CDMapping", "CDModel", "CDRuntime", "CDCoreDataStore"],
       exclude: ["Cases"], swiftSettings: settings),
     .testTarget(
-      name: "CDGenGraphTests", dependencies: ["cdgen-graph", "CDGenerator", "CDModel"], swiftSettings: settings),
+      name: "CDGenGraphTests", dependencies: ["cdgen-graph", "CDGenerator", "CDModel"],
+      swiftSettings: settings),
     // The expected files of the generator's tests, as links. They are run with real stores.
     .testTarget(
       name: "GeneratedCodeTests", dependencies: ["CDRuntime", "CDMigrationTesting", "ShadowedNames"],
@@ -182,7 +183,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CLITests",
-      dependencies: ["cdgen", "cdgen-graph", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite"],
+      dependencies: [
+        "cdgen", "cdgen-graph", "cdstore", "todo", "CDSchema", "CDMapping", "CDModel", "CSQLite",
+      ],
       swiftSettings: settings),
     // A second model, whose version files are links to the first model's, with the app's own migration code. It is not
     // a test target, because a test target would link the generator twice: as the plugin's tool, and for the tests

@@ -1,3 +1,5 @@
+import CDModel
+
 /// The positions of all elements of a loaded model and of their values.
 ///
 /// A key identifies a value of an element by its name in the schema language: `type`, `inverse`, `where`. An element of
@@ -71,5 +73,19 @@ extension SourceText {
       return location(at: node.range.lowerBound)
     }
     return location(at: positions.sourceOffset(utf8Offset: utf8Offset))
+  }
+}
+
+extension ElementPositions {
+  /// The position of an element of a version, or else of the nearest enclosing element. Indexes and unique constraints
+  /// as a whole have the position of their key.
+  func location(of element: ModelElement, version: Int) -> SourceLocation? {
+    switch element {
+    case .bases: nearest(to: .version(version), key: "key:basedOn")
+    case .indexes(let entity): nearest(to: .part(.entity(entity), version: version), key: "key:indexes")
+    case .uniquenessConstraints(let entity):
+      nearest(to: .part(.entity(entity), version: version), key: "key:unique")
+    default: nearest(to: .part(element, version: version))
+    }
   }
 }
