@@ -202,7 +202,7 @@ extension StepBuilder {
     let rule = rules.entities[ruleIndex]
     var from = rule.source
     if let written = from {
-      // A wrong source is already reported. The mapping then has no source; none is inferred.
+      // The validation reports a wrong source. The mapping then has no source, and the builder infers none.
       if source.entity(written).map(\.isAbstract) ?? true { from = nil }
     } else {
       from = origin(of: name)

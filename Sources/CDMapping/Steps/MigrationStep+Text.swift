@@ -1,8 +1,8 @@
 import CDModel
 
 extension MigrationStep {
-  /// The step as a plan for people: how each entity's objects are mapped, what differs and how it is resolved, and what
-  /// is missing. Each entry is on its own line, and the text ends with a line break.
+  /// A description of the step for people. It lists how the objects of each entity are mapped, each change with the rule
+  /// that resolves it, and the rules that are missing. Each entry is on its own line. The text ends with a line break.
   ///
   /// - Parameter mapping: The name of the mapping, such as `3-4.mapping.yaml` for a file.
   public func planText(mapping name: String) -> String {

@@ -111,7 +111,7 @@ public struct UndecidedPart: Hashable, Sendable {
 
   /// A property of the destination, `attribute.field` for a field of a composite, or ``filter``.
   public var name: String
-  /// What is known about the part, for the person who decides.
+  /// Information for the person who decides about the part.
   public var note: String
 
   /// Creates an undecided part with a note.

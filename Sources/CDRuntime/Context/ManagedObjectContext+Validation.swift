@@ -38,8 +38,8 @@ extension ManagedObjectContext {
     if hasDeleted { clearDeleted() }
   }
 
-  /// Whether a child's object has changes of relationships only, and the parent has deleted it. The parent then
-  /// receives none of these changes.
+  /// Whether the parent has deleted an object of which this child context has changed only relationships. The child then
+  /// does not pass these changes to the parent.
   private func isGoneWithParent(_ object: ManagedObject) -> Bool {
     guard parent != nil, !object.flags.contains(.inserted), !object.needsRow else { return false }
     return original(of: object) == nil

@@ -320,7 +320,7 @@ extension SaveRun {
 extension SaveRun {
   /// The conflicts of deleted objects whose keys rows still refer to.
   ///
-  /// Called when a foreign key constraint has failed: a save without such rows does not pay for it.
+  /// Call this only after a foreign key constraint has failed, because it reads the store for each deleted object.
   private func conflictsOfReferrers() throws -> [SaveConflict] {
     try plan.deleted.compactMap { object in
       try conflict(of: object) { relationship in

@@ -8,7 +8,7 @@
 /// equal tree:
 /// - an AND or an OR is flat and has at least two parts; a compound in parentheses remains a part of its own,
 /// - NOT is never directly inside NOT: two of them cancel out,
-/// - NONE is stored as NOT ANY, and SOME as ANY.
+/// - `NONE` becomes `NOT ANY`, and `SOME` becomes `ANY`.
 public struct FetchPredicate: Hashable, Sendable {
   /// The forms of a predicate.
   public indirect enum Kind: Hashable, Sendable {
