@@ -1,9 +1,21 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 extension PersistentStoreCoordinator {
-  /// The identifier that an object has in all replicas of its store: also of an object that has not been saved, or that
-  /// has been deleted since. Nil for an identifier of no store of this coordinator, or of no entity of its model.
+  /// Returns the identifier for a URI; nil if no identifier of these stores has this URI. The URI may be from before a
+  /// migration. If the entity was renamed since, its `renamedFrom` leads to the new name.
+  public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
+    ManagedObjectID(uri: uri).flatMap(currentID)
+  }
+
+  /// Returns the identifier that an object has in all replicas of its store. The object may be unsaved or deleted. The
+  /// result is nil if the coordinator does not have the identifier's store or the model does not have its entity.
   ///
-  /// - Throws: ``StoreError``, for instance ``StoreError/damagedMetadata(_:key:)`` if the store's notes about replicas
-  ///   and migrations cannot be read.
+  /// - Throws: ``StoreError``, for example ``StoreError/damagedMetadata(_:key:)`` if the store's record of replicas and
+  ///   migrations cannot be read.
   public func globalID(of id: ManagedObjectID) throws -> GlobalObjectID? {
     let session = try engine.takeSession()
     defer { engine.giveBack(session) }
@@ -14,10 +26,10 @@ extension PersistentStoreCoordinator {
     return tables.intervals(of: id.key...id.key, in: plan.entities[entity.root].name).first?.first
   }
 
-  /// The identifier that the object of a global identifier has in this coordinator's stores; nil if none of them has such
-  /// an object. Objects that are not saved yet are not found.
+  /// Returns the identifier that an object has in this coordinator's stores, by its global identifier; nil if no store has
+  /// the object. Unsaved objects are not found.
   ///
-  /// - Throws: ``StoreError``, for instance ``StoreError/damagedMetadata(_:key:)`` if a store's notes about replicas and
+  /// - Throws: ``StoreError``, for example ``StoreError/damagedMetadata(_:key:)`` if a store's record of replicas and
   ///   migrations cannot be read.
   public func managedObjectID(of globalID: GlobalObjectID) throws -> ManagedObjectID? {
     let session = try engine.takeSession()

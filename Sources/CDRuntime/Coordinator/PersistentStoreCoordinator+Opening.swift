@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 extension PersistentStoreCoordinator {
   /// Opens a store for a generated model.
   ///
@@ -52,13 +46,5 @@ extension PersistentStoreCoordinator {
   public convenience init(model: ManagedObjectModel, stores: [PersistentStoreDescription]) throws {
     let plan = try ModelPlan(model, configurations: stores.map(\.configuration))
     self.init(plan: plan, engine: try StoreOpener(plan, stores).open())
-  }
-
-  // MARK: Identifiers
-
-  /// Returns the identifier for a URI; nil if no identifier of these stores has this URI. The URI may be from before a
-  /// migration. If the entity was renamed since, its `renamedFrom` leads to the new name.
-  public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-    ManagedObjectID(uri: uri).flatMap(currentID)
   }
 }

@@ -15,10 +15,10 @@ extension PersistentStoreCoordinator {
   /// Copies a store into a new store of any format. The copy has the same UUID and the same keys, so identifiers and
   /// their URIs also lead to the copy's objects. The copy's history has the newest 1,000 saves.
   ///
-  /// Make a replica if both stores are going to be changed: a store with a UUID of its own, whose objects have the
-  /// ``GlobalObjectID`` that they have in the original, and whose new objects have ones that no object of the original
-  /// ever has. Identifiers and URIs of the original lead to nothing in a replica, and a ``HistoryToken`` of the original
-  /// is none of the replica.
+  /// Make a replica if both stores will be changed. A replica has its own UUID. Its objects have the same
+  /// ``GlobalObjectID`` as in the original, and its new objects get global identifiers that no object of the original ever
+  /// has. Identifiers and URIs of the original's objects lead to no object of the replica. A ``HistoryToken`` of the
+  /// original cannot be used for the replica.
   ///
   /// ```swift
   /// try PersistentStoreCoordinator.copyPersistentStore(

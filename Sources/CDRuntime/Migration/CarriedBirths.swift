@@ -7,22 +7,22 @@ import CDModel
   import Foundation
 #endif
 
-// Global identifiers stay what they were: where keys or tables change, the store notes where objects come from.
+// A migration keeps global identifiers. Where it changes keys or tables, it records where the objects were inserted.
 extension StepPlan {
-  /// The key from which on a root entity of the destination gives keys of its own: never one that objects of a root entity
-  /// of this name have had before.
+  /// The first key for new objects of a root entity of the destination. No object of a root entity with this name has had
+  /// the key or a greater one.
   ///
-  /// - Parameter nextKeys: The next keys of the source's root entities, by their places.
+  /// - Parameter nextKeys: The next free keys of the source roots, by their indexes.
   func firstKey(of root: EntityPlan, _ births: StoreBirths, nextKeys: [Int: ObjectKey]) -> ObjectKey {
     let same = source.places[root.name].flatMap { nextKeys[$0] } ?? 1
     return max(births.formerKeys[root.name] ?? 1, same)
   }
 
-  /// What is noted after the step.
+  /// Returns the record of the new store. The offsets of the keys must be known.
   ///
   /// - Parameters:
-  ///   - nextKeys: The next keys of the source's root entities, by their places. Offsets are known.
-  ///   - saves: The numbers of the entries of the history; nil if there are none.
+  ///   - nextKeys: The next free keys of the source roots, by their indexes.
+  ///   - saves: The range of the numbers of the history's entries; nil if the history is empty.
   func carried(
     _ births: StoreBirths, nextKeys: [Int: ObjectKey], saves: ClosedRange<Int64>?
   ) -> StoreBirths {
@@ -51,10 +51,11 @@ extension StepPlan {
     }
     result.past.removeAll { $0.lastSave < saves.lowerBound }
     let isOther = result.tables != births.tables || !keepsRoots
-    // Of several steps without a save in between, the first one knows what the entries mean.
+    // If several steps run without a save in between, the entries are from before the first step.
     if isOther, result.past.last?.lastSave ?? -1 < saves.upperBound {
       result.past.append(
-        StoreBirths.Past(lastSave: saves.upperBound, roots: sourceRoots, tables: births.tables))
+        StoreBirths.Past(
+          lastSave: saves.upperBound, period: StoreBirths.Period(roots: sourceRoots, tables: births.tables)))
     }
     return result
   }
@@ -69,7 +70,7 @@ extension StepPlan {
     }
   }
 
-  /// Whether each entity has the root entity that it had.
+  /// Whether every entity keeps its root entity.
   private var keepsRoots: Bool {
     sourceRoots.allSatisfy { name, root in
       destination.entity(name).map { destination.entities[$0.root].name } == root
@@ -88,31 +89,25 @@ extension StoreBirths.Interval {
 }
 
 extension MigrationSession {
-  /// The next keys of the source's root entities, by their places.
+  /// Returns the next free keys of the source roots, by their indexes.
   func nextKeys(of plan: StepPlan) throws -> [Int: ObjectKey] {
     var result: [Int: ObjectKey] = [:]
     for root in plan.source.entities where root.root == root.index && root.storeIndex == 0 {
-      result[root.index] = try number(
-        "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root.name))), 1), "
-          + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLite.quoted(root.table))), 1))")
+      result[root.index] = try number(SQLiteConnection.nextKeySQL(of: root.name, table: root.table))
     }
     return result
   }
 
-  /// What the old store notes.
+  /// Returns the old store's record.
   func births() throws -> StoreBirths {
-    func value(_ key: String) throws -> String? {
-      try rows("SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))").first?.first
-        ?? nil
-    }
-    let id = try value("storeUUID").flatMap { UUID(uuidString: $0) }
+    let id = try metadata("storeUUID").flatMap { UUID(uuidString: $0) }
     do {
       guard let id else { throw StoreError.damagedMetadata(url, key: "storeUUID") }
-      return try StoreBirths(text: value(StoreBirths.metadataKey), storeID: id, url: url)
+      return try StoreBirths(text: metadata(StoreBirths.metadataKey), storeID: id, url: url)
     } catch { throw wrapped(error) }
   }
 
-  /// Notes in a schema what is to be noted after a step.
+  /// Writes the record of the new store to a schema: `main` for a step in place, or the schema of the new file.
   func write(
     _ births: StoreBirths, nextKeys: [Int: ObjectKey], after plan: StepPlan, to schema: String
   ) throws {

@@ -141,6 +141,11 @@ final class MigrationSession {
   func rows(_ sql: String) throws -> [[String?]] {
     do { return try connection.rows(sql) } catch { throw wrapped(error) }
   }
+
+  /// Returns the value of an entry of the old store's metadata; nil if there is no such entry.
+  func metadata(_ key: String) throws -> String? {
+    do { return try connection.metadata(key) } catch { throw wrapped(error) }
+  }
 }
 
 // The files of large values that no row refers to after a step.

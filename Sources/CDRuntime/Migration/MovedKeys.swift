@@ -55,11 +55,7 @@ extension PersistentStoreCoordinator {
       text = try database?.writer.use { connection -> String? in
         guard let stores = database?.attached else { return nil }
         guard let store = stores[id.storeID] else { return nil }
-        let statement = try connection.statement(
-          "SELECT value FROM \(stores.schema(of: store)).\"_cdgen_metadata\" "
-            + "WHERE key = \(SQLite.literal(MovedKeys.metadataKey))")
-        defer { statement.reset() }
-        return try statement.step() ? statement.string(0) : nil
+        return try connection.metadata(MovedKeys.metadataKey, schema: stores.schema(of: store))
       }
     } catch {
       // Without the list, the key may belong to another object now.

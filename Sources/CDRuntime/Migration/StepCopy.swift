@@ -89,7 +89,7 @@ struct StepCopy {
   private func copySystemTables() throws -> [Int: Int64] {
     let nextKeys = try session.nextKeys(of: plan)
     let births = try session.births()
-    var next = try plan.assignOffsets { nextKeys[$0.index] ?? 1 }
+    var next = try plan.assignOffsets(nextKeys: nextKeys)
     for root in plan.destination.entities where root.root == root.index && root.storeIndex == 0 {
       let first = plan.firstKey(of: root, births, nextKeys: nextKeys)
       if first > 1 { next[root.index] = max(next[root.index] ?? 1, first) }
@@ -116,10 +116,7 @@ struct StepCopy {
   @_optimize(none)
   private func keepMovedKeys() throws {
     let key = MovedKeys.metadataKey
-    var list = MovedKeys.list(
-      try session.rows(
-        "SELECT value FROM main._cdgen_metadata WHERE key = \(SQLite.literal(key))"
-      ).first?.first.flatMap(\.self) ?? "")
+    var list = MovedKeys.list(try session.metadata(key) ?? "")
     var seen: Set<Int> = []
     // An old identifier leads to its object only if the mapping continues the entity. A record for any other mapping
     // would make identifiers of the destination's own objects lead to other objects.

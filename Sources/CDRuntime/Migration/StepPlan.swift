@@ -24,7 +24,7 @@ final class StepPlan {
     [source] in
     source.entity($0)?.storeIndex == 0
   }
-  /// The next free key of each source root, by its index. It is known after ``assignOffsets(next:)``.
+  /// The next free key of each source root, by its index. It is known after ``assignOffsets(nextKeys:)``.
   private(set) var nextSourceKeys: [Int: Int64] = [:]
   /// The indexes of the custom mappings that have objects with keys other than the source object's.
   var furtherMappings: Set<Int> = []
@@ -190,15 +190,15 @@ final class StepPlan {
 
   /// Sets the offset of each source's keys, so that no key occurs twice.
   ///
-  /// - Parameter next: Returns the next free key of a source root.
+  /// - Parameter nextKeys: The next free keys of the source roots, by their indexes.
   /// - Returns: The next free key, by the index of the destination's root.
   @_optimize(none)
-  func assignOffsets(next: (EntityPlan) throws -> Int64) throws -> [Int: Int64] {
+  func assignOffsets(nextKeys: [Int: ObjectKey]) throws -> [Int: Int64] {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
       var offset: Int64 = 0
       for (group, place) in list.enumerated() {
-        let last = try next(source.entities[place])
+        let last = nextKeys[place] ?? 1
         nextSourceKeys[place] = last
         // The offset exceeds the keys of both sources, so that no old key is the same as a new key.
         if group > 0 { offset = max(offset, last) }

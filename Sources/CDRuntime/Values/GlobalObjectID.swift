@@ -4,11 +4,12 @@
   public import Foundation
 #endif
 
-/// The identity of an object in a store and in all replicas of the store: where the object was inserted first.
+/// An identifier of an object that is the same in a store and in all replicas of the store. It says where the object was
+/// inserted first.
 ///
-/// A ``ManagedObjectID`` leads to an object in one store. A replica has a UUID of its own, and a migration may give an
-/// object another key or its entity another name, in each replica at its own time. The global identifier stays what it
-/// was when the object was inserted, so that programs can match the objects of two replicas.
+/// A ``ManagedObjectID`` identifies an object in one store. A replica has its own UUID, and each replica migrates at its
+/// own time. A migration may give an object another key, or its entity another name. The global identifier never changes,
+/// so programs can match the objects of two replicas by it.
 ///
 /// ```swift
 /// let file = url.appendingPathExtension("replica")
@@ -19,16 +20,15 @@
 /// }
 /// ```
 ///
-/// The identifier has no meaning beyond being equal or not: do not derive an object's present store, entity or key from
-/// it.
+/// Only compare global identifiers. Do not derive an object's present store, entity or key from one.
 public struct GlobalObjectID: Hashable, Codable, Sendable {
   /// The UUID of the store in which the object was inserted.
   public let storeID: UUID
-  /// The name that the root entity of the object had then: the one of its ancestors, or itself, that has no parent.
+  /// The name that the object's root entity had at that time. The root entity is the ancestor that has no parent.
   ///
-  /// Of an object that a migration made beside the one that goes on as its source object, the text is longer: see
+  /// If a migration created several objects from one source object, the text is longer for all of them but one. See
   /// <doc:FollowingChanges>.
   public let entityName: String
-  /// The key that the object had then, within its root entity.
+  /// The key that the object had at that time. It is unique within its root entity.
   public let key: Int64
 }

@@ -62,9 +62,7 @@ extension PersistentStoreCoordinator {
   func unreadableBirths(
     of store: SQLiteStore, _ schema: String, _ connection: SQLiteConnection
   ) throws -> [StoreFinding] {
-    let key = SQLite.literal(StoreBirths.metadataKey)
-    let text = try connection.scalar(
-      "SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" WHERE \"key\" = \(key)")
+    let text = try connection.metadata(StoreBirths.metadataKey, schema: schema)
     let births = try? StoreBirths(text: text, storeID: store.storeID, url: store.url)
     let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }.map(\.name)
     let isRight = births?.tables.intervals.keys.allSatisfy(roots.contains) == true

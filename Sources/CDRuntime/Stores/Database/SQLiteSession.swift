@@ -256,12 +256,9 @@ final class SQLiteSession: StoreSession {
   }
 
   func births(of store: any AttachedStore) throws -> StoreBirths {
-    let statement = try connection.statement(
-      "SELECT \"value\" FROM \(attached.schema(of: store)).\"_cdgen_metadata\" WHERE \"key\" = ?1")
-    defer { statement.reset() }
-    statement.bind(StoreBirths.metadataKey, at: 1)
-    return try StoreBirths(
-      text: statement.step() ? statement.string(0) : nil, storeID: store.storeID, url: store.url)
+    try StoreBirths(
+      text: connection.metadata(StoreBirths.metadataKey, schema: attached.schema(of: store)),
+      storeID: store.storeID, url: store.url)
   }
 
   func changeMark() throws -> String {

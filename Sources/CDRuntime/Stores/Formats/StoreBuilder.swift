@@ -141,9 +141,9 @@ public final class StoreBuilder {
     return try begin(metadata: entries)
   }
 
-  private func insert(_ metadata: [String: String], orReplace: Bool = false) throws {
+  private func insert(_ metadata: [String: String]) throws {
     let statement = try connection.makeStatement(
-      "INSERT \(orReplace ? "OR REPLACE " : "")INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
+      "INSERT INTO \"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     for (key, value) in metadata where key != Self.entitiesKey {
       statement.bind(key, at: 1)
       statement.bind(value, at: 2)
@@ -313,7 +313,7 @@ public final class StoreBuilder {
           + "ON CONFLICT (\"entity\") DO UPDATE SET \"next\" = max(\"next\", \(next))")
     }
     if isReplica {
-      try insert(connection.replicaEntries(of: url, roots: rows.roots), orReplace: true)
+      try connection.writeMetadata(connection.replicaEntries(of: url, roots: rows.roots))
     }
     if nextSave > 1 {
       try connection.execute("DELETE FROM sqlite_sequence WHERE name = '_cdgen_history'")

@@ -1,4 +1,4 @@
-/// Global identifiers of many objects, each once. Neighbours are kept as one range.
+/// The global identifiers of many objects, each once. Consecutive identifiers are stored as one range.
 ///
 /// ```swift
 /// for transaction in try coordinator.history() {
@@ -6,7 +6,7 @@
 /// }
 /// ```
 public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
-  /// The same, as if they were identifiers of the stores in which the objects were inserted.
+  /// The identifiers that the objects had in the stores in which they were inserted.
   private let ids: ManagedObjectIDs
 
   init(_ intervals: [StoreBirths.Interval]) {
@@ -22,7 +22,7 @@ public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// The count.
   public var endIndex: Int { ids.count }
 
-  /// The global identifier at a place.
+  /// The global identifier at a position.
   public subscript(position: Int) -> GlobalObjectID {
     let id = ids[position]
     return GlobalObjectID(storeID: id.storeID, entityName: id.entityName, key: id.key)
@@ -34,7 +34,8 @@ public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
   }
 }
 
-/// Which objects were changed, by identifiers that are the same in all replicas: see ``HistoryTransaction/globalChanges``.
+/// The objects that a save or batch changed, by identifiers that are the same in all replicas. See
+/// ``HistoryTransaction/globalChanges``.
 ///
 /// ```swift
 /// func count(_ changes: GlobalObjectChanges) -> Int {
@@ -42,23 +43,10 @@ public struct GlobalObjectIDs: RandomAccessCollection, Hashable, Sendable {
 /// }
 /// ```
 public struct GlobalObjectChanges: Hashable, Sendable {
-  /// New objects.
+  /// The new objects.
   public let inserted: GlobalObjectIDs
-  /// Objects with other values or relationships.
+  /// The objects whose values or relationships were changed.
   public let updated: GlobalObjectIDs
-  /// Objects that are gone.
+  /// The deleted objects.
   public let deleted: GlobalObjectIDs
-}
-
-/// What entries of the history mean by an entity and a key, which is the same between two migrations.
-struct HistoryPeriod: Hashable, Sendable {
-  /// The root entity of each entity.
-  let roots: [String: String]
-  let tables: StoreBirths.Tables
-
-  /// Objects of an entity by where they were inserted.
-  func intervals(of keys: [ClosedRange<ObjectKey>], _ entityName: String) -> [StoreBirths.Interval] {
-    guard let root = roots[entityName] else { return [] }
-    return keys.flatMap { tables.intervals(of: $0, in: root) }
-  }
 }

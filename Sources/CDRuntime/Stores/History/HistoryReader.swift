@@ -40,7 +40,7 @@ struct HistoryReader {
       }
       if limit == 0 { continue }
       let births = try session.births(of: store)
-      let present = HistoryPeriod(roots: roots(of: store), tables: births.tables)
+      let present = StoreBirths.Period(roots: roots(of: store), tables: births.tables)
       var expected = token?.saves[id].map { $0 + 1 }
       var count = 0
       try session.forEachEntry(of: store, after: seen) { entry in
@@ -54,8 +54,8 @@ struct HistoryReader {
         guard author == nil || author == entry.author else { return true }
         count += 1
         let json = (try? JSONValue(parsing: entry.changes)) ?? .null
-        let former = births.past.first { entry.number <= $0.lastSave }
-        let period = former.map { HistoryPeriod(roots: $0.roots, tables: $0.tables) } ?? present
+        let former = births.past.first { entry.number <= $0.lastSave }?.period
+        let period = former ?? present
         let recorded = recorded(json)
         let objects =
           former == nil ? recorded : recorded.compactMap { followed($0, from: period, to: present) }
@@ -71,7 +71,7 @@ struct HistoryReader {
     return result
   }
 
-  /// The root entities of the entities whose objects a store holds.
+  /// Returns the root entity of each entity that a store holds.
   private func roots(of store: any AttachedStore) -> [String: String] {
     engine.model.entities.filter { $0.storeIndex == store.place }.reduce(into: [:]) {
       $0[$1.name] = engine.model.entities[$1.root].name
@@ -92,10 +92,10 @@ struct HistoryReader {
     }
   }
 
-  /// What was recorded before a migration, by the entity and the keys that the objects have now; nil if the entity is
-  /// gone.
+  /// Returns a part of an entry from before a migration with the present entity and keys of its objects; nil if the model
+  /// no longer has the entity.
   private func followed(
-    _ recorded: HistoryTransaction.Recorded, from period: HistoryPeriod, to present: HistoryPeriod
+    _ recorded: HistoryTransaction.Recorded, from period: StoreBirths.Period, to present: StoreBirths.Period
   ) -> HistoryTransaction.Recorded? {
     guard let name = engine.model.model.currentName(ofEntity: recorded.entityName),
       let root = present.roots[name]
@@ -126,7 +126,8 @@ struct HistoryReader {
 }
 
 extension ManagedObjectModel {
-  /// What an entity of any version is called now, by `renamedFrom`; nil for one that is gone.
+  /// The name that an entity of any version has in the current version, found by `renamedFrom`; nil if the entity was
+  /// removed.
   func currentName(ofEntity name: String) -> String? {
     guard let current = currentVersion else { return nil }
     func has(_ name: String) -> Bool { current.entities.contains { $0.name == name } }

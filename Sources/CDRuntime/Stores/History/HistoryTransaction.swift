@@ -30,14 +30,14 @@ public struct HistoryTransaction: Hashable, Sendable {
   public let isOwn: Bool
   /// The point in the history directly after this transaction.
   public let token: HistoryToken
-  /// What was recorded, by the entities and keys of now.
+  /// The changes of each entity's objects, by the present entities and keys.
   let objects: [Recorded]
-  /// The same by the entities and keys of then.
+  /// The same changes by the entities and keys at the time of the save.
   let recorded: [Recorded]
-  /// What they mean.
-  let period: HistoryPeriod
+  /// The meaning of entities and keys at that time.
+  let period: StoreBirths.Period
 
-  /// What was changed of one entity's objects.
+  /// The changes of one entity's objects.
   struct Recorded: Hashable, Sendable {
     let entityName: String
     let inserted: [ClosedRange<ObjectKey>]
@@ -80,10 +80,10 @@ public struct HistoryTransaction: Hashable, Sendable {
     return Set(objects.filter { $0.entityName == id.entityName }.flatMap { $0.properties(of: id.key) })
   }
 
-  /// Which objects were inserted, updated and deleted, by identifiers that are the same in all replicas of the store.
+  /// The inserted, updated and deleted objects, by identifiers that are the same in all replicas of the store.
   ///
-  /// Objects are among them whatever became of them since: those that were deleted later, and those of entities that
-  /// the model has no more. So are objects whose key or entity a migration has changed.
+  /// No object is left out. The identifiers also name objects that were deleted later, objects of entities that the model
+  /// no longer has, and objects whose key or entity a migration has changed.
   public var globalChanges: GlobalObjectChanges {
     func ids(_ keys: (Recorded) -> [ClosedRange<ObjectKey>]) -> GlobalObjectIDs {
       GlobalObjectIDs(recorded.flatMap { period.intervals(of: keys($0), $0.entityName) })
@@ -92,8 +92,8 @@ public struct HistoryTransaction: Hashable, Sendable {
       inserted: ids(\.inserted), updated: ids(\.updated), deleted: ids(\.deleted))
   }
 
-  /// The names of the properties that were changed of an updated object, as the version of the model has them that the
-  /// store had then. See ``updatedProperties(of:)-(ManagedObjectID)``.
+  /// Returns the names of the changed properties of an updated object, in the version of the model that the store had at
+  /// the time of the save. See ``updatedProperties(of:)-(ManagedObjectID)``.
   public func updatedProperties(of id: GlobalObjectID) -> Set<String> {
     let keys = period.tables.keys(of: id, in: Set(period.roots.values))
     return Set(

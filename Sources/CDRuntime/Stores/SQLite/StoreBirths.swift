@@ -6,15 +6,15 @@ import CDModel
   import Foundation
 #endif
 
-/// What a store notes of the global identifiers of its objects, as ranges of keys.
+/// A store's record of where its objects were inserted first, as ranges of keys. Global identifiers are derived from it.
 ///
-/// Saves write nothing of it: an object without a note was inserted in this very store, into the table that it is in, with
-/// the key that it has. Replicas and migrations write notes, since they alone make that untrue.
+/// By default an object was inserted in this store, into its present table, with its present key. Only replicas and
+/// migrations make this untrue, so only they write records. Saves write none.
 struct StoreBirths: Hashable, Sendable {
-  /// Neighbouring keys of a table whose objects were inserted with neighbouring keys.
+  /// A range of keys of a table. The objects were inserted with keys of a range of the same length.
   struct Interval: Hashable, Sendable {
     let keys: ClosedRange<ObjectKey>
-    /// The global identifier of the object with the first of the keys.
+    /// The global identifier of the object with the lowest key.
     let first: GlobalObjectID
 
     /// The keys with which the objects were inserted.
@@ -29,27 +29,38 @@ struct StoreBirths: Hashable, Sendable {
     }
   }
 
-  /// The intervals of each table, by its root entity, in the order of the keys and without overlaps.
+  /// The intervals of each table by its root entity, in ascending order and without overlaps.
   struct Tables: Hashable, Sendable {
-    /// The store that gave all other keys.
+    /// The store in which the objects with all other keys were inserted.
     let storeID: UUID
     var intervals: [String: [Interval]] = [:]
   }
 
-  /// What the notes were when a migration replaced them: older entries of the history are of that time.
-  struct Past: Hashable, Sendable {
-    /// The number of the last entry of that time.
-    let lastSave: Int64
+  /// The meaning of entity names and keys in the history between two migrations.
+  struct Period: Hashable, Sendable {
     /// The root entity of each entity.
     let roots: [String: String]
     let tables: Tables
+
+    /// Divides keys of an entity into intervals. Returns none for an unknown entity.
+    func intervals(of keys: [ClosedRange<ObjectKey>], _ entityName: String) -> [Interval] {
+      guard let root = roots[entityName] else { return [] }
+      return keys.flatMap { tables.intervals(of: $0, in: root) }
+    }
+  }
+
+  /// A period that a migration ended.
+  struct Past: Hashable, Sendable {
+    /// The number of the last history entry of the period.
+    let lastSave: Int64
+    let period: Period
   }
 
   var tables: Tables
-  /// In the order of time.
+  /// The past periods, oldest first.
   var past: [Past] = []
-  /// The next keys of root entities that the model has no more: if it has one of the name again, its keys go on there, so
-  /// that no identifier comes again.
+  /// The next keys of root entities that the model no longer has. If the model gets a root entity with such a name again,
+  /// its keys start there, so that no identifier is used twice.
   var formerKeys: [String: ObjectKey] = [:]
 
   /// The key in `_cdgen_metadata`.
@@ -59,7 +70,7 @@ struct StoreBirths: Hashable, Sendable {
 }
 
 extension StoreBirths.Tables {
-  /// Divides keys of a table into intervals, in their order.
+  /// Divides keys of a table into intervals, in ascending order.
   func intervals(of keys: ClosedRange<ObjectKey>, in root: String) -> [StoreBirths.Interval] {
     var result: [StoreBirths.Interval] = []
     var next = keys.lowerBound
@@ -90,7 +101,7 @@ extension StoreBirths.Tables {
     return low
   }
 
-  /// The keys of a table whose objects were inserted as an interval says.
+  /// The present keys in a table of the objects that were inserted with an interval's first keys.
   func keys(of interval: StoreBirths.Interval, in root: String) -> [ClosedRange<ObjectKey>] {
     var result: [ClosedRange<ObjectKey>] = []
     for other in intervals[root] ?? []
@@ -102,7 +113,7 @@ extension StoreBirths.Tables {
       result.append(lower...lower + (common.upperBound - common.lowerBound))
     }
     if interval.first.storeID == storeID, interval.first.entityName == root {
-      // Keys that stay what they were, unless a note says something else of them.
+      // Keys without a record are unchanged.
       result += intervals(of: interval.firstKeys, in: root).filter {
         $0.first == GlobalObjectID(storeID: storeID, entityName: root, key: $0.keys.lowerBound)
       }.map(\.keys)
@@ -110,15 +121,15 @@ extension StoreBirths.Tables {
     return result
   }
 
-  /// The keys, in any of some tables, that the object of a global identifier may have. One of them has a row at the most,
-  /// unless somebody else has written the notes.
+  /// The keys that the object of a global identifier may have, each with its table. At most one of them has a row, unless
+  /// another program has changed the record.
   func keys(of id: GlobalObjectID, in roots: some Sequence<String>) -> [(root: String, key: ObjectKey)] {
     guard id.key > 0, id.key < .max else { return [] }
     let interval = StoreBirths.Interval(keys: id.key...id.key, first: id)
     return roots.flatMap { root in keys(of: interval, in: root).map { (root, $0.lowerBound) } }
   }
 
-  /// Replaces what is noted of a table.
+  /// Replaces the record of a table.
   ///
   /// - Parameter list: Intervals without overlaps, in any order.
   mutating func set(_ list: [StoreBirths.Interval], of root: String) {
@@ -141,14 +152,14 @@ extension StoreBirths.Tables {
   }
 }
 
-// The text of the notes in the metadata.
+// The text of the record in the metadata.
 extension StoreBirths {
-  /// Whether there is nothing to note.
+  /// Whether the defaults hold for all objects and history entries.
   var isEmpty: Bool { tables.intervals.isEmpty && past.isEmpty && formerKeys.isEmpty }
 
   var text: String {
-    func numbers(_ values: [String: ObjectKey]) -> JSONValue {
-      .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .int($0.value)) })
+    func object(_ values: [String: JSONValue]) -> JSONValue {
+      .object(values.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, $0.value) })
     }
     var members = [JSONValue.Member("tables", tables.json)]
     if !past.isEmpty {
@@ -159,21 +170,19 @@ extension StoreBirths {
             past.map { past in
               .object([
                 JSONValue.Member("lastSave", .int(past.lastSave)),
-                JSONValue.Member(
-                  "roots",
-                  .object(
-                    past.roots.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) })
-                ),
-                JSONValue.Member("store", .string(past.tables.storeID.uuidString)),
-                JSONValue.Member("tables", past.tables.json),
+                JSONValue.Member("roots", object(past.period.roots.mapValues { .string($0) })),
+                JSONValue.Member("store", .string(past.period.tables.storeID.uuidString)),
+                JSONValue.Member("tables", past.period.tables.json),
               ])
             })))
     }
-    if !formerKeys.isEmpty { members.append(JSONValue.Member("formerKeys", numbers(formerKeys))) }
+    if !formerKeys.isEmpty {
+      members.append(JSONValue.Member("formerKeys", object(formerKeys.mapValues { .int($0) })))
+    }
     return JSONValue.object(members).canonicalText
   }
 
-  /// Reads what ``text`` gave; nil for any other text.
+  /// Reads the value of ``text``; nil for any other text.
   init?(_ text: String, storeID: UUID) {
     guard let json = try? JSONValue(parsing: text), case .object = json,
       let tables = json["tables"].flatMap({ Tables($0, storeID: storeID) })
@@ -207,7 +216,8 @@ extension StoreBirths.Past {
       guard case .string(let root) = member.value else { return nil }
       roots[member.key] = root
     }
-    self.init(lastSave: lastSave, roots: roots, tables: tables)
+    self.init(
+      lastSave: lastSave, period: StoreBirths.Period(roots: roots, tables: tables))
   }
 }
 
@@ -246,7 +256,7 @@ extension StoreBirths.Interval {
     guard case .int(let lower)? = json["first"], case .int(let upper)? = json["last"],
       case .string(let store)? = json["store"], let storeID = UUID(uuidString: store),
       case .string(let entity)? = json["entity"], !entity.isEmpty, case .int(let key)? = json["key"],
-      // So that neither a key nor the one after it overflows.
+      // Neither a key nor the one after it may overflow.
       lower > 0, lower <= upper, upper < .max, key > 0, key < .max - (upper - lower)
     else { return nil }
     self.init(
@@ -254,9 +264,9 @@ extension StoreBirths.Interval {
   }
 }
 
-// The notes in a store's file.
+// The record in a store's file.
 extension StoreBirths {
-  /// Reads the notes of a store.
+  /// Reads the record of a store from the metadata entry; a store without the entry has an empty record.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` for a text that no release writes.
   init(text: String?, storeID: UUID, url: URL) throws(StoreError) {
@@ -270,7 +280,7 @@ extension StoreBirths {
     self = births
   }
 
-  /// The notes of a replica with a UUID of its own: all keys that have been given so far are the original's.
+  /// The record of a replica: the objects with all keys used so far were inserted in the original.
   ///
   /// - Parameter nextKeys: The next key of each root entity.
   func replica(_ storeID: UUID, nextKeys: [String: ObjectKey]) -> StoreBirths {
@@ -284,24 +294,21 @@ extension StoreBirths {
 }
 
 extension SQLiteConnection {
-  /// The first key of a table that no object has had; nil if somebody has made it no number of a key.
-  fileprivate func nextKey(of root: String) throws -> ObjectKey? {
-    try scalar(
-      "SELECT max(coalesce((SELECT next FROM _cdgen_keys WHERE entity = \(SQLite.literal(root))), 1), "
-        + "coalesce((SELECT max(_pk) + 1 FROM \(SQLite.quoted(root))), 1))"
-    ).flatMap { ObjectKey($0) }
+  /// The SQL of the first key of a table that no object has had. The keys' counter may be missing.
+  static func nextKeySQL(of root: String, table: String) -> String {
+    "SELECT max(coalesce((SELECT next FROM main._cdgen_keys WHERE entity = \(SQLite.literal(root))), 1), "
+      + "coalesce((SELECT max(_pk) + 1 FROM main.\(SQLite.quoted(table))), 1))"
   }
 
-  /// The entries of the metadata by which a copy of the store is a replica.
+  /// The metadata entries that make a copy of the store a replica: a new UUID, and the record of the original's objects.
   func replicaEntries(of url: URL, roots: [String]) throws -> [String: String] {
     let found = try StoreMetadata(self, url: url)
-    let key = SQLite.literal(StoreBirths.metadataKey)
     let births = try StoreBirths(
-      text: scalar("SELECT \"value\" FROM \"_cdgen_metadata\" WHERE \"key\" = \(key)"),
-      storeID: found.storeID, url: url)
+      text: metadata(StoreBirths.metadataKey), storeID: found.storeID, url: url)
     var nextKeys: [String: ObjectKey] = [:]
     for root in roots {
-      let next = try nextKey(of: root)
+      // Another program may have replaced the counter by something that is not a key.
+      let next = try scalar(Self.nextKeySQL(of: root, table: root)).flatMap { ObjectKey($0) }
       guard let next, next < .max else { throw StoreError.damagedKeys(url, entity: root) }
       nextKeys[root] = next
     }

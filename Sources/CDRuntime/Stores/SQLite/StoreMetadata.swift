@@ -167,7 +167,22 @@ struct StoreMetadata {
   }
 
   func write(to connection: SQLiteConnection, schema: String = "main") throws {
-    let statement = try connection.makeStatement(
+    try connection.writeMetadata(entries, schema: schema)
+  }
+}
+
+extension SQLiteConnection {
+  /// Returns the value of an entry of a store's metadata; nil if there is no such entry.
+  func metadata(_ key: String, schema: String = "main") throws -> String? {
+    let statement = try statement("SELECT \"value\" FROM \(schema).\"_cdgen_metadata\" WHERE \"key\" = ?1")
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try statement.step() ? statement.string(0) : nil
+  }
+
+  /// Writes entries of a store's metadata. Existing entries with these keys are replaced.
+  func writeMetadata(_ entries: [String: String], schema: String = "main") throws {
+    let statement = try makeStatement(
       "INSERT OR REPLACE INTO \(schema).\"_cdgen_metadata\" (\"key\", \"value\") VALUES (?, ?)")
     for (key, value) in entries {
       statement.bind(key, at: 1)
