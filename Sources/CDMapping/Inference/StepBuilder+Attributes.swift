@@ -343,7 +343,7 @@ extension StepBuilder {
     case .int(let value)?: Double(value)
     case .double(let value)?: value
     case .decimal(let value)?: Double(value.canonicalText)
-    case .date(let value)?: value.timeIntervalSinceReferenceDate
+    case let value? where value.type?.isOrdered == true && value.stored != value: number(value.stored)
     default: nil
     }
   }

@@ -323,11 +323,14 @@ enum Comparer {
     case (.value(.date(let left)), .value(.date(let right))):
       return left < right ? -1 : left == right ? 0 : 1
     default:
-      guard let first = Number(left), let second = Number(right) else {
-        throw .incomparable(
-          operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
+      if let first = Number(left), let second = Number(right) { return Number.order(first, second) }
+      if case (.value(let first), .value(let second)) = (left, right),
+        first.type?.traits?.category.isOrdered == true, let order = ValueOrder.compare(first, second)
+      {
+        return order.rawValue
       }
-      return Number.order(first, second)
+      throw .incomparable(
+        operator: comparisonOperator.rawValue, left: left.kindName, right: right.kindName)
     }
   }
 

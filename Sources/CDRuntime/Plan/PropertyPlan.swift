@@ -89,12 +89,7 @@ extension PropertyPlan {
       if attribute.minimum != nil || attribute.maximum != nil || attribute.pattern != nil { return true }
       if attribute.minimumLength != nil || attribute.maximumLength != nil { return true }
       if case .enumeration = attribute.type { return true }
-      switch cell {
-      // The value may be NaN.
-      case .float, .double, .decimal, .date: return true
-      case .codable: return !attribute.isOptional
-      case .string, .bool, .int16, .int32, .int64, .data, .uuid, .url: return false
-      }
+      return cell.hasNotANumber || cell == .codable && !attribute.isOptional
     case .composite: return true
     case .relationship(let relationship):
       let description = relationship.description

@@ -1,3 +1,5 @@
+import CDModel
+
 /// A key of a mapping in the schema language.
 struct SchemaKey: Sendable {
   let name: String
@@ -148,7 +150,7 @@ extension SchemaKeys {
   ])
 
   static let integerEnumeration = SchemaKeys([
-    SchemaKey("type", ["enum": ["Int16", "Int32", "Int64"]]),
+    SchemaKey("type", ["enum": .array(AttributeTraits.integers.map { .string($0.name) })]),
     SchemaKey(
       "cases",
       [

@@ -21,10 +21,7 @@ private final class SQLiteLookup: ValueLookup {
   /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
     guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
-    switch cell {
-    case .string, .bool, .int16, .int32, .int64, .uuid: break
-    case .float, .double, .decimal, .date, .data, .url, .codable: return nil
-    }
+    guard cell == .string || cell == .uuid || cell.storageClass == .integer else { return nil }
     self.session = session
     self.cell = cell
     select = session.sql.selects[entity.index]
@@ -54,7 +51,7 @@ private final class SQLiteLookup: ValueLookup {
         return try body(session.cursor(statement, select))
       }
     case (.bool(let isTrue), .bool): return try withRows(isTrue ? 1 : 0, isSingle, body)
-    case (.int(let number), .int16), (.int(let number), .int32), (.int(let number), .int64):
+    case (.int(let number), let cell) where cell != .bool && cell.storageClass == .integer:
       return try withRows(number, isSingle, body)
     case (.uuid(let uuid), .uuid):
       let statement = try statement(isSingle)
