@@ -144,10 +144,10 @@ final class RelationshipPlan: Sendable {
     self.isWithinStore = isWithinStore
   }
 
-  /// Whether the relationship has a join table and the delete rule `cascade` or `deny`.
+  /// Whether the relationship has a join table and a delete rule that needs the related objects.
   var hasRuledPairs: Bool {
     guard case .join = storage else { return false }
-    return description.deleteRule == .cascade || description.deleteRule == .deny
+    return description.deleteRule.needsRelatedObjects
   }
 
   /// Whether the relationship's pairs stay in memory when an object is deleted, until the save removes them from the
