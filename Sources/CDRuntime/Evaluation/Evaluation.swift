@@ -284,13 +284,10 @@ enum Comparer {
     case .contains: return try isMember(right, of: left, comparisonOperator, options, texts)
     case .beginsWith: return try isPart(right, of: left, .start, comparisonOperator, options, texts)
     case .endsWith: return try isPart(right, of: left, .end, comparisonOperator, options, texts)
-    case .like:
+    default:
+      guard comparisonOperator.form == .pattern else { throw .unsupported(comparisonOperator.rawValue) }
       guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
-      return texts.like(pattern, options).matches(text)
-    case .matches:
-      guard let (text, pattern) = try strings(left, right, comparisonOperator) else { return false }
-      return try texts.expression(pattern, options).matches(text)
-    case .utiConformsTo, .utiEquals, .tokenMatches: throw .unsupported(comparisonOperator.rawValue)
+      return try texts.pattern(pattern, comparisonOperator, options).matches(text)
     }
   }
 
