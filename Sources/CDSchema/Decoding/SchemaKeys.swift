@@ -239,7 +239,7 @@ extension SchemaKeys {
       "onDelete",
       [
         "description": "What happens to the related objects when an object is deleted; nullify if not said.",
-        "enum": ["nullify", "cascade", "deny", "noAction"],
+        "enum": .words(of: DeleteRule.self),
       ]),
     .flag("ordered", "Whether a to-many relationship keeps the order of its objects."),
     SchemaKey(
@@ -331,7 +331,7 @@ extension SchemaKeys {
       [
         "description": "Which of equal objects stays, by entity and unique properties.", "type": "object",
         "additionalProperties": [
-          "type": "object", "additionalProperties": ["enum": ["keepFirst", "keepLast"]],
+          "type": "object", "additionalProperties": ["enum": .words(of: DuplicateRule.Survivor.self)],
         ],
       ]),
   ])
@@ -359,7 +359,7 @@ extension SchemaKeys {
       [
         "description":
           "What becomes of an object whose owner 'where' leaves behind. An owner's relationship has the delete rule 'cascade'.",
-        "enum": ["drop", "keep", "refuse"], "default": "drop",
+        "enum": .words(of: OwnedObjects.self), "default": "drop",
       ]),
     SchemaKey("attributes", .reference("rules")),
     SchemaKey("relationships", .reference("rules")),
