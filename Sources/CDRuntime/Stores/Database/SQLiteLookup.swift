@@ -14,6 +14,7 @@ private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
   private let cell: StorageType
+  private let isInteger: Bool
   private let sql: String
   /// The statements without and with a limit of two rows.
   private var statements: [SQLiteStatement?] = [nil, nil]
@@ -21,7 +22,8 @@ private final class SQLiteLookup: ValueLookup {
   /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
     guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
-    guard cell == .string || cell == .uuid || cell.storageClass == .integer else { return nil }
+    isInteger = cell.integerRange != nil
+    guard isInteger || cell == .string || cell == .bool || cell == .uuid else { return nil }
     self.session = session
     self.cell = cell
     select = session.sql.selects[entity.index]
@@ -51,8 +53,7 @@ private final class SQLiteLookup: ValueLookup {
         return try body(session.cursor(statement, select))
       }
     case (.bool(let isTrue), .bool): return try withRows(isTrue ? 1 : 0, isSingle, body)
-    case (.int(let number), let cell) where cell != .bool && cell.storageClass == .integer:
-      return try withRows(number, isSingle, body)
+    case (.int(let number), _) where isInteger: return try withRows(number, isSingle, body)
     case (.uuid(let uuid), .uuid):
       let statement = try statement(isSingle)
       withUnsafeBytes(of: uuid.uuid) {
