@@ -72,14 +72,14 @@ enum TextPattern {
   case like(LikePattern)
   case expression(RegularExpression)
 
-  /// - Parameter kind: An operator whose form is `pattern`.
+  /// - Parameter comparisonOperator: An operator whose form is `pattern`.
   init(
-    _ pattern: String, of kind: ComparisonOperator, _ options: ComparisonOptions
+    _ pattern: String, of comparisonOperator: ComparisonOperator, _ options: ComparisonOptions
   ) throws(EvaluationError) {
-    switch kind {
+    switch comparisonOperator {
     case .like: self = .like(LikePattern(pattern, options))
     case .matches: self = .expression(try RegularExpression.compiled(pattern, options))
-    default: throw .unsupported(kind.rawValue)
+    default: throw .unsupported(comparisonOperator.rawValue)
     }
   }
 
@@ -101,22 +101,24 @@ final class PreparedTexts {
 
   private struct Entries<Value> {
     private var entries:
-      [(pattern: String, kind: ComparisonOperator, options: ComparisonOptions, value: Value)] = []
+      [(pattern: String, operator: ComparisonOperator, options: ComparisonOptions, value: Value)] = []
     private var next = 0
 
     mutating func value<E: Error>(
-      _ pattern: String, _ kind: ComparisonOperator, _ options: ComparisonOptions,
+      _ pattern: String, _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions,
       _ make: () throws(E) -> Value
     ) throws(E) -> Value {
       for entry in entries
-      where entry.kind == kind && entry.options == options && CodeUnits.areEqual(entry.pattern, pattern) {
+      where entry.operator == comparisonOperator && entry.options == options
+        && CodeUnits.areEqual(entry.pattern, pattern)
+      {
         return entry.value
       }
       let value = try make()
       if entries.count < PreparedTexts.capacity {
-        entries.append((pattern, kind, options, value))
+        entries.append((pattern, comparisonOperator, options, value))
       } else {
-        entries[next] = (pattern, kind, options, value)
+        entries[next] = (pattern, comparisonOperator, options, value)
         next = (next + 1) % PreparedTexts.capacity
       }
       return value
@@ -128,10 +130,10 @@ final class PreparedTexts {
 
   /// The right side of an operator with a pattern.
   func pattern(
-    _ pattern: String, _ kind: ComparisonOperator, _ options: ComparisonOptions
+    _ pattern: String, _ comparisonOperator: ComparisonOperator, _ options: ComparisonOptions
   ) throws(EvaluationError) -> TextPattern {
-    try patterns.value(pattern, kind, options) { () throws(EvaluationError) in
-      try TextPattern(pattern, of: kind, options)
+    try patterns.value(pattern, comparisonOperator, options) { () throws(EvaluationError) in
+      try TextPattern(pattern, of: comparisonOperator, options)
     }
   }
 

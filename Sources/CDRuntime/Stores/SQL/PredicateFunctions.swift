@@ -7,7 +7,8 @@ import CSQLite
 /// - `cdgen_order(text, other, options)`: -1, 0 or 1; NULL if an argument is NULL.
 /// - `cdgen_search(whole, part, place, options)`: 1 if the whole, which is text or data, has the part at the start (0),
 ///   the end (1) or anywhere (2).
-/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`: 1 if the text matches the pattern.
+/// - `cdgen_like(text, pattern, options)`, `cdgen_matches(text, pattern, options)`, and so on for each operator with a
+///   pattern: 1 if the text matches the pattern.
 /// - `cdgen_canonical(text)`: the text without case and diacritics.
 /// - The collations `cdgen_1`, `cdgen_3` and so on: the order of strings under options, by the options' raw value.
 ///
@@ -49,13 +50,15 @@ enum PredicateFunctions {
   }
 
   /// The name of the function for an operator with a pattern.
-  static func name(_ pattern: ComparisonOperator) -> String { "cdgen_" + pattern.rawValue.lowercased() }
+  static func name(_ comparisonOperator: ComparisonOperator) -> String {
+    "cdgen_" + comparisonOperator.rawValue.lowercased()
+  }
 
   private static func installPatterns(on connection: OpaquePointer) {
-    for (place, kind) in ComparisonOperator.allCases.enumerated() where kind.form == .pattern {
+    for (place, each) in ComparisonOperator.allCases.enumerated() where each.form == .pattern {
       // The user data pointer carries the index of the operator, not an address.
       sqlite3_create_function_v2(
-        connection, name(kind), 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+        connection, name(each), 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
         UnsafeMutableRawPointer(bitPattern: UInt(place)),
         { context, _, arguments in
           do throws(EvaluationError) {
