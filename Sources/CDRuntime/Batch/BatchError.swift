@@ -61,8 +61,8 @@ public struct BatchMistake: Hashable, Sendable {
 extension BatchMistake: CustomStringConvertible {
   public var description: String {
     let subject = property.map { "'\(entity).\($0)'" } ?? "'\(entity)'"
-    let place = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
-    return "\(subject) of \(place) \(reason)"
+    let location = row.map { "row \($0)" } ?? objectID?.description ?? "every row"
+    return "\(subject) of \(location) \(reason)"
   }
 }
 

@@ -181,7 +181,9 @@ extension BatchRun {
   /// Moves rows whose reference was set to the end of the other side's ordered relationship.
   ///
   /// - Parameter moved: Rows that may have a former position.
-  private func place(_ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = [])
+  private func appendPositions(
+    _ relationship: RelationshipPlan, _ selected: RowSelection, moved: [ObjectKey] = []
+  )
     throws
   {
     guard let inverse = inverse(of: relationship) else { return }
@@ -284,7 +286,7 @@ extension BatchRun {
   func rowWriter(
     _ properties: [BatchProperty], _ insertion: (any RowInsertion)?, _ writer: RowWriter
   ) -> BatchRowWriter {
-    let stores = Dictionary(self.stores.all.map { ($0.place, $0.storeID) }) { first, _ in first }
+    let stores = Dictionary(self.stores.all.map { ($0.index, $0.storeID) }) { first, _ in first }
     return BatchRowWriter(properties, of: entity, in: model, storeIDs: stores, insertion, writer)
   }
 
@@ -316,10 +318,10 @@ extension BatchRun {
     for property in properties {
       guard case .reference(let relationship) = property.kind else { continue }
       let written = RowSelection.range(keys, and: replaced.map(\.key))
-      try place(relationship, written, moved: moved(property, former))
+      try appendPositions(relationship, written, moved: moved(property, former))
       try checkCounts(behind: relationship, written)
     }
-    try settle(former)
+    try resolveFormerRows(former)
     try deriveAfterInsert(keys, replaced, changing: properties.map(\.slot.name), former.readers)
   }
 
@@ -431,9 +433,9 @@ extension BatchRun {
     var mistakes: [BatchMistake] = []
     for assignment in request.assignments {
       let property = try BatchProperty(assignment.keys, of: entity, in: model)
-      if let place = properties.firstIndex(where: { $0.name == property.name }) {
-        properties.remove(at: place)
-        given.remove(at: place)
+      if let index = properties.firstIndex(where: { $0.name == property.name }) {
+        properties.remove(at: index)
+        given.remove(at: index)
       }
       properties.append(property)
       switch assignment.source {
@@ -475,7 +477,7 @@ extension BatchRun {
     }
     if !references.isEmpty {
       for relationship in references {
-        try place(relationship, rows, moved: keys.map(\.key))
+        try appendPositions(relationship, rows, moved: keys.map(\.key))
         try checkCounts(behind: relationship, rows)
       }
     }
@@ -495,8 +497,8 @@ extension BatchRun {
     var found: [BatchMistake] = []
     let name = entity.name
     if case .object(let id?) = value, case .reference(let relationship) = property.kind {
-      let home = stores.store(of: model.entities[relationship.destination])
-      if home?.storeID != id.storeID {
+      let store = stores.store(of: model.entities[relationship.destination])
+      if store?.storeID != id.storeID {
         found.append(BatchMistake(entity: name, property: property.name, reason: .foreignObject))
       }
     }
@@ -518,12 +520,12 @@ extension BatchRun {
     let errors = checked.diagnostics.filter { $0.severity == .error }
     guard errors.isEmpty else { throw FetchError.invalid(entity: entity.name, errors) }
     if let variable = checked.variables.first { throw FetchError.missingVariable(variable.name) }
-    guard case .attribute(let attribute, let cell) = property.kind else {
+    guard case .attribute(let attribute, let storageType) = property.kind else {
       throw BatchError.wrongExpression(
         entity: entity.name, key: property.name, reason: "only single attributes are calculated")
     }
     switch try rows.calculation(
-      checked.expression, on: entity, as: cell, isMandatory: property.isMandatory, now: now)
+      checked.expression, on: entity, as: storageType, isMandatory: property.isMandatory, now: now)
     {
     case .constant(let value):
       guard let value = Self.attributeValue(value) else {
@@ -678,9 +680,9 @@ extension BatchRun {
     while !waiting.isEmpty {
       let new = waiting.filter { doomed[model.entities[$0.entity].root, default: []].insert($0.key).inserted }
       waiting = []
-      for (place, keys) in Self.byEntity(new) {
-        all.append((place, keys))
-        for case let relationship? in model.entities[place].relationships
+      for (entityIndex, keys) in Self.byEntity(new) {
+        all.append((entityIndex, keys))
+        for case let relationship? in model.entities[entityIndex].relationships
         where relationship.description.deleteRule == .cascade {
           waiting += try rows.related(relationship, of: keys)
         }
@@ -692,9 +694,9 @@ extension BatchRun {
     var readers: [FetchedKey] = []
     var counted: [(relationship: RelationshipPlan, owners: [ObjectKey])] = []
     var cleared: [(relationship: RelationshipPlan, keys: [ObjectKey])] = []
-    for (place, keys) in all {
-      let entity = model.entities[place]
-      readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: place) }, nil)
+    for (entityIndex, keys) in all {
+      let entity = model.entities[entityIndex]
+      readers += try self.readers(of: keys.map { FetchedKey(key: $0, entity: entityIndex) }, nil)
       for relationship in oneSidedMinimums(of: entity) {
         counted.append((relationship, try rows.owners(of: relationship, to: keys).filter(stays).map(\.key)))
       }
@@ -720,7 +722,7 @@ extension BatchRun {
       }
     }
     try clear(cleared)
-    for (place, keys) in all { try remove(keys, of: model.entities[place]) }
+    for (entityIndex, keys) in all { try remove(keys, of: model.entities[entityIndex]) }
     for (relationship, owners) in counted { try checkCounts(of: relationship, of: owners) }
     try derive(own: [], others: readers.filter(stays))
   }
@@ -763,8 +765,8 @@ extension BatchRun {
     try listFiles(entity.externalSlots.map { entity.slots[$0] }, of: entity, .keys(keys))
     for case let relationship? in entity.relationships where !relationship.isWithinStore {
       // The store does not delete pairs with rows of another store by itself.
-      guard case .join(let place, let isSource) = relationship.storage else { continue }
-      try rows.deletePairs(ofJoin: place, isSource: isSource, keys)
+      guard case .join(let index, let isSource) = relationship.storage else { continue }
+      try rows.deletePairs(ofJoin: index, isSource: isSource, keys)
     }
     noteDeleted(try rows.delete(entity, .keys(keys)))
   }
@@ -807,8 +809,8 @@ extension BatchRun {
   func readers(of keys: [FetchedKey], _ names: Set<String>?) throws -> [FetchedKey] {
     guard model.hasDerivedSlots, !keys.isEmpty else { return [] }
     var result: [FetchedKey] = []
-    for (place, keys) in Self.byEntity(keys) {
-      for trigger in model.triggers where model.entities[place].lineage.contains(trigger.entity) {
+    for (entityIndex, keys) in Self.byEntity(keys) {
+      for trigger in model.triggers where model.entities[entityIndex].lineage.contains(trigger.entity) {
         guard trigger.isMet(names.map { names in { names.contains($0) } }) else { continue }
         var found = keys
         var owners: [FetchedKey] = []
@@ -834,20 +836,20 @@ extension BatchRun {
       let root: Int
       let key: ObjectKey
     }
-    func place(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
+    func rowID(_ key: FetchedKey) -> Place { Place(root: model.entities[key.entity].root, key: key.key) }
     let evaluator = PredicateEvaluator(now: now)
-    let known = Set(own.map(place))
+    let known = Set(own.map(rowID))
     var waiting = own + others
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !waiting.isEmpty {
       var changed: [FetchedKey] = []
       var seen: Set<Place> = []
       let targets = waiting.filter {
-        !model.entities[$0.entity].derivedSlots.isEmpty && seen.insert(place($0)).inserted
+        !model.entities[$0.entity].derivedSlots.isEmpty && seen.insert(rowID($0)).inserted
       }
       for start in stride(from: 0, to: targets.count, by: Self.chunk) {
         for key in targets[start..<min(start + Self.chunk, targets.count)] {
-          let isOwn = known.contains(place(key))
+          let isOwn = known.contains(rowID(key))
           if try derive(key, evaluator, raisingVersion: !isOwn) {
             changed.append(key)
             let plan = model.entities[key.entity]

@@ -88,7 +88,7 @@ final class BatchUpsert {
     return try run.uniqueLists.compactMap { list in
       // A list with a column that is nil, or whose default differs for each row, cannot match another row.
       let sources = list.columns.compactMap { column -> Search.Source? in
-        if let place = given.firstIndex(of: column) { return .value(place) }
+        if let index = given.firstIndex(of: column) { return .value(index) }
         return defaults.first { $0.column == column }?.value.map { .constant($0) }
       }
       guard sources.count == list.columns.count else { return nil }
@@ -123,9 +123,9 @@ final class BatchUpsert {
     var values: [AttributeValue] = []
     for source in search.sources {
       switch source {
-      case .value(let place):
-        if case .null = row.values[place] { return nil }
-        values.append(row.values[place])
+      case .value(let index):
+        if case .null = row.values[index] { return nil }
+        values.append(row.values[index])
       case .constant(let value): values.append(value)
       }
     }
@@ -136,9 +136,9 @@ final class BatchUpsert {
 
   @_optimize(none)
   private func write(_ rows: [Row]) throws {
-    let places = properties.indices.filter { place in rows.contains { !$0.unnamed.contains(place) } }
-    for place in places { named.insert(place) }
-    try run.note(try find(rows), places.map { properties[$0] }, in: &former)
+    let indices = properties.indices.filter { index in rows.contains { !$0.unnamed.contains(index) } }
+    for index in indices { named.insert(index) }
+    try run.note(try find(rows), indices.map { properties[$0] }, in: &former)
     for row in rows {
       let insertion = try insertion(row.unnamed)
       insertion.start(writer)

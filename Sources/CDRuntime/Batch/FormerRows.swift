@@ -78,7 +78,7 @@ extension BatchRun {
 
   /// Checks the counts of former owners, and lists the files that rows no longer refer to.
   @_optimize(none)
-  func settle(_ former: FormerRows) throws {
+  func resolveFormerRows(_ former: FormerRows) throws {
     for (_, counted) in former.counted.sorted(by: { $0.key < $1.key }) {
       try checkCounts(of: counted.inverse, of: counted.owners.sorted())
     }

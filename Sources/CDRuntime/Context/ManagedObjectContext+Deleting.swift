@@ -72,14 +72,14 @@ extension ManagedObjectContext {
       guard let other = known ?? (inverse.hasMinimum ? self.object(key, relationship) : nil) else { return }
       // A child's fault may stand for an object that its parent has deleted.
       if parent != nil { other._willRead() }
-      guard other.flags.isDisjoint(with: [.gone, .inaccessible]) else { return }
+      guard other.flags.isDisjoint(with: [.deletionSaved, .inaccessible]) else { return }
       other.willChange(slot)
       if inverse.isToMany {
         other.toManyState(slot).remove(object.key)
       } else {
         other.requireExtras().partners[slot] = 0
       }
-      other.noteTouch(slot)
+      other.noteChangeOutsideRow(slot)
     case .inverseReference:
       if let other = partner(of: object, relationship) { setReference(of: other, inverse, to: nil) }
     case .referencesOfOthers:
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
       for other in objects(of: object, relationship) where other !== object {
         other.willChange(slot)
         other.toManyState(slot).remove(object.key)
-        other.noteTouch(slot)
+        other.noteChangeOutsideRow(slot)
       }
     }
   }
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
         let key = object.referenceKey(relationship.slot)
         // An object that is not in memory needs no update. An object that is gone must not become a changed object,
         // and its row may exist again.
-        guard key != 0, registered(key, root: root) != nil, let other = holder(key, relationship) else {
+        guard key != 0, registered(key, root: root) != nil, let other = referent(key, relationship) else {
           continue
         }
         other.willChange(inverse.slot)
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
         } else {
           other.requireExtras().partners[inverse.slot] = object.key
         }
-        other.noteTouch(inverse.slot)
+        other.noteChangeOutsideRow(inverse.slot)
       case .join:
         // Objects that had pairs with it. The object itself has read its relationships again by now.
         for other in pending where other.scope.plan.root == root && other !== object {
@@ -131,7 +131,7 @@ extension ManagedObjectContext {
           }
           other.willChange(inverse.slot)
           takeBackRemoval(of: object.key, from: other, inverse)
-          other.noteTouch(inverse.slot)
+          other.noteChangeOutsideRow(inverse.slot)
         }
       case .inverseReference, .referencesOfOthers: break
       }
@@ -175,21 +175,21 @@ extension ManagedObjectContext {
   /// Adds an object back to a to-many relationship from which its deletion has removed it, at its position in the
   /// store.
   private func takeBackRemoval(
-    of key: ObjectKey, from holder: ManagedObject, _ relationship: RelationshipPlan
+    of key: ObjectKey, from referrer: ManagedObject, _ relationship: RelationshipPlan
   ) {
-    let state = holder.toManyState(relationship.slot)
+    let state = referrer.toManyState(relationship.slot)
     state.cache = nil
     let wasRemoved = state.removed.remove(key)
     if !state.isChanged { return state.forget() }
     guard let members = state.keys?.keys, !members.contains(key) else { return }
     // Another context has added it since the relationship was read.
     guard wasRemoved else { return state.add(key) }
-    var place = members.count
-    if relationship.isOrdered, (try? readPositions(holder, relationship, state)) != nil {
+    var index = members.count
+    if relationship.isOrdered, (try? readPositions(referrer, relationship, state)) != nil {
       let stored = state.positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
       let before = stored.prefix { $0 != key }.last(where: Set(members).contains)
-      place = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
+      index = before.flatMap(members.firstIndex).map { $0 + 1 } ?? 0
     }
-    state.keys?.insert(key, at: place)
+    state.keys?.insert(key, at: index)
   }
 }

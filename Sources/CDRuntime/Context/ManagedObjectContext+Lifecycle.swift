@@ -47,11 +47,11 @@ extension ManagedObjectContext {
         running(.willSave) { lifecycle.willSave() }
       }
     }
-    throw unsettled(asked)
+    throw unstableError(asked)
   }
 
-  private func unsettled(_ asked: AskedObjects) -> SaveError {
-    .unsettled(asked.others(in: pending).filter { $0.scope.plan.hasLifecycle }.map(\.objectID))
+  private func unstableError(_ asked: AskedObjects) -> SaveError {
+    .unstableObjects(asked.others(in: pending).filter { $0.scope.plan.hasLifecycle }.map(\.objectID))
   }
 
   /// Prepares the changes for writing: calls hooks, computes derived attributes, checks rules. Afterwards there may
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   /// A hook may change any object, including objects whose hooks have been called. The schema's rules are checked
   /// last, for the values that will be written. An object's own methods are called once each.
   ///
-  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unsettled(_:)``.
+  /// - Throws: ``SaveError/validation(_:)`` with every mistake, ``SaveError/unstableObjects(_:)``.
   func prepareToWrite(_ hooks: inout SaveHooks) throws {
     // Cancelling the task must not make the save fail halfway.
     try MatchBudget.run(isCancellable: false) { try prepareChanges(&hooks) }
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
         // Reading values for the rules has notified observers, which have changed objects: try again.
       }
     }
-    throw unsettled(hooks.validated)
+    throw unstableError(hooks.validated)
   }
 
   /// Calls the validation methods of the objects of a save, each object's once.
@@ -180,29 +180,29 @@ struct SaveHooks {
 struct AskedObjects {
   private var asked: [ManagedObject] = []
   /// The index after the last asked object, as long as no object before it has been removed.
-  private var place = 0
+  private var index = 0
   /// The same objects, once an object has been removed.
   private var known: Set<ObjectIdentifier>?
 
   private func isInPlace(_ pending: [ManagedObject]) -> Bool {
-    guard place > 0, let last = asked.last else { return place == 0 }
-    return place <= pending.count && pending[place - 1] === last
+    guard index > 0, let last = asked.last else { return index == 0 }
+    return index <= pending.count && pending[index - 1] === last
   }
 
   /// Returns the number of objects that are still to be asked, or more.
   func remaining(in pending: [ManagedObject]) -> Int {
-    isInPlace(pending) ? pending.count - place : pending.count
+    isInPlace(pending) ? pending.count - index : pending.count
   }
 
   /// The next object whose hook has not been called in this save; nil if there is none.
   mutating func next(in pending: [ManagedObject]) -> ManagedObject? {
     if !isInPlace(pending) {
       if known == nil { known = Set(asked.map { ObjectIdentifier($0) }) }
-      place = 0
+      index = 0
     }
-    while place < pending.count {
-      let object = pending[place]
-      place += 1
+    while index < pending.count {
+      let object = pending[index]
+      index += 1
       if known?.insert(ObjectIdentifier(object)).inserted == false { continue }
       asked.append(object)
       return object

@@ -166,7 +166,7 @@ public final class ManagedObjectContext {
   var contestedRoots: Set<Int> = []
   /// Objects with changes whose rows another context has changed too, by the partner that each still refers to in a
   /// one-to-one relationship. The rows in the store may no longer have these references.
-  var contestedHolders: [OneToOnePartner: [ObjectKey]] = [:]
+  var contestedReferrers: [OneToOnePartner: [ObjectKey]] = [:]
   /// Notifications for observers of objects, delivered when the snapshot ends.
   var notices: [Notice] = []
   /// Notifications for other observers, delivered at the same time.
@@ -245,13 +245,13 @@ public final class ManagedObjectContext {
   convenience init(reviving remains: ContextRemains) {
     self.init(remains.coordinator, parent: remains.parent)
     self.remains = remains
-    for (place, scope) in remains.liveScopes.enumerated() {
+    for (index, scope) in remains.liveScopes.enumerated() {
       guard let scope else { continue }
       scope.live = self
       scope.remains = nil
-      scopes[place] = scope
+      scopes[index] = scope
     }
-    for (place, table) in remains.tables.enumerated() { maps[place]?.orphans = table }
+    for (index, table) in remains.tables.enumerated() { maps[index]?.orphans = table }
     pending = remains.livePending
     remains.state?.restore(self)
     for object in pending { noteContestedReferences(of: object) }
@@ -511,7 +511,7 @@ public final class ManagedObjectContext {
 
   /// The context's objects that are in memory, in no order.
   public var registeredObjects: [ManagedObject] {
-    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.gone) }
+    maps.flatMap { $0?.objects ?? [] }.filter { !$0.flags.contains(.deletionSaved) }
   }
 }
 

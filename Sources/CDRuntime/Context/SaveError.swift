@@ -27,7 +27,7 @@ public enum SaveError: Error, Hashable, Sendable {
   case notUnique([UniquenessConflict])
   /// ``ManagedObjectLifecycle/willSave()`` of objects brings more and more objects to the save. The list has the last
   /// of them.
-  case unsettled([ManagedObjectID])
+  case unstableObjects([ManagedObjectID])
   /// `save()` was called by a hook or merge policy of a running save, or by a hook of reading or deleting. The text
   /// names it.
   case nested(in: String)
@@ -157,7 +157,7 @@ extension SaveError: CustomStringConvertible {
     case .validation(let errors): errors.map(\.description).joined(separator: "\n")
     case .conflict(let conflicts): conflicts.map(\.description).joined(separator: "\n")
     case .notUnique(let conflicts): conflicts.map(\.description).joined(separator: "\n")
-    case .unsettled(let objects):
+    case .unstableObjects(let objects):
       "willSave brings more and more objects to the save, the last of them "
         + "\(objects.map(\.description).joined(separator: ", "))"
     case .nested(let hook):

@@ -54,7 +54,7 @@ extension PersistentStoreCoordinator {
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
         do {
-          try file.put(file.prepare(source.contents))
+          try file.replaceStore(with: file.prepare(source.contents))
         } catch {
           unlink(file.path)
           throw error

@@ -114,11 +114,11 @@ public struct MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   public var description: String {
-    var place = "the store \(url.path(percentEncoded: false)) cannot be migrated"
-    if let step { place += " from \(step)" }
-    if let entity { place += ", entity '\(entity)'" }
-    if let objectKey { place += ", row \(objectKey)" }
-    return "\(place): \(reason)"
+    var location = "the store \(url.path(percentEncoded: false)) cannot be migrated"
+    if let step { location += " from \(step)" }
+    if let entity { location += ", entity '\(entity)'" }
+    if let objectKey { location += ", row \(objectKey)" }
+    return "\(location): \(reason)"
   }
 }
 

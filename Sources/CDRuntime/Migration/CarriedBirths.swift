@@ -14,7 +14,7 @@ extension StepPlan {
   ///
   /// - Parameter nextKeys: The next free keys of the source roots, by their indexes.
   func firstKey(of root: EntityPlan, _ births: StoreBirths, nextKeys: [Int: ObjectKey]) -> ObjectKey {
-    let same = source.places[root.name].flatMap { nextKeys[$0] } ?? 1
+    let same = source.entityIndices[root.name].flatMap { nextKeys[$0] } ?? 1
     return max(births.formerKeys[root.name] ?? 1, same)
   }
 
@@ -41,8 +41,8 @@ extension StepPlan {
       result.tables.set(list, of: root.name)
       result.formerKeys[root.name] = nil
     }
-    for (place, next) in nextKeys where next > 1 && !isRoot(source.entities[place].name) {
-      let name = source.entities[place].name
+    for (index, next) in nextKeys where next > 1 && !isRoot(source.entities[index].name) {
+      let name = source.entities[index].name
       result.formerKeys[name] = max(result.formerKeys[name] ?? 1, next)
     }
     guard let saves else {

@@ -100,7 +100,7 @@ struct EvaluatedRows {
       // Each batch has its own context, so that objects of earlier batches are released.
       let context = ManagedObjectContext(coordinator)
       let reader = try context.reader()
-      guard let batch = try reader.rows(ofKind: entity, isOwn: true, after: last, count: Self.batchSize)
+      guard let batch = try reader.rows(ofSubtree: entity, isOwn: true, after: last, count: Self.batchSize)
       else {
         return
       }
@@ -123,12 +123,12 @@ struct EvaluatedRows {
     }
     var values: [AttributeValue] = [.int(key)]
     for each in sourceMapping.evaluations {
-      guard let cell = each.cell else {
+      guard let storageType = each.storageType else {
         try writePairs(each, object, sourceMapping, evaluator)
         values.append(.null)
         continue
       }
-      values.append(try value(each, cell, object, sourceMapping, evaluator))
+      values.append(try value(each, storageType, object, sourceMapping, evaluator))
     }
     if let chosen = sourceMapping.chosen {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
@@ -145,7 +145,7 @@ struct EvaluatedRows {
   }
 
   private func value(
-    _ evaluation: StepPlan.Evaluation, _ cell: StorageType, _ object: ManagedObject,
+    _ evaluation: StepPlan.Evaluation, _ storageType: StorageType, _ object: ManagedObject,
     _ sourceMapping: StepPlan.SourceMapping,
     _ evaluator: PredicateEvaluator
   ) throws -> AttributeValue {
@@ -154,7 +154,7 @@ struct EvaluatedRows {
     do {
       result = try evaluator.value(of: evaluation.expression, for: object)
     } catch { throw invalid(evaluation.name, "\(error)", sourceMapping, key) }
-    guard let value = result.single, let fitted = cell.fitted(value) else {
+    guard let value = result.single, let fitted = storageType.fitted(value) else {
       throw invalid(evaluation.name, "it is \(result.kindName)", sourceMapping, key)
     }
     return fitted

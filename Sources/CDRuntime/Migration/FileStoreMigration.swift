@@ -34,7 +34,7 @@ struct FileStoreMigration {
   /// Migrates the store and opens it.
   func open() throws -> OpenedStore {
     do { return try migrated() } catch {
-      let source = opening.model.source(ofStore: opening.place)
+      let source = opening.model.source(ofStore: opening.storeIndex)
       guard let draft = ChangedDraft(error, of: description, source) else { throw error }
       return try madeAnew(draft)
     }
@@ -79,7 +79,8 @@ struct FileStoreMigration {
     var result: MigrationResult
     do {
       result = try StoreMigration(
-        url: scratch, description: description, model: opening.model.source(ofStore: opening.place).model,
+        url: scratch, description: description,
+        model: opening.model.source(ofStore: opening.storeIndex).model,
         others: others
       ).run()
     } catch let error as MigrationError {
@@ -111,7 +112,7 @@ struct FileStoreMigration {
     let prepared = try file.prepare(opening.contents(connection), at: target)
     do {
       try file.checkIdentity()
-      try own.put(target, backup: backup)
+      try own.replaceStore(with: target, backup: backup)
     } catch {
       file.discard(prepared)
       throw error

@@ -156,11 +156,11 @@ struct InPlaceStep {
         }
       } else {
         for sourceMapping in sourceMappings {
-          guard let place = sourceMapping.destination.columns.firstIndex(where: { $0.name == column.name })
+          guard let index = sourceMapping.destination.columns.firstIndex(where: { $0.name == column.name })
           else {
             continue
           }
-          guard let origin = origin(of: sourceMapping.destination.columns[place], for: sourceMapping) else {
+          guard let origin = origin(of: sourceMapping.destination.columns[index], for: sourceMapping) else {
             return nil
           }
           origins.append((sourceMapping, origin))
@@ -255,8 +255,8 @@ struct InPlaceStep {
     }
     if let old = plan.copiedColumn(value, for: column, of: sourceMapping) { return .column(old.name) }
     switch value.kind {
-    case .constant(.value(let constant)): return column.cell.fitted(constant).map { .constant($0) }
-    case .function(.now, _) where column.cell == .date: return .constant(.date(plan.now))
+    case .constant(.value(let constant)): return column.storageType.fitted(constant).map { .constant($0) }
+    case .function(.now, _) where column.storageType == .date: return .constant(.date(plan.now))
     default:
       // A value that reads other tables could find them already changed, or not changed yet.
       guard let sql = plan.sql(value, for: column, of: sourceMapping), !sql.text.contains("SELECT") else {

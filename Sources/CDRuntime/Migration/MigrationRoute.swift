@@ -191,14 +191,14 @@ extension MigrationRoute {
     var waiting = merged.parts.filter { numbers[$0.id] != $0.currentVersionNumber }
     while refusal == nil, !waiting.isEmpty {
       // One model may have to remove an entity before another one can have it.
-      var movable: (place: Int, line: ManagedObjectModel)?
-      for (place, part) in waiting.enumerated() where movable == nil {
-        movable = line(of: part, in: merged, beside: numbers).map { (place, $0) }
+      var movable: (index: Int, line: ManagedObjectModel)?
+      for (index, part) in waiting.enumerated() where movable == nil {
+        movable = line(of: part, in: merged, beside: numbers).map { (index, $0) }
       }
-      guard let (place, line) = movable else {
+      guard let (index, line) = movable else {
         throw MigrationError(url, .collidingModels(waiting.map(\.name)))
       }
-      let part = waiting.remove(at: place)
+      let part = waiting.remove(at: index)
       guard let number = numbers[part.id] else { continue }
       try addWay(of: part, along: line, from: number, infers: infers)
       numbers[part.id] = part.currentVersionNumber

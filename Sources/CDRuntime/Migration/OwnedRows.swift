@@ -120,12 +120,12 @@ struct OwnedRows {
       try EvaluatedRows(plan: plan, session: session, coordinator: read()).makeAll()
       try leave(session)
       var result: [String: Int] = [:]
-      for place in reached {
-        let entity = plan.source.entities[place]
+      for index in reached {
+        let entity = plan.source.entities[index]
         result[entity.name] = Int(
           try session.number(
             "SELECT count(*) FROM \(gone(entity)) AS g JOIN main.\(SQLite.quoted(entity.table)) AS x "
-              + "ON x._pk = g.pk AND \(isOf([place], entity, "x")) WHERE g.turn > 0"))
+              + "ON x._pk = g.pk AND \(isOf([index], entity, "x")) WHERE g.turn > 0"))
       }
       return result
     } catch {

@@ -122,9 +122,9 @@ struct StepCopy {
     // would make identifiers of the destination's own objects lead to other objects.
     for sourceMapping in plan.sourceMappings where plan.goesOn(sourceMapping.mapping) {
       guard seen.insert(sourceMapping.source.index).inserted, sourceMapping.offset != 0 else { continue }
-      for place in list.indices where list[place].entity == sourceMapping.source.name {
-        list[place].entity = sourceMapping.destination.name
-        list[place].offset += sourceMapping.offset
+      for index in list.indices where list[index].entity == sourceMapping.source.name {
+        list[index].entity = sourceMapping.destination.name
+        list[index].offset += sourceMapping.offset
       }
       let below = plan.nextSourceKeys[sourceMapping.source.root] ?? 1
       list.append(
@@ -299,7 +299,7 @@ extension StepCopy {
     // Two connections use the new file in turn, so neither keeps a transaction open while the other one works.
     try session.execute("COMMIT")
     let database = try SQLiteDatabase(
-      making: SQLiteStore(making: session.url, storeID: metadata.storeID), model: plan.destination)
+      creating: SQLiteStore(creating: session.url, storeID: metadata.storeID), model: plan.destination)
     let coordinator = PersistentStoreCoordinator(plan: plan.destination, engine: database)
     let store = try DestinationStore(
       path: target, of: database, nextKeys: nextKeys, files: files, url: session.url)
@@ -313,7 +313,7 @@ extension StepCopy {
     try session.execute("COMMIT")
     try work.relate()
     try session.execute("BEGIN")
-    try settle(work)
+    try resolvePlaceholders(work)
     return store.madeCount
   }
 
@@ -466,7 +466,7 @@ extension StepCopy {
   /// Throws if a mandatory reference is still a placeholder, clears the other placeholders, and stores the next free
   /// keys.
   @_optimize(none)
-  func settle(_ work: CustomWork) throws {
+  func resolvePlaceholders(_ work: CustomWork) throws {
     for name in work.store.passingIndexes {
       try session.execute("DROP INDEX \(Self.schema).\(SQLite.quoted(name))")
     }

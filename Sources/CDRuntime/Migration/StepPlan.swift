@@ -76,8 +76,8 @@ final class StepPlan {
     let name: String
     let expression: ValueExpression
     /// The type of the value; nil for the objects of a relationship.
-    let cell: StorageType?
-    var isPair: Bool { cell == nil }
+    let storageType: StorageType?
+    var isPair: Bool { storageType == nil }
   }
 
   @_optimize(none)
@@ -91,17 +91,17 @@ final class StepPlan {
     self.url = url
     self.now = now
     makeSourceMappings()
-    for place in sourceMappings.indices where !sourceMappings[place].isCustom {
-      sourceMappings[place].mayFollowOwner =
-        ownership.excludedWithOwners[sourceMappings[place].source.name] != nil
+    for index in sourceMappings.indices where !sourceMappings[index].isCustom {
+      sourceMappings[index].mayFollowOwner =
+        ownership.excludedWithOwners[sourceMappings[index].source.name] != nil
     }
-    for place in sourceMappings.indices { findEvaluations(of: place) }
+    for index in sourceMappings.indices { findEvaluations(of: index) }
   }
 
   /// Makes the evaluator compute all calculations that may fail in SQL.
   func evaluateAll() {
     evaluatesAll = true
-    for place in sourceMappings.indices { findEvaluations(of: place) }
+    for index in sourceMappings.indices { findEvaluations(of: index) }
   }
 
   func error(_ reason: MigrationError.Reason, _ entity: String? = nil, _ key: Int64? = nil) -> MigrationError
@@ -197,13 +197,13 @@ final class StepPlan {
     var result: [Int: Int64] = [:]
     for (root, list) in sources {
       var offset: Int64 = 0
-      for (group, place) in list.enumerated() {
-        let last = nextKeys[place] ?? 1
-        nextSourceKeys[place] = last
+      for (group, index) in list.enumerated() {
+        let last = nextKeys[index] ?? 1
+        nextSourceKeys[index] = last
         // The offset exceeds the keys of both sources, so that no old key is the same as a new key.
         if group > 0 { offset = max(offset, last) }
         guard offset <= SQLiteDatabase.largestKey - last else {
-          throw error(.store(.damagedKeys(url, entity: source.entities[place].name)))
+          throw error(.store(.damagedKeys(url, entity: source.entities[index].name)))
         }
         for sourceMapping in sourceMappings.indices
         where sourceMappings[sourceMapping].destination.root == root
@@ -255,8 +255,8 @@ final class StepPlan {
   }
 
   @_optimize(none)
-  private func findEvaluations(of place: Int) {
-    let sourceMapping = sourceMappings[place]
+  private func findEvaluations(of index: Int) {
+    let sourceMapping = sourceMappings[index]
     var found: [Evaluation] = []
     // The values of custom mappings are computed when their objects are created.
     for column in sourceMapping.destination.columns where !column.isReference && !sourceMapping.isCustom {
@@ -266,7 +266,7 @@ final class StepPlan {
         continue
       }
       if sql(value, for: column, of: sourceMapping) == nil {
-        found.append(Evaluation(name: path, expression: value, cell: column.cell))
+        found.append(Evaluation(name: path, expression: value, storageType: column.storageType))
       }
     }
     for each in sourceMapping.mapping.relationships {
@@ -274,19 +274,19 @@ final class StepPlan {
       else {
         continue
       }
-      found.append(Evaluation(name: each.name, expression: value, cell: nil))
+      found.append(Evaluation(name: each.name, expression: value, storageType: nil))
     }
-    sourceMappings[place].evaluations = found
+    sourceMappings[index].evaluations = found
   }
 
   /// The path of a column: `attribute`, or `attribute.field`.
   func path(of column: ColumnPlan, in entity: EntityPlan) -> String {
     let slot = entity.slots[column.slot]
     guard case .composite(_, let fields) = slot.kind,
-      let place = entity.columns[slot.columns].firstIndex(where: { $0.name == column.name }),
-      fields.indices.contains(place - slot.columns.lowerBound)
+      let index = entity.columns[slot.columns].firstIndex(where: { $0.name == column.name }),
+      fields.indices.contains(index - slot.columns.lowerBound)
     else { return slot.name }
-    return "\(slot.name).\(fields[place - slot.columns.lowerBound].description.name)"
+    return "\(slot.name).\(fields[index - slot.columns.lowerBound].description.name)"
   }
 
   func isDerived(_ column: ColumnPlan, in entity: EntityPlan) -> Bool {
@@ -305,10 +305,10 @@ extension StepPlan {
     case .attribute: return steps.count == 1 ? entity.columns[slot.columns.lowerBound] : nil
     case .composite(_, let fields):
       guard steps.count == 2, case .key(let field) = steps[1],
-        let place = fields.firstIndex(where: { $0.description.name == field }),
-        slot.columns.lowerBound + place < slot.columns.upperBound
+        let index = fields.firstIndex(where: { $0.description.name == field }),
+        slot.columns.lowerBound + index < slot.columns.upperBound
       else { return nil }
-      return entity.columns[slot.columns.lowerBound + place]
+      return entity.columns[slot.columns.lowerBound + index]
     case .relationship: return nil
     }
   }
@@ -322,7 +322,7 @@ extension StepPlan {
   func copiedColumn(_ value: ValueExpression, for column: ColumnPlan, of sourceMapping: SourceMapping)
     -> ColumnPlan?
   {
-    guard let old = sourceColumn(value, of: sourceMapping.source), old.cell == column.cell,
+    guard let old = sourceColumn(value, of: sourceMapping.source), old.storageType == column.storageType,
       !isExternal(old, in: sourceMapping.source) || isExternal(column, in: sourceMapping.destination)
     else { return nil }
     return old
@@ -336,14 +336,15 @@ extension StepPlan {
     }
     switch value.kind {
     case .constant(.value(let constant)):
-      return column.cell.fitted(constant).map { "\(bind: $0)" }
-    case .function(.now, _) where column.cell == .date:
+      return column.storageType.fitted(constant).map { "\(bind: $0)" }
+    case .function(.now, _) where column.storageType == .date:
       return "\(bind: .date(now))"
     case .cast(let inner, .attribute(let type), _):
       // These conversions succeed for every value in SQL, so the fallback of the cast is never needed.
-      if StorageType(type, in: destination.graph) == column.cell,
+      if StorageType(type, in: destination.graph) == column.storageType,
         let old = sourceColumn(inner, of: sourceMapping.source), !isExternal(old, in: sourceMapping.source),
-        let converted = Self.converted("t0.\(raw: SQLite.quoted(old.name))", old.cell, to: column.cell)
+        let converted = Self.converted(
+          "t0.\(raw: SQLite.quoted(old.name))", old.storageType, to: column.storageType)
       {
         return converted
       }
@@ -374,7 +375,7 @@ extension StepPlan {
       result.sql.parserDepth <= SQLPredicate.maximumTermDepth, result.sql.bindings.count <= 1000
     else { return nil }
     let sql: SQLText? =
-      switch (result.kind, column.cell) {
+      switch (result.kind, column.storageType) {
       case (.int(let range), .int16):
         limited(result.sql, range, to: Int64(Int16.min)...Int64(Int16.max), &compiler)
       case (.int(let range), .int32):
@@ -426,8 +427,8 @@ extension StepPlan {
       return copiedDerived(column, for: sourceMapping).map { "t0.\(raw: SQLite.quoted($0.name))" } ?? "NULL"
     }
     let path = self.path(of: column, in: sourceMapping.destination)
-    if let place = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
-      return "e.c\(raw: "\(place)")"
+    if let index = sourceMapping.evaluations.firstIndex(where: { $0.name == path && !$0.isPair }) {
+      return "e.c\(raw: "\(index)")"
     }
     guard let value = sourceMapping.mapping.attributes.first(where: { $0.name == path })?.value else {
       return "NULL"
@@ -441,7 +442,7 @@ extension StepPlan {
     guard let slot = sourceMapping.source.slot(sourceMapping.destination.slots[column.slot].name),
       slot.columns.count == 1,
       slot.attribute?.derivation == new?.derivation, new?.derivation != nil,
-      sourceMapping.source.columns[slot.columns.lowerBound].cell == column.cell
+      sourceMapping.source.columns[slot.columns.lowerBound].storageType == column.storageType
     else { return nil }
     return sourceMapping.source.columns[slot.columns.lowerBound]
   }

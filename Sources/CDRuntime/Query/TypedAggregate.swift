@@ -186,7 +186,7 @@ extension EntityClass {
 private struct AggregateRow {
   let values: [FetchedValue]
   let entity: String
-  private var place = 0
+  private var index = 0
 
   init(values: [FetchedValue], entity: String) {
     self.values = values
@@ -194,8 +194,8 @@ private struct AggregateRow {
   }
 
   private mutating func next() -> AttributeValue {
-    defer { place += 1 }
-    return values.indices.contains(place) ? values[place].attribute ?? .null : .null
+    defer { index += 1 }
+    return values.indices.contains(index) ? values[index].attribute ?? .null : .null
   }
 
   mutating func next<Object, Value>(_ aggregate: TypedAggregate<Object, Value>) throws -> Value {

@@ -42,11 +42,11 @@ struct KeyRanges {
     _ taken: [ClosedRange<ObjectKey>], from keys: [ClosedRange<ObjectKey>]
   ) -> [ClosedRange<ObjectKey>] {
     var left: [ClosedRange<ObjectKey>] = []
-    var place = 0
+    var index = 0
     for keys in keys {
       var rest: ClosedRange<ObjectKey>? = keys
-      while place < taken.count, taken[place].upperBound < keys.lowerBound { place += 1 }
-      var next = place
+      while index < taken.count, taken[index].upperBound < keys.lowerBound { index += 1 }
+      var next = index
       while let keys = rest, next < taken.count, taken[next].lowerBound <= keys.upperBound {
         if keys.lowerBound < taken[next].lowerBound {
           left.append(keys.lowerBound...taken[next].lowerBound - 1)

@@ -111,7 +111,7 @@ extension PersistentStoreCoordinator {
             entity: row[0] ?? "", key: row[1].flatMap { Int64($0) } ?? 0, destination: row[2] ?? ""))
       }
       let stored = try StoredSchema(connection, schema: schema)
-      findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.place)).map { .foreignObject($0) }
+      findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.index)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
       findings += try unreadableBirths(of: store, schema, connection)
@@ -224,8 +224,8 @@ extension PersistentStoreCoordinator {
           sql =
             "SELECT t0._pk, t0.\(name) FROM \(table) AS t0 JOIN \(table) AS t1 ON t1._pk = t0.\(name) "
             + "WHERE t1.\(name) IS NOT t0._pk ORDER BY 1"
-        case .join(let place, _):
-          let join = SQLite.quoted(plan.joins[place].table)
+        case .join(let index, _):
+          let join = SQLite.quoted(plan.joins[index].table)
           sql =
             "SELECT t0._source, t0._target FROM \(join) AS t0 WHERE NOT EXISTS (SELECT 1 FROM \(join) AS t1 "
             + "WHERE t1._source = t0._target AND t1._target = t0._source) ORDER BY 1, 2"
@@ -265,7 +265,7 @@ extension PersistentStoreCoordinator {
   @_optimize(none)
   private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
-      root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.cell == .bool }.map(\.name))
+      root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
     return try columns.sorted().flatMap { column in
       let name = SQLite.quoted(column)
       return try connection.rows(
@@ -308,7 +308,8 @@ extension PersistentStoreCoordinator {
       let context = ManagedObjectContext(self)
       context.keepAllErrors()
       guard
-        let batch = try context.reader().rows(ofKind: root, isOwn: false, after: last, count: Self.batchSize)
+        let batch = try context.reader().rows(
+          ofSubtree: root, isOwn: false, after: last, count: Self.batchSize)
       else {
         return
       }

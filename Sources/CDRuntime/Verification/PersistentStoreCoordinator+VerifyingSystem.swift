@@ -16,7 +16,7 @@ extension PersistentStoreCoordinator {
     let found = try PersistentStoreMetadata(connection, schema: schema, url: store.url)
     let hashes = ModelHashes(found.modelVersion)
     // If the store has a configuration, its hash covers only the entities of that configuration.
-    let names = plan.entities.filter { $0.storeIndex == store.place }.map(\.name)
+    let names = plan.entities.filter { $0.storeIndex == store.index }.map(\.name)
     let data =
       names.count == found.modelVersion.entities.count ? hashes.data : hashes.data(of: names)
     let pairs = [
@@ -64,7 +64,7 @@ extension PersistentStoreCoordinator {
   ) throws -> [StoreFinding] {
     let text = try connection.metadata(StoreBirths.metadataKey, schema: schema)
     let births = try? StoreBirths(text: text, storeID: store.storeID, url: store.url)
-    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.place }.map(\.name)
+    let roots = plan.entities.filter { $0.root == $0.index && $0.storeIndex == store.index }.map(\.name)
     let isRight = births?.tables.intervals.keys.allSatisfy(roots.contains) == true
     return isRight ? [] : [.unreadableMetadata(key: StoreBirths.metadataKey)]
   }

@@ -40,24 +40,24 @@ extension ManagedObjectContext {
     guard object.exists, object.scope.plan.isUndoable(slot),
       let group = currentUndoManager?.group(in: self)
     else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     // The undo of a new object removes it as a whole.
-    guard group.entries[place].existed else { return }
-    note(slot, of: object, in: &group.entries[place])
+    guard group.entries[index].existed else { return }
+    note(slot, of: object, in: &group.entries[index])
   }
 
   /// Records a reference of a deleted object before it is changed.
   private func noteUndoOfDenial(_ object: ManagedObject, _ slot: Int) {
     guard object.isDenial(slot), let group = currentUndoManager?.group(in: self) else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: false))
-    let entry = group.entries[place]
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: false))
+    let entry = group.entries[index]
     guard !entry.existed, entry.denials[slot] == nil else { return }
-    group.entries[place].denials[slot] = object.storedValue(slot)
+    group.entries[index].denials[slot] = object.storedValue(slot)
   }
 
   func noteUndoOfInsertion(_ object: ManagedObject) {
     object.flags.insert(.tracked)
-    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
     var entry = UndoEntry(object, existed: false)
     entry.isInsertion = true
     _ = group.add(entry)
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
 
   /// Records that a deleted object is about to exist again.
   func noteUndoOfReturn(_ object: ManagedObject) {
-    guard let group = currentUndoManager?.group(in: self), group.place(of: object) == nil else { return }
+    guard let group = currentUndoManager?.group(in: self), group.index(of: object) == nil else { return }
     _ = group.add(UndoEntry(object, existed: false))
   }
 
@@ -122,23 +122,25 @@ extension ManagedObjectContext {
   /// Records an object that is about to be deleted as a whole, and the objects that refer to it.
   func noteUndoOfDeletion(_ object: ManagedObject) {
     guard let group = currentUndoManager?.group(in: self) else { return }
-    let place = group.place(of: object) ?? group.add(UndoEntry(object, existed: true))
+    let index = group.index(of: object) ?? group.add(UndoEntry(object, existed: true))
     let others = oneSidedReferrers(of: object)
-    if group.entries[place].existed {
-      var entry = group.entries[place]
+    if group.entries[index].existed {
+      var entry = group.entries[index]
       noteWhole(object, others, in: &entry)
       // Undoing the group restores other values for references that the group itself has set to the object.
       entry.referrers.removeAll { referrer in
-        guard let holder = group.place(of: referrer.object).map({ group.entries[$0] }) else { return false }
-        let former = holder.values[referrer.relationship.slot] ?? .int(object.key)
-        return !holder.existed || former != .int(object.key)
+        guard let referrerEntry = group.index(of: referrer.object).map({ group.entries[$0] }) else {
+          return false
+        }
+        let former = referrerEntry.values[referrer.relationship.slot] ?? .int(object.key)
+        return !referrerEntry.existed || former != .int(object.key)
       }
-      group.entries[place] = entry
+      group.entries[index] = entry
     } else if !object.flags.contains(.inserted) {
       // The group has inserted the object, which has been saved since. When undo removes the object, no reference may
       // refuse that.
       for slot in object.scope.plan.slots where object.isDenial(slot.number) {
-        group.entries[place].denials[slot.number] = .null
+        group.entries[index].denials[slot.number] = .null
       }
     }
     notePairs(of: object, others, in: group)
@@ -282,16 +284,18 @@ extension ManagedObjectContext {
   func hasPairRow(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject
   ) -> Bool {
-    guard case .join(let place, let isSource) = relationship.storage,
+    guard case .join(let index, let isSource) = relationship.storage,
       !object.flags.contains(.inserted), !member.flags.contains(.inserted)
     else { return false }
     if let parent {
-      guard let original = original(of: object), let other = self.original(of: member) else { return false }
+      guard let original = parentInstance(of: object), let other = self.parentInstance(of: member) else {
+        return false
+      }
       return parent.hasPair(original, relationship, other)
     }
     do {
       return try reader().hasPair(
-        ofJoin: place, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
+        ofJoin: index, source: isSource ? object.key : member.key, target: isSource ? member.key : object.key)
     } catch {
       object.report(.readFailed("\(error)"), slot: relationship.slot)
       return false
@@ -331,7 +335,7 @@ extension ManagedObjectContext {
   private func oneSidedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     let known = parent.flatMap { parent in
-      original(of: object).map { parent.oneSidedReferrers(of: $0) }
+      parentInstance(of: object).map { parent.oneSidedReferrers(of: $0) }
     }
     let lineage = object.scope.plan.lineage
     for plan in model.entities where stores.store(of: plan) != nil {
@@ -340,24 +344,28 @@ extension ManagedObjectContext {
         && lineage.contains(relationship.destination)
       {
         var seen: Set<ObjectKey> = []
-        func add(_ holder: ManagedObject) {
-          guard holder.exists, seen.insert(holder.key).inserted else { return }
-          holder._willRead()
+        func add(_ referrer: ManagedObject) {
+          guard referrer.exists, seen.insert(referrer.key).inserted else { return }
+          referrer._willRead()
           let refers =
             relationship.isToMany
-            ? visibleKeys(of: holder, relationship.slot).contains(object.key)
-            : holder.referenceKey(relationship.slot) == object.key
-          if refers { result.append(UndoReferrer(holder, relationship)) }
+            ? visibleKeys(of: referrer, relationship.slot).contains(object.key)
+            : referrer.referenceKey(relationship.slot) == object.key
+          if refers { result.append(UndoReferrer(referrer, relationship)) }
         }
-        for holder in pending where holder.isPending && holder.scope.plan.isKind(of: plan) { add(holder) }
+        for referrer in pending where referrer.isPending && referrer.scope.plan.isKind(of: plan) {
+          add(referrer)
+        }
         guard !object.flags.contains(.inserted) else { continue }
         if parent != nil {
           let others = known?.filter { $0.relationship === relationship }.map(\.object) ?? []
-          for holder in copies(of: others) { add(holder) }
+          for referrer in childInstances(of: others) { add(referrer) }
           continue
         }
         for key in keysOfReferrers(to: object, relationship, plan) {
-          if let holder = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) { add(holder) }
+          if let referrer = registered(key, root: plan.root) ?? (try? fetchObject(key, plan)) {
+            add(referrer)
+          }
         }
       }
     }

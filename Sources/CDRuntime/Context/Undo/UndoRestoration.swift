@@ -67,7 +67,7 @@ struct UndoRestoration {
       context.noteChange(of: entry.object)
       context.noteLoose(to: [entry.object.scope.plan.root])
     }
-    if !context.children.isEmpty { context.tellChildren() }
+    if !context.children.isEmpty { context.invalidateChildren() }
     context.tellObservers()
     return inverse
   }
@@ -135,7 +135,7 @@ struct UndoRestoration {
     let leaving = Set(entries.map { ObjectIdentifier($0.object) })
     func putLoss(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
       guard let slot, leaving.contains(ObjectIdentifier(object)) else { return }
-      object.toManyState(slot).put(member.key, isMember: false, isStored: true)
+      object.toManyState(slot).setMembership(member.key, isMember: false, isStored: true)
     }
     for pair in group.pairs where !pair.wasRelated {
       putLoss(pair.object, pair.relationship.slot, pair.member)
@@ -159,7 +159,7 @@ struct UndoRestoration {
     let object = entry.object
     guard object.scope.context === context else { return }
     let root = object.scope.plan.root
-    if object.flags.contains(.gone) {
+    if object.flags.contains(.deletionSaved) {
       // Another context has inserted the row again. The object stands for that row, unless another object does.
       let known = context.registered(object.key, root: root)
       guard known == nil || known === object else { return }
@@ -174,10 +174,12 @@ struct UndoRestoration {
       extras.toMany.removeAll()
       extras.partners.removeAll()
       // Rows may still refer to the object, even if it never had a row itself.
-      object.flags.become([.tracked, .revived])
+      object.flags.become([.tracked, .reinserted])
       object.mark(.inserted, in: context)
       if context.parent == nil { newRows[root, default: []].append(object.key...object.key) }
-    } else if object.flags.contains(.deleted), object.flags.isDisjoint(with: [.inaccessible, .vanished]) {
+    } else if object.flags.contains(.deleted),
+      object.flags.isDisjoint(with: [.inaccessible, .rowDeletedElsewhere])
+    {
       object.flags.remove(.deleted)
     } else {
       // An object that another context has deleted stays gone.
@@ -206,7 +208,7 @@ struct UndoRestoration {
       switch relationship.storage {
       case .reference:
         let key = object.referenceKey(relationship.slot)
-        if key != 0 { settle(object, relationship, key) }
+        if key != 0 { resolveOtherSide(object, relationship, key) }
         if relationship.isSymmetric, key != 0, let other = live(key, relationship) {
           release(other, relationship, from: object)
         }
@@ -311,15 +313,15 @@ struct UndoRestoration {
     if former != key {
       object.writeReference(key, relationship.slot)
       object.extras?.faults.removeAll { $0.property == relationship.name }
-      if former != 0 { settle(object, relationship, former) }
-      if relationship.isSymmetric { settlePartners(of: object, relationship, former: former) }
+      if former != 0 { resolveOtherSide(object, relationship, former) }
+      if relationship.isSymmetric { resolvePartners(of: object, relationship, former: former) }
     }
-    if key != 0 { settle(object, relationship, key) }
+    if key != 0 { resolveOtherSide(object, relationship, key) }
   }
 
   /// Updates the other side of a symmetric to-one relationship. The group has the partners of its own changes, but
   /// another context may have given the object a partner since then, which the group does not know.
-  private mutating func settlePartners(
+  private mutating func resolvePartners(
     of object: ManagedObject, _ relationship: RelationshipPlan, former: ObjectKey
   ) {
     if former != 0, former != object.key, let other = live(former, relationship) {
@@ -337,26 +339,26 @@ struct UndoRestoration {
 
   /// Restores a reference to an object that exists again.
   private mutating func restore(_ referrer: UndoReferrer, to object: ManagedObject) {
-    let (holder, relationship) = (referrer.object, referrer.relationship)
-    if holder.exists { holder._willRead() }
-    guard holder.exists else { return }
-    let key = holder.referenceKey(relationship.slot)
+    let (source, relationship) = (referrer.object, referrer.relationship)
+    if source.exists { source._willRead() }
+    guard source.exists else { return }
+    let key = source.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
     // The deletion has left the reference unchanged, and another context has cleared it since.
     if key == 0, referrer.isStored, leaving.contains(ObjectIdentifier(object)),
-      holder.extras?.changed.contains(relationship.slot) != true
+      source.extras?.changed.contains(relationship.slot) != true
     {
       return
     }
     // When the row was deleted, the store has cleared the reference, which has no inverse.
-    if relationship.inverse == nil, object.flags.contains(.inserted), !holder.flags.contains(.inserted) {
-      if let place = holder.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
-        if holder.extras?.old[place].value == .int(object.key) { holder.extras?.old[place].value = .null }
+    if relationship.inverse == nil, object.flags.contains(.inserted), !source.flags.contains(.inserted) {
+      if let index = source.extras?.old.firstIndex(where: { $0.slot == relationship.slot }) {
+        if source.extras?.old[index].value == .int(object.key) { source.extras?.old[index].value = .null }
       } else {
-        holder._setReference(relationship.slot, 0)
+        source._setReference(relationship.slot, 0)
       }
     }
-    putReference(object.key, holder, relationship)
+    putReference(object.key, source, relationship)
   }
 }
 
@@ -375,12 +377,12 @@ extension UndoRestoration {
   }
 
   /// Updates the other side of an object's reference.
-  private mutating func settle(
+  private mutating func resolveOtherSide(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ key: ObjectKey
   ) {
     guard !relationship.isSymmetric, let inverse = context.inverse(of: relationship),
-      let holder = registered(key, relationship) ?? live(key, relationship),
-      holder.flags.isDisjoint(with: [.gone, .inaccessible])
+      let owner = registered(key, relationship) ?? live(key, relationship),
+      owner.flags.isDisjoint(with: [.deletionSaved, .inaccessible])
     else { return }
     let isMember = object.exists && object.referenceKey(relationship.slot) == key
     if inverse.isToMany {
@@ -388,13 +390,13 @@ extension UndoRestoration {
       let isStored =
         !object.flags.contains(.inserted)
         && (old.map { $0 == .int(key) } ?? (object.referenceKey(relationship.slot) == key))
-      holder.toManyState(inverse.slot).put(object.key, isMember: isMember, isStored: isStored)
+      owner.toManyState(inverse.slot).setMembership(object.key, isMember: isMember, isStored: isStored)
     } else if isMember {
-      holder.requireExtras().partners[inverse.slot] = object.key
-    } else if holder.extras?.partners[inverse.slot] ?? object.key == object.key {
-      holder.requireExtras().partners[inverse.slot] = 0
+      owner.requireExtras().partners[inverse.slot] = object.key
+    } else if owner.extras?.partners[inverse.slot] ?? object.key == object.key {
+      owner.requireExtras().partners[inverse.slot] = 0
     }
-    touch(holder, inverse.slot)
+    touch(owner, inverse.slot)
   }
 
   /// Restores the references of a deleted object that refuse its deletion.
@@ -423,7 +425,7 @@ extension UndoRestoration {
   private mutating func touch(_ object: ManagedObject, _ slot: Int) {
     // After the change, because its meaning for the store is known only then.
     object.willChange(slot)
-    object.noteTouch(slot)
+    object.noteChangeOutsideRow(slot)
     touched[ObjectIdentifier(object)] = object
   }
 
@@ -444,12 +446,12 @@ extension UndoRestoration {
       return
     }
     let isStored = context.hasStoredPair(object, relationship, member)
-    object.toManyState(relationship.slot).put(member.key, isMember: isRelated, isStored: isStored)
+    object.toManyState(relationship.slot).setMembership(member.key, isMember: isRelated, isStored: isStored)
     touch(object, relationship.slot)
     guard let inverse = relationship.inverseSlot, !(relationship.isSymmetric && member === object) else {
       return
     }
-    member.toManyState(inverse).put(object.key, isMember: isRelated, isStored: isStored)
+    member.toManyState(inverse).setMembership(object.key, isMember: isRelated, isStored: isStored)
     touch(member, inverse)
   }
 
@@ -490,7 +492,8 @@ extension UndoRestoration {
       for object in context.pending { objects[ObjectIdentifier(object)] = object }
     }
     let changed = objects.values.filter {
-      $0.exists && !$0.flags.contains(.inserted) && !$0.flags.isDisjoint(with: [.updated, .touched])
+      $0.exists && !$0.flags.contains(.inserted)
+        && !$0.flags.isDisjoint(with: [.updated, .changedOutsideRow])
     }
     // Objects without changes take over what other contexts have made of their rows.
     defer {
@@ -515,11 +518,13 @@ extension UndoRestoration {
           if state.lacksPositions(relationship) {
             try? context.readPositions(object, relationship, state)
           }
-          if !state.isSettled(relationship) { continue }
+          if !state.hasKnownOrder(relationship) { continue }
         }
         extras.changed.remove(relationship.slot)
       }
-      if extras.changed.isEmpty, extras.faults.isEmpty { object.flags.subtract([.updated, .touched]) }
+      if extras.changed.isEmpty, extras.faults.isEmpty {
+        object.flags.subtract([.updated, .changedOutsideRow])
+      }
     }
   }
 }

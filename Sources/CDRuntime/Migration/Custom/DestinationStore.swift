@@ -148,8 +148,8 @@ final class DestinationStore: ImportTarget {
   func index(_ relationship: RelationshipPlan) throws {
     switch relationship.storage {
     case .reference: break
-    case .join(let place, let isSource):
-      if !isSource { try index(model.joins[place].table, "_target") }
+    case .join(let join, let isSource):
+      if !isSource { try index(model.joins[join].table, "_target") }
     case .inverseReference, .referencesOfOthers:
       guard let column = model.referenceColumn(behind: relationship) else { return }
       try index(model.entities[relationship.destination].table, column.name)

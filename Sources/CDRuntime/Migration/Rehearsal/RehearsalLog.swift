@@ -11,7 +11,7 @@ import CDModel
 /// It is a class because the sessions of one step share it. It never leaves the call that rehearses.
 final class RehearsalLog {
   private(set) var statements: [MigrationReport.Statement] = []
-  private var places: [String: Int] = [:]
+  private var statementIndices: [String: Int] = [:]
   private(set) var problems = ProblemList()
   private(set) var losses: [MigrationReport.Loss] = []
   /// The first error, which the real migration would throw.
@@ -31,10 +31,10 @@ final class RehearsalLog {
 
   func note(_ sql: String) {
     if Self.unimportant.contains(where: sql.hasPrefix) { return }
-    if let place = places[sql] {
-      statements[place].count += 1
+    if let index = statementIndices[sql] {
+      statements[index].count += 1
     } else {
-      places[sql] = statements.count
+      statementIndices[sql] = statements.count
       statements.append(MigrationReport.Statement(sql: sql, count: 1))
     }
   }
@@ -42,7 +42,7 @@ final class RehearsalLog {
   /// Discards the log of a step that is started again.
   func startAgain() {
     statements.removeAll()
-    places.removeAll()
+    statementIndices.removeAll()
     problems = ProblemList()
     losses.removeAll()
     firstError = nil
@@ -182,21 +182,21 @@ struct ProblemList {
   }
 
   private(set) var all: [MigrationReport.Problem] = []
-  private var places: [Key: Int] = [:]
+  private var problemIndices: [Key: Int] = [:]
 
   mutating func add(_ entity: String, _ property: String?, _ rule: String, count: Int, objects: [URL]) {
     let key = Key(entity: entity, property: property, rule: rule)
     let limit = MigrationReport.Problem.namedObjects
-    guard let place = places[key] else {
-      places[key] = all.count
+    guard let index = problemIndices[key] else {
+      problemIndices[key] = all.count
       all.append(
         MigrationReport.Problem(
           entity: entity, property: property, rule: rule, count: count, objects: Array(objects.prefix(limit)))
       )
       return
     }
-    all[place].count += count
-    all[place].objects += objects.prefix(limit - all[place].objects.count)
+    all[index].count += count
+    all[index].objects += objects.prefix(limit - all[index].objects.count)
   }
 
   /// Adds a finding about one object. Ignores any other finding.

@@ -47,19 +47,20 @@ final class SQLiteDatabase: StoreEngine {
   /// - Throws: ``StoreError``, or an error of `open`. Existing stores are then unchanged.
   init(
     _ settings: [StoreSettings], model: ModelPlan,
-    open: (_ store: ClosedStore, _ place: Int) throws -> OpenedStore = { store, _ in try store.open() }
+    open: (_ store: ClosedStore, _ storeIndex: Int) throws -> OpenedStore = { store, _ in try store.open() }
   ) throws {
     // The connection of a single store becomes the writer. Several connections stay open until the writer has attached
     // their stores.
     var kept: [SQLiteConnection] = []
     var stores: [SQLiteStore] = []
-    for (place, own) in settings.enumerated() {
+    for (storeIndex, own) in settings.enumerated() {
       if let url = own.location.url, stores.contains(where: { $0.isFile(at: url) }) {
         throw StoreError.openedTwice(url)
       }
       var others = settings.map(\.configuration)
-      others.remove(at: place)
-      let opened = try open(ClosedStore(own, place: place, model: model, others: others), place)
+      others.remove(at: storeIndex)
+      let opened = try open(
+        ClosedStore(own, storeIndex: storeIndex, model: model, others: others), storeIndex)
       kept.append(opened.connection)
       stores.append(opened.store)
     }
@@ -81,7 +82,7 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// A database for a store that another connection creates. Its own connection only has an empty database in memory.
-  init(making store: SQLiteStore, model: ModelPlan) throws {
+  init(creating store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
     sql = ModelSQL(model)
     current = Mutex(SQLiteStoreSet([store], isAlone: true, of: model))
@@ -186,12 +187,12 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// Adds an observer of store removals. After each removal, `tell` is called on the thread that removes the store.
-  func tellOfRemovals(_ observer: AnyObject, _ tell: @escaping @Sendable () -> Void) {
+  func observeRemovals(_ observer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let id = ObjectIdentifier(observer)
-    removalObservers.withLock { $0[id] = tell }
+    removalObservers.withLock { $0[id] = handler }
   }
 
-  func stopTellingOfRemovals(_ id: ObjectIdentifier) {
+  func stopObservingRemovals(_ id: ObjectIdentifier) {
     removalObservers.withLock { $0[id] = nil }
   }
 

@@ -13,20 +13,20 @@ import CSQLite
 private final class SQLiteLookup: ValueLookup {
   private let session: SQLiteSession
   private let select: EntitySelect
-  private let cell: StorageType
+  private let storageType: StorageType
   private let sql: String
   /// The statements without and with a limit of two rows.
   private var statements: [SQLiteStatement?] = [nil, nil]
 
   /// Returns nil for an attribute that `=` cannot compare like a predicate.
   init?(_ session: SQLiteSession, _ entity: EntityPlan, _ slot: PropertyPlan) {
-    guard slot.isStored, case .attribute(_, let cell) = slot.kind else { return nil }
-    switch cell {
+    guard slot.isStored, case .attribute(_, let storageType) = slot.kind else { return nil }
+    switch storageType {
     case .string, .bool, .int16, .int32, .int64, .uuid: break
     case .float, .double, .decimal, .date, .data, .url, .codable: return nil
     }
     self.session = session
-    self.cell = cell
+    self.storageType = storageType
     select = session.sql.selects[entity.index]
     let column = SQLite.quoted(entity.columns[slot.columns.lowerBound].name)
     sql =
@@ -37,7 +37,7 @@ private final class SQLiteLookup: ValueLookup {
   func withRows<R>(
     of value: AttributeValue, isSingle: Bool, _ body: (RowCursor) throws -> R
   ) throws -> R? {
-    switch (value, cell) {
+    switch (value, storageType) {
     case (.string(var text), .string):
       let statement = try statement(isSingle)
       return try text.withUTF8 { bytes in

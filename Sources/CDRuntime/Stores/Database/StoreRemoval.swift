@@ -19,7 +19,7 @@ struct StoreRemoval {
   func removeDatabase(where isMeant: (StoreMetadata) -> Bool) throws -> Bool {
     // No other process may open or replace the file until it is removed.
     let lock: FolderLock
-    do { lock = try FolderLock(.alone, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
+    do { lock = try FolderLock(.exclusive, of: url, timeout: 1) } catch { throw StoreError.inUse(url) }
     defer { withExtendedLifetime(lock) {} }
     var backups: [String] = []
     // This requires exclusive use of the file. It fails if any process has another connection open.

@@ -194,7 +194,7 @@ final class StoreFile: Sendable {
   }
 
   /// Replaces the store's file by a prepared file.
-  func put(_ prepared: Prepared) throws {
+  func replaceStore(with prepared: Prepared) throws {
     do {
       try checkIdentity()
       try Disk.rename(prepared.path, path, of: url)

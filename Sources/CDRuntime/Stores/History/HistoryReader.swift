@@ -73,7 +73,7 @@ struct HistoryReader {
 
   /// Returns the root entity of each entity that a store holds.
   private func roots(of store: any AttachedStore) -> [String: String] {
-    engine.model.entities.filter { $0.storeIndex == store.place }.reduce(into: [:]) {
+    engine.model.entities.filter { $0.storeIndex == store.index }.reduce(into: [:]) {
       $0[$1.name] = engine.model.entities[$1.root].name
     }
   }
@@ -116,7 +116,7 @@ struct HistoryReader {
     func ids(_ keys: (HistoryTransaction.Recorded) -> [ClosedRange<ObjectKey>]) -> ManagedObjectIDs {
       ManagedObjectIDs(
         groups: objects.compactMap { each in
-          guard engine.model.places[each.entityName] != nil else { return nil }
+          guard engine.model.entityIndices[each.entityName] != nil else { return nil }
           return ManagedObjectIDs.Group(
             storeID: store.storeID, entityName: each.entityName, keys: keys(each))
         })

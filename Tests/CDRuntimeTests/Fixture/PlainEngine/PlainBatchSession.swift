@@ -239,7 +239,7 @@ private final class PlainSearch: RowSearch {
   }
 
   func find(_ values: [AttributeValue]) throws -> FetchedKey? {
-    write.holder(of: list, entity, values)
+    write.row(of: list, entity, values)
   }
 }
 
@@ -272,15 +272,15 @@ private final class PlainInsertion: RowInsertion {
       let values = list.columns.map { name in
         entity.columns.firstIndex { $0.name == name }.map { row.values[$0] } ?? .null
       }
-      guard let holder = write.holder(of: list, entity, values) else { continue }
+      guard let existing = write.row(of: list, entity, values) else { continue }
       switch plan.conflict {
       case .refuse: throw UniquenessViolation(properties: list.properties)
       case .keep: return nil
       case .update(let columns):
         guard !columns.isEmpty else { return nil }
         _ = try write.batch.update(
-          entity, columns.map { ($0, .value(given[$0] ?? .null)) }, .keys([holder.key]))
-        return holder.key
+          entity, columns.map { ($0, .value(given[$0] ?? .null)) }, .keys([existing.key]))
+        return existing.key
       }
     }
     if let properties = write.refusal(of: row, key) { throw UniquenessViolation(properties: properties) }

@@ -9,7 +9,7 @@ struct BinaryBlockReader {
   private let input: StoreInput
   private var block: [UInt8] = []
   private var head: [UInt8] = []
-  private var place = 0
+  private var index = 0
   private var number: UInt64 = 0
   private var isAtEnd = false
   /// The offset of the current block in the file.
@@ -45,7 +45,7 @@ struct BinaryBlockReader {
     checksum.add(UInt64(length))
     block.withUnsafeBytes { checksum.add($0) }
     guard checksum.value == words.1 else { throw StoreFormatError(.checksum) }
-    place = 0
+    index = 0
     number += 1
     next = offset + 8 + length
     isAtEnd = length == 0
@@ -53,11 +53,11 @@ struct BinaryBlockReader {
   }
 
   mutating func byte() throws -> UInt8 {
-    if place == block.count {
+    if index == block.count {
       guard try load() else { throw StoreFormatError(.truncated) }
     }
-    defer { place += 1 }
-    return block[place]
+    defer { index += 1 }
+    return block[index]
   }
 
   private mutating func varint() throws -> UInt64 {
@@ -84,9 +84,9 @@ struct BinaryBlockReader {
   mutating func text() throws -> String { try text(count()) }
 
   private mutating func text(_ length: Int) throws -> String {
-    if place + length <= block.count {
-      defer { place += length }
-      guard let text = String(validating: block[place..<place + length], as: UTF8.self) else {
+    if index + length <= block.count {
+      defer { index += length }
+      guard let text = String(validating: block[index..<index + length], as: UTF8.self) else {
         throw StoreFormatError(.encoding)
       }
       return text
@@ -102,12 +102,12 @@ struct BinaryBlockReader {
   private mutating func bytes(_ length: Int) throws -> [UInt8] {
     var result: [UInt8] = []
     while result.count < length {
-      if place == block.count {
+      if index == block.count {
         guard try load() else { throw StoreFormatError(.truncated) }
       }
-      let end = min(block.count, place + length - result.count)
-      result += block[place..<end]
-      place = end
+      let end = min(block.count, index + length - result.count)
+      result += block[index..<end]
+      index = end
     }
     return result
   }
@@ -140,7 +140,7 @@ struct BinaryBlockReader {
 
   /// Checks that nothing follows.
   mutating func finish() throws {
-    guard place == block.count, try !load() else {
+    guard index == block.count, try !load() else {
       throw StoreFormatError(.syntax("bytes behind the last table"))
     }
     guard try input.read(upToCount: 1) == nil else {

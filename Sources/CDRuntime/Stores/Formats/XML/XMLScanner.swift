@@ -29,7 +29,7 @@ struct XMLScanner {
     @inline(__always) private func has(_ range: Range<Int>, _ name: UnsafeRawBufferPointer) -> Bool {
       guard range.count == name.count else { return false }
       return bytes.withUnsafeBytes { bytes in
-        for place in 0..<name.count where bytes[range.lowerBound + place] != name[place] { return false }
+        for index in 0..<name.count where bytes[range.lowerBound + index] != name[index] { return false }
         return true
       }
     }
@@ -54,7 +54,7 @@ struct XMLScanner {
 
   private let input: StoreInput
   private var buffer: [UInt8] = []
-  private var place = 0
+  private var index = 0
   /// The bytes of the current text.
   private var scratch: [UInt8] = []
   /// The bytes of a comment or processing instruction that have not yet been validated.
@@ -81,34 +81,34 @@ struct XMLScanner {
   }
 
   /// The current position.
-  var position: Position { Position(line: line, column: bytesBefore + place - lineStart + 1) }
+  var position: Position { Position(line: line, column: bytesBefore + index - lineStart + 1) }
 
   // MARK: Bytes
 
   /// Returns whether there is another byte. If so, the buffer contains it.
   @inline(__always) private mutating func fill() throws -> Bool {
-    if place < buffer.count { return true }
+    if index < buffer.count { return true }
     return try refill()
   }
 
   @inline(never) private mutating func refill() throws -> Bool {
     bytesBefore += buffer.count
     try input.read(upToCount: Self.chunk, into: &buffer)
-    place = 0
+    index = 0
     return !buffer.isEmpty
   }
 
   @inline(__always) private mutating func peek() throws -> UInt8 {
     guard try fill() else { throw StoreFormatError(.truncated) }
-    return buffer[place]
+    return buffer[index]
   }
 
   @inline(__always) private mutating func next() throws -> UInt8 {
     let byte = try peek()
-    place += 1
+    index += 1
     if byte == UInt8(ascii: "\n") {
       line += 1
-      lineStart = bytesBefore + place
+      lineStart = bytesBefore + index
     }
     return byte
   }
@@ -118,7 +118,7 @@ struct XMLScanner {
   }
 
   private mutating func skipSpace() throws {
-    while try fill(), Self.isSpace(buffer[place]) { _ = try next() }
+    while try fill(), Self.isSpace(buffer[index]) { _ = try next() }
   }
 
   private mutating func expect(_ text: StaticString) throws {
@@ -134,14 +134,14 @@ struct XMLScanner {
     guard try fill() else { throw StoreFormatError(.truncated) }
     switch (buffer[0], buffer.count > 1 ? buffer[1] : UInt8(ascii: "<")) {
     case (0xFE, 0xFF), (0xFF, 0xFE), (0x00, _), (_, 0x00): throw StoreFormatError(.encoding)
-    case (0xEF, 0xBB): place = min(3, buffer.count)
+    case (0xEF, 0xBB): index = min(3, buffer.count)
     default: break
     }
-    guard buffer[place...].starts(with: "<?xml".utf8) else {
+    guard buffer[index...].starts(with: "<?xml".utf8) else {
       guard try peek() == UInt8(ascii: "<") else { throw StoreFormatError(.otherFormat) }
       return
     }
-    place += 5
+    index += 5
     startTag()
     try readAttributes()
     try checkText()
@@ -231,11 +231,11 @@ struct XMLScanner {
     tagPosition = Position(line: here.line, column: here.column - 1)
     startTag()
     tag.isEnd = try peek() == UInt8(ascii: "/")
-    if tag.isEnd { place += 1 }
+    if tag.isEnd { index += 1 }
     tag.nameEnd = try name().upperBound
     try readAttributes()
     tag.isEmpty = try peek() == UInt8(ascii: "/")
-    if tag.isEmpty { place += 1 }
+    if tag.isEmpty { index += 1 }
     guard try next() == UInt8(ascii: ">"), !(tag.isEnd && (tag.isEmpty || !tag.attributes.isEmpty)) else {
       throw StoreFormatError(.syntax("a tag that does not end"))
     }
@@ -332,7 +332,7 @@ struct XMLScanner {
   ///
   /// - Returns: Whether the buffer still contains a byte, which does not belong to the tag.
   @inline(__always) private mutating func collect(_ belongs: (UInt8) -> Bool) -> Bool {
-    let start = place
+    let start = index
     var end = start
     var bits = bits
     buffer.withUnsafeBufferPointer { bytes in
@@ -343,7 +343,7 @@ struct XMLScanner {
     }
     tag.bytes.append(contentsOf: buffer[start..<end])
     self.bits = bits
-    place = end
+    index = end
     return end < buffer.count
   }
 
@@ -414,7 +414,7 @@ struct XMLScanner {
   /// Collects bytes up to the next special character, one buffer at a time.
   private mutating func readPlainText() throws {
     while try fill() {
-      let start = place
+      let start = index
       var lines = 0
       var lineStart = lineStart
       let end = buffer.withUnsafeBufferPointer { bytes in
@@ -438,7 +438,7 @@ struct XMLScanner {
       scratch.append(contentsOf: buffer[start..<end])
       line += lines
       self.lineStart = lineStart
-      place = end
+      index = end
       if end < buffer.count { return }
     }
   }
@@ -475,7 +475,7 @@ struct XMLScanner {
       case UInt8(ascii: ";"): break
       default: throw StoreFormatError(.syntax("an '&' that begins no reference"))
       }
-      place += 1
+      index += 1
       if byte == UInt8(ascii: ";") { break }
       // The longest reference is `&#x10FFFF;`, with room for some leading zeros.
       guard name.count <= 12 else { throw StoreFormatError(.documentType) }

@@ -5,7 +5,7 @@ import CDModel
 /// object is looked up once, in advance.
 ///
 /// It is a class so that it is not copied for each object. Its properties do not change.
-final class MappingMaker {
+final class MappedObjectFactory {
   /// How a reference in the object's own table gets its value, if rules define the relationship.
   enum Reference {
     /// From the key of a reference in the source, plus an offset. The destination object exists.
@@ -41,7 +41,7 @@ final class MappingMaker {
     let slot: Int
     let field: String?
     let name: String
-    let cell: StorageType
+    let storageType: StorageType
     let value: ValueExpression
   }
 
@@ -70,16 +70,19 @@ final class MappingMaker {
     let parts = each.name.split(separator: ".", maxSplits: 1).map(String.init)
     guard let slot = destination.slot(parts[0]) else { return }
     switch slot.kind {
-    case .attribute(let attribute, let cell):
+    case .attribute(let attribute, let storageType):
       guard attribute.derivation == nil else { return }
-      if let copy = copiedSlot(each.value, cell, of: sourceMapping.source) {
+      if let copy = copiedSlot(each.value, storageType, of: sourceMapping.source) {
         copied[slot.number] = copy.slot
         standIns[slot.number] = copy.standIn
-      } else if case .constant(.value(let constant)) = each.value.kind, let value = cell.fitted(constant) {
+      } else if case .constant(.value(let constant)) = each.value.kind,
+        let value = storageType.fitted(constant)
+      {
         constants.append((slot.number, value))
       } else {
         computed.append(
-          Computed(slot: slot.number, field: nil, name: each.name, cell: cell, value: each.value))
+          Computed(
+            slot: slot.number, field: nil, name: each.name, storageType: storageType, value: each.value))
       }
     case .composite(_, let fields):
       guard parts.count == 2, let field = fields.first(where: { $0.description.name == parts[1] }) else {
@@ -87,7 +90,8 @@ final class MappingMaker {
       }
       computed.append(
         Computed(
-          slot: slot.number, field: parts[1], name: each.name, cell: field.cell, value: each.value))
+          slot: slot.number, field: parts[1], name: each.name, storageType: field.storageType,
+          value: each.value))
     case .relationship: return
     }
   }
@@ -95,17 +99,18 @@ final class MappingMaker {
   /// The source attribute whose value an expression copies, with the constant that replaces nil if the expression has
   /// one.
   private func copiedSlot(
-    _ value: ValueExpression, _ cell: StorageType, of entity: EntityPlan
+    _ value: ValueExpression, _ storageType: StorageType, of entity: EntityPlan
   ) -> (slot: Int, standIn: AttributeValue)? {
     var value = value
     var standIn = AttributeValue.null
     if case .coalesced(let choices) = value.kind {
       guard choices.count == 2, case .constant(.value(let constant)) = choices[1].kind,
-        let fitted = cell.fitted(constant)
+        let fitted = storageType.fitted(constant)
       else { return nil }
       (value, standIn) = (choices[0], fitted)
     }
-    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind, found == cell
+    guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind,
+      found == storageType
     else {
       return nil
     }
@@ -216,7 +221,7 @@ final class MappingMaker {
     do {
       result = try evaluator.value(of: each.value, for: source)
     } catch { throw invalid("\(error)") }
-    guard let fitted = result.single.flatMap(each.cell.fitted) else {
+    guard let fitted = result.single.flatMap(each.storageType.fitted) else {
       throw invalid("it is \(result.kindName)")
     }
     return fitted
