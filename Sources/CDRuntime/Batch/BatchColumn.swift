@@ -109,10 +109,10 @@ extension BatchRowWriter {
   private var propertyIndex = 0
   private(set) var mistakes: [BatchMistake] = []
   /// The indices of the properties that a collected row does not name.
-  private(set) var unnamed = SlotSet()
+  private(set) var omitted = SlotSet()
 
   /// The number of mistakes after which a batch stops.
-  static let mostMistakes = 100
+  static let maximumMistakes = 100
 
   /// The store and the entity name that most identifiers of a to-one relationship have.
   private struct Target {
@@ -145,7 +145,7 @@ extension BatchRowWriter {
     propertyIndex = 0
     if let insertion { return insertion.start(writer) }
     writer.startCapture()
-    unnamed = SlotSet()
+    omitted = SlotSet()
   }
 
   @_optimize(none)
@@ -165,7 +165,7 @@ extension BatchRowWriter {
   }
 
   func writeDefault() throws {
-    if insertion == nil { unnamed.insert(propertyIndex) }
+    if insertion == nil { omitted.insert(propertyIndex) }
     try write(properties[propertyIndex].defaultValue)
   }
 

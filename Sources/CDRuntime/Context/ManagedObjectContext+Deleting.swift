@@ -14,13 +14,13 @@ extension ManagedObjectContext {
       delete(next, &waiting)
       // A rollback in the app's `prepareForDeletion()` takes back the whole deletion and stops the rest of it.
       if revertCount != reverts { break }
-      if !looseFollowers.isEmpty { roots.insert(next.scope.plan.root) }
+      if !unnotifiedObservers.isEmpty { roots.insert(next.scope.plan.root) }
     }
     // The deletion does not notify objects whose relationship has no inverse, or has a rule that leaves them
     // unchanged.
     dropCaches()
-    noteLoose(to: roots)
-    if !notices.isEmpty { tellObservers() }
+    noteDeletionsUnnotified(to: roots)
+    if !notices.isEmpty { notifyObservers() }
   }
 
   private func delete(_ object: ManagedObject, _ cascaded: inout [ManagedObject]) {
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
 // Deletions that a merge policy takes back, with their effects on other objects.
 extension ManagedObjectContext {
   /// Takes the deletion of an object back, with the references and pairs of other objects that its rules cleared.
-  func takeBackDeletion(of object: ManagedObject) {
+  func revertDeletion(of object: ManagedObject) {
     object.flags.remove(.deleted)
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship) else { continue }
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
         }
         other.willChange(inverse.slot)
         if inverse.isToMany {
-          takeBackRemoval(of: object.key, from: other, inverse)
+          revertRemoval(of: object.key, from: other, inverse)
         } else {
           other.requireExtras().partners[inverse.slot] = object.key
         }
@@ -130,7 +130,7 @@ extension ManagedObjectContext {
             continue
           }
           other.willChange(inverse.slot)
-          takeBackRemoval(of: object.key, from: other, inverse)
+          revertRemoval(of: object.key, from: other, inverse)
           other.noteChangeOutsideRow(inverse.slot)
         }
       case .inverseReference, .referencesOfOthers: break
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
       findReferrersAgain(of: object, relationship)
     }
     dropCaches()
-    noteLoose(to: [object.scope.plan.root])
+    noteDeletionsUnnotified(to: [object.scope.plan.root])
     dropContestedChanges(of: object)
   }
 
@@ -174,7 +174,7 @@ extension ManagedObjectContext {
 
   /// Adds an object back to a to-many relationship from which its deletion has removed it, at its position in the
   /// store.
-  private func takeBackRemoval(
+  private func revertRemoval(
     of key: ObjectKey, from referrer: ManagedObject, _ relationship: RelationshipPlan
   ) {
     let state = referrer.toManyState(relationship.slot)

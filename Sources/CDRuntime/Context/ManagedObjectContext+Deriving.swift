@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     // An attribute may be derived from another object's derived attribute. The schema allows no circles.
     for _ in 0...model.triggers.count where !objects.isEmpty {
       for object in objects where !object.flags.contains(.deleted) { derive(object, evaluator, &errors) }
-      objects = readers(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
+      objects = dependents(of: objects).filter { !$0.flags.contains(.deleted) }.sorted { $0.key < $1.key }
     }
   }
 
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects with derived attributes that read something that has changed in the given objects.
-  private func readers(of objects: [ManagedObject]) -> Set<ManagedObject> {
+  private func dependents(of objects: [ManagedObject]) -> Set<ManagedObject> {
     var result: Set<ManagedObject> = []
     for trigger in model.triggers {
       var found = Set(objects.lazy.filter { Self.isMet(trigger, by: $0) })

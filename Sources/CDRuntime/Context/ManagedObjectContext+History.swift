@@ -63,8 +63,8 @@ extension ManagedObjectContext {
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
     // Observers may fetch, which calls this method again.
     if !children.isEmpty, !roots.isEmpty { invalidateChildren(changes, of: roots.union(referrers)) }
-    if let changes { changeObservers?.tell(changes) }
-    tellObserversUnlessReading()
+    if let changes { changeObservers?.notify(changes) }
+    notifyObserversUnlessReading()
   }
 
   /// The changes of an entity in another context's save.
@@ -135,7 +135,7 @@ extension ManagedObjectContext {
   }
 
   /// Applies what other contexts have done to an object's row, once the object has no more changes.
-  func takeOver(_ object: ManagedObject) {
+  func applyExternalChanges(_ object: ManagedObject) {
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) { forgetDerivedChanges(of: object) }
     if object.isPending { return }
     // A child reads values from its parent and does not follow the history.

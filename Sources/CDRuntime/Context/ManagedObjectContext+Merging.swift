@@ -36,10 +36,10 @@ extension ManagedObjectContext {
       merge(group.keys, of: plan.root) { noteDeletion(of: $0) }
     }
     if !roots.isEmpty { forgetRelationships(to: roots, lost: lost) }
-    let told = changes.asRefreshed
-    if !children.isEmpty { invalidateChildren(told, of: roots.union(referrers)) }
-    changeObservers?.tell(told)
-    tellObservers()
+    let refreshed = changes.asRefreshed
+    if !children.isEmpty { invalidateChildren(refreshed, of: roots.union(referrers)) }
+    changeObservers?.notify(refreshed)
+    notifyObservers()
   }
 
   private func plan(of group: ManagedObjectIDs.Group) -> EntityPlan? {

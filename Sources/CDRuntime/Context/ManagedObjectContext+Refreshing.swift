@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     let changes = object.extras?.old.map { ($0.slot, object.storedValue($0.slot)) } ?? []
     if let extras = object.extras { forgetRelationships(extras, of: object) { _ in true } }
     defer { if !object.isPending { readContestedRelationships() } }
-    if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return takeOver(object) }
+    if !object.isPending, object.flags.contains(.rowDeletedElsewhere) { return applyExternalChanges(object) }
     if !object.flags.isDisjoint(with: [.outdated, .rowDeletedElsewhere]) {
       contestedRoots.insert(object.scope.plan.root)
     }
@@ -148,10 +148,12 @@ extension ManagedObjectContext {
 
   /// Makes relationships be read again. Changes are kept.
   func forgetRelationships(
-    _ extras: ObjectExtras, of object: ManagedObject, where isMeant: (RelationshipPlan) -> Bool
+    _ extras: ObjectExtras, of object: ManagedObject, where isIncluded: (RelationshipPlan) -> Bool
   ) {
     for (slot, state) in extras.toMany {
-      guard let relationship = object.scope.plan.relationships[slot], isMeant(relationship) else { continue }
+      guard let relationship = object.scope.plan.relationships[slot], isIncluded(relationship) else {
+        continue
+      }
       if !state.isChanged {
         state.forget()
       } else if !relationship.isOrdered {
@@ -204,7 +206,7 @@ extension ManagedObjectContext {
     currentUndoManager?.removeAllActions()
     let followed = objects.filter { $0.flags.contains(.observed) }.map { ($0, Self.revertedSlots(of: $0)) }
     for (object, slots) in followed { object.willChange { slots.contains($0.number) } }
-    let comeAndGone = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
+    let insertedOrDeleted = objects.filter { !$0.flags.isDisjoint(with: [.deleted, .inserted]) }
     for object in objects {
       object.flags.remove(.listed)
       revert(object)
@@ -214,11 +216,11 @@ extension ManagedObjectContext {
     dropCaches()
     readContestedRelationships()
     for (object, slots) in followed { object.didChange { slots.contains($0.number) } }
-    noteLoose(to: Set(comeAndGone.map(\.scope.plan.root)))
+    noteDeletionsUnnotified(to: Set(insertedOrDeleted.map(\.scope.plan.root)))
     endReading()
     if !children.isEmpty {
       invalidateChildren()
-      tellObservers()
+      notifyObservers()
     }
   }
 
@@ -238,7 +240,7 @@ extension ManagedObjectContext {
       return
     }
     object.flags.subtract([.updated, .changedOutsideRow, .deleted])
-    defer { takeOver(object) }
+    defer { applyExternalChanges(object) }
     guard let extras = object.extras else { return }
     if !extras.old.isEmpty {
       object.setStoredValues(
@@ -263,7 +265,7 @@ extension ManagedObjectContext {
     currentUndoManager?.removeAllActions()
     for scope in scopes {
       scope.live = nil
-      scope.remains = nil
+      scope.releasedContext = nil
       scope.formerContext = self
     }
     scopes = model.entities.map { ObjectScope(plan: $0, context: self) }

@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     let newKey = new?.key ?? 0
     guard oldKey != newKey else { return }
     guard let inverse = inverse(of: relationship) else {
-      if newKey == 0, isVoid(oldKey, relationship) { return }
+      if newKey == 0, refersToDiscarded(oldKey, relationship) { return }
       object.writeReference(newKey, slot)
       return
     }
@@ -49,11 +49,11 @@ extension ManagedObjectContext {
 
   /// Whether a reference without an inverse leads to an object that was deleted before it was ever saved, here or in
   /// a parent. The reference counts as nil already: the deletion does not search for it, and the save clears it.
-  func isVoid(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
+  func refersToDiscarded(_ key: ObjectKey, _ relationship: RelationshipPlan) -> Bool {
     guard key != 0, relationship.inverse == nil else { return false }
     let known = registered(key, root: model.entities[relationship.destination].root)
     if let known, known.flags.contains(.inserted) { return known.flags.contains(.deleted) }
-    return parent?.isVoid(key, relationship) == true
+    return parent?.refersToDiscarded(key, relationship) == true
   }
 
   /// Removes an object from the other side's relationship after its reference has changed.
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> [ManagedObject]? {
     guard let inverse = inverse(of: relationship), object.mayHaveRowsOfOthers,
-      !object.flags.contains(.inaccessible), let column = model.referenceColumn(behind: relationship)
+      !object.flags.contains(.inaccessible), let column = model.inverseReferenceColumn(of: relationship)
     else { return nil }
     do {
       // The object of a row may have been changed or deleted since.

@@ -1,18 +1,18 @@
 // Conflicts: a save writes, finds conflicts, resolves them in memory and writes again.
 extension ManagedObjectContext {
   /// How often a save is tried before it throws its conflicts. Before each new attempt another context has saved.
-  private static let mostAttempts = 1000
+  private static let maximumAttempts = 1000
 
   /// Writes the pending changes, again and again until all conflicts are resolved.
   @_optimize(none)
   func writeResolvingConflicts(_ hooks: inout SaveHooks) throws -> SavePlan {
     for attempt in 1... {
-      var met = MetConflicts()
+      var encountered = EncounteredConflicts()
       do {
-        return try write(&met)
-      } catch let error as SaveError where attempt < Self.mostAttempts {
+        return try write(&encountered)
+      } catch let error as SaveError where attempt < Self.maximumAttempts {
         switch error {
-        case .conflict, .notUnique: try resolve(met.all, error, notUnique: met.notUnique)
+        case .conflict, .notUnique: try resolve(encountered.all, error, notUnique: encountered.notUnique)
         case .danglingReferences(let ids): guard try clearDangling(ids) else { throw error }
         case .validation, .unstableObjects, .partlySaved, .nested, .changedWhileWriting, .changesLost:
           throw error
@@ -79,9 +79,9 @@ extension ManagedObjectContext {
   ///
   /// - Parameter met: The object's values when the save met the conflict; nil for the current values.
   @_optimize(none)
-  private func resolveRow(of object: ManagedObject, _ met: ContestedValues?) throws {
-    let mine = met?.object(withChangesOf: object) ?? object.currentValues()
-    let snapshot = met?.snapshot ?? object.snapshotValues()
+  private func resolveRow(of object: ManagedObject, _ encountered: ContestedValues?) throws {
+    let mine = encountered?.object(withChangesOf: object) ?? object.currentValues()
+    let snapshot = encountered?.snapshot ?? object.snapshotValues()
     let isDeleting = object.flags.contains(.deleted)
     // Its row has no other changes: the object was only related to others.
     let isDerived = object.hasOnlyDerivedChanges
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
     let resolution = try self.resolution(of: conflict)
     if isDeleting {
       if resolution == .storeWins || resolution == .rollback {
-        takeBackDeletion(of: object)
+        revertDeletion(of: object)
         resolvePartners(of: object)
       } else {
         removeFromStoredReferents(of: object, store, snapshot)
@@ -271,7 +271,7 @@ extension ManagedObjectContext {
     object.flags.become([.deletionSaved, .inaccessible])
     object.extras?.toMany.removeAll()
     dropCaches()
-    noteLoose(to: [object.scope.plan.root])
+    noteDeletionsUnnotified(to: [object.scope.plan.root])
   }
 
   /// Removes an object that is gone from the relationships of all changed objects. A mandatory reference stays, so
@@ -547,7 +547,7 @@ private struct ContestedValues {
 }
 
 /// The conflicts that a save has met.
-struct MetConflicts {
+struct EncounteredConflicts {
   var all: [SaveConflict] = []
   /// The error that the save would throw for unique values alone; nil if there are none. A save that has met
   /// conflicts of rows too throws those first.
@@ -582,7 +582,7 @@ extension ManagedObjectContext {
     switch try resolution(of: conflict) {
     case .storeWins, .rollback:
       refresh(object, mergeChanges: true)
-      if !object.flags.contains(.inaccessible) { takeBackDeletion(of: object) }
+      if !object.flags.contains(.inaccessible) { revertDeletion(of: object) }
     case .objectWins, .overwrite, .values:
       for (relationship, others) in related { applyDeleteRule(relationship, to: others) }
     }

@@ -30,7 +30,7 @@ extension ManagedObjectContext {
       rows.close()
       runningReads -= 1
       awakeFetched()
-      tellObserversUnlessReading()
+      notifyObserversUnlessReading()
     }
     sweepIfDue(map)
     var objects: [ManagedObject] = []
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     defer {
       rows.close()
       if !fetched.isEmpty { awakeFetched() }
-      tellObserversUnlessReading()
+      notifyObserversUnlessReading()
     }
     // Only here: objects of the rows are held until the rows end anyway.
     guard let map = maps[plan.root] else { return [] }

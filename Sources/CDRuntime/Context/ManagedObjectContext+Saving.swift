@@ -40,8 +40,8 @@ extension ManagedObjectContext {
     defer { currentUndoManager?.endEvent() }
     guard hasChanges else { return forgetPending() }
     // Before the save begins, because observers may change objects.
-    tellObservers()
-    defer { tellObservers() }
+    notifyObservers()
+    defer { notifyObservers() }
     isSaving = true
     isWriting = true
     saveDepth += 1
@@ -61,18 +61,18 @@ extension ManagedObjectContext {
       try importTarget.write(plan, of: self)
       return finish(plan)
     }
-    let plan = mergePolicy.isError ? try write() : try unnoted { try writeResolvingConflicts(&hooks) }
+    let plan = mergePolicy.isError ? try write() : try withoutUndo { try writeResolvingConflicts(&hooks) }
     let saved = savedObjects(plan)
     let changes = changeObservers == nil ? nil : self.changes(of: plan)
     finish(plan)
     if hooks.hasResolved, !children.isEmpty { invalidateChildren() }
     // Before `didSave()`, which may save again: observers learn of changes in the order in which they were saved.
-    if let changes { changeObservers?.tell(changes) }
-    tellOfSave(saved)
+    if let changes { changeObservers?.notify(changes) }
+    callDidSave(saved)
   }
 
   /// Calls ``ManagedObjectLifecycle/didSave()``, which may change objects and save them.
-  func tellOfSave(_ objects: [any ManagedObjectLifecycle]) {
+  func callDidSave(_ objects: [any ManagedObjectLifecycle]) {
     isWriting = false
     for object in objects { object.didSave() }
     if parent == nil { engine.watch.announce() }
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
   /// Writes the pending changes.
   ///
   /// - Parameter met: Set to the conflicts that the save has met, if it throws.
-  func write(_ met: inout MetConflicts) throws -> SavePlan {
+  func write(_ encountered: inout EncounteredConflicts) throws -> SavePlan {
     let plan = SavePlan(pending)
     // Reads end before the write begins, so that no read continues on the old state afterwards.
     endSnapshot()
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
       do {
         partial = try run.write()
       } catch {
-        met = MetConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
+        encountered = EncounteredConflicts(all: run.conflicts + run.refusals, notUnique: run.notUnique())
         throw error
       }
       unfinishedSave = partial == nil ? nil : run.saveID
@@ -103,8 +103,8 @@ extension ManagedObjectContext {
   }
 
   private func write() throws -> SavePlan {
-    var met = MetConflicts()
-    return try write(&met)
+    var encountered = EncounteredConflicts()
+    return try write(&encountered)
   }
 
   /// Ends a save that has reached some of several stores: their objects are saved, the others are not.
@@ -118,8 +118,8 @@ extension ManagedObjectContext {
     // The rows of either side may store an order, so relationships are read again.
     let roots = Set(model.entities.map(\.root))
     forgetRelationships(to: roots, lost: roots)
-    if let changes { changeObservers?.tell(changes) }
-    tellOfSave(saved)
+    if let changes { changeObservers?.notify(changes) }
+    callDidSave(saved)
     throw SaveError.partlySaved(written: partial.written.map(\.url), reason: partial.reason)
   }
 
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
         end(object)
       }
       forgetSaved(object)
-      takeOver(object)
+      applyExternalChanges(object)
     }
     pending = rest
     let left = Set(plan.deleted.filter { $0.scope.plan.leavesPairs }.map(\.scope.plan.root))
@@ -214,7 +214,7 @@ extension ManagedObjectContext {
         forgetDeleted(object)
         end(object)
       }
-      takeOver(object)
+      applyExternalChanges(object)
     }
     pending.removeAll()
     readContestedRelationships()

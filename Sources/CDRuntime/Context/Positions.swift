@@ -11,7 +11,7 @@ enum Positions {
   static func changes(
     for keys: [ObjectKey], given known: [ObjectKey: Int64]
   ) -> [(key: ObjectKey, position: Int64)] {
-    let kept = longestRise(keys.map { known[$0] })
+    let kept = longestIncreasingRun(keys.map { known[$0] })
     var changes: [(key: ObjectKey, position: Int64)] = []
     var index = 0
     var last: Int64 = 0
@@ -44,7 +44,7 @@ enum Positions {
 
   /// Returns positions for objects after the last existing position; nil if they would overflow.
   static func appended(
-    _ keys: [ObjectKey], behind last: Int64
+    _ keys: [ObjectKey], after last: Int64
   ) -> [(key: ObjectKey, position: Int64)]? {
     var last = last
     var changes: [(key: ObjectKey, position: Int64)] = []
@@ -63,7 +63,7 @@ enum Positions {
   }
 
   /// The indices of a longest strictly increasing subsequence of the known positions.
-  static func longestRise(_ positions: [Int64?]) -> Set<Int> {
+  static func longestIncreasingRun(_ positions: [Int64?]) -> Set<Int> {
     var ends: [Int] = []
     var before: [Int: Int] = [:]
     for (number, position) in positions.enumerated() {

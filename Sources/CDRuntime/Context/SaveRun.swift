@@ -40,7 +40,7 @@ struct SaveRun {
   /// The stores that the session has open.
   let stores: StoreSet
   /// The stores whose rows the save writes.
-  let touched: [any AttachedStore]
+  let changedStores: [any AttachedStore]
   /// The large values; nil if neither model nor store has any.
   let external: ExternalValues?
   var model: ModelPlan { context.model }
@@ -54,8 +54,8 @@ struct SaveRun {
     self.plan = plan
     self.changeCount = changeCount
     stores = session.reader.stores
-    touched = try plan.stores(among: stores)
-    for store in touched {
+    changedStores = try plan.stores(among: stores)
+    for store in changedStores {
       try store.checkIdentity()
       if store.isReadOnly { throw StoreError.readOnly(store.url) }
     }
@@ -100,7 +100,7 @@ struct SaveRun {
 
   private mutating func commit() throws -> PartialSave? {
     do {
-      try session.commit(changed: touched) {
+      try session.commit(changed: changedStores) {
         // The app's code encodes values, and store formats write.
         guard context.changeCount == changeCount else { throw SaveError.changedWhileWriting }
       }
@@ -109,7 +109,7 @@ struct SaveRun {
       conflicts = try conflictsOfReferrers()
       guard conflicts.isEmpty else { throw SaveError.conflict(conflicts) }
       throw SaveError.danglingReferences(try danglingObjects())
-    } catch let error as StoreError where touched.count > 1 {
+    } catch let error as StoreError where changedStores.count > 1 {
       // SQLite commits one file after another. If a later file fails, it cannot take back the earlier ones.
       session.rollback()
       saves = saves.filter { isWritten($0.id, in: $0.store) }
@@ -128,7 +128,7 @@ struct SaveRun {
         ?? ManagedObjectID(storeID: store.storeID, entityName: entity.name, key: key)
       if result.count < 100, !result.contains(id) { result.append(id) }
     }
-    for store in touched {
+    for store in changedStores {
       for row in try session.danglingRows(in: store) { add(row.key, row.root, store) }
     }
     // Rows of pairs have no rowid by which SQLite could name them.
@@ -298,7 +298,7 @@ extension SaveRun {
       changes = Positions.changes(for: keys, given: state.positions)
     } else {
       let last = try session.lastPosition(relationship, of: object.key)
-      if let appended = Positions.appended(state.added.keys, behind: last) {
+      if let appended = Positions.appended(state.added.keys, after: last) {
         changes = appended
         isCertain = false
       } else {
@@ -573,8 +573,8 @@ extension SaveRun {
     let id = context.unfinishedSave ?? UUID.random()
     // The history of each file says that the save goes to several files, so that a verification finds files that it
     // has not reached.
-    let isOneOfSeveral = touched.count > 1 || context.unfinishedSave != nil
-    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? touched.map(\.storeID) : [])
+    let isOneOfSeveral = changedStores.count > 1 || context.unfinishedSave != nil
+    let mark = HistoryText.Mark(save: id, stores: isOneOfSeveral ? changedStores.map(\.storeID) : [])
     saveID = id
     // A change of pairs changes a relationship of both sides.
     for object in plan.related where !object.flags.contains(.inserted) && !object.flags.contains(.updated) {
@@ -582,7 +582,7 @@ extension SaveRun {
     }
     let inserted = ObjectGroups(of: plan.inserted)
     let deleted = ObjectGroups(of: plan.deleted)
-    for store in touched {
+    for store in changedStores {
       let changes = HistoryText.changes(
         inserted: inserted, updated: updated, deleted: deleted, ofStore: store.index, mark)
       let number = try session.addSave(

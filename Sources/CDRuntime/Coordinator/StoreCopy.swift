@@ -50,7 +50,7 @@ extension PersistentStoreCoordinator {
     do {
       if let format = location.format {
         let source = try StoredRows(url, formats: formats, largeValues: large, isReplica: isReplica)
-        try source.takeFiles()
+        try source.copyFiles()
         try large.sync()
         let file = try StoreFile(target, format, isReadOnly: false)
         do {
@@ -136,10 +136,10 @@ private struct StoredRows {
   }
 
   /// Copies all files of large values that rows refer to.
-  func takeFiles() throws {
+  func copyFiles() throws {
     for column in fileColumns {
       for row in try connection.rows(column.fileNames()) {
-        if let name = row[0] { try largeValues.take(name) }
+        if let name = row[0] { try largeValues.addFile(name) }
       }
     }
   }

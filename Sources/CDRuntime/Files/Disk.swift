@@ -39,7 +39,7 @@ enum Disk {
 
   /// The reason why a file cannot be created, or cannot be opened if it exists: a missing folder or a missing
   /// permission. Nil if neither is missing.
-  static func hindrance(of url: URL, toWrite: Bool) -> String? {
+  static func accessProblem(of url: URL, toWrite: Bool) -> String? {
     let file = url.path(percentEncoded: false)
     var folder = url.deletingLastPathComponent().path(percentEncoded: false)
     if folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }

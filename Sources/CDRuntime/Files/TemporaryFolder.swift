@@ -53,7 +53,7 @@ package final class TemporaryFolder {
   private static func removeAbandoned(_ prefix: String, in parent: URL) {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent.path(percentEncoded: false))
     else { return }
-    for name in names where isOne(name, prefix) {
+    for name in names where isTemporaryFolder(name, prefix) {
       let folder = parent.appending(path: name, directoryHint: .isDirectory)
       let descriptor = open(
         folder.path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -67,7 +67,7 @@ package final class TemporaryFolder {
     }
   }
 
-  private static func isOne(_ name: String, _ prefix: String) -> Bool {
+  private static func isTemporaryFolder(_ name: String, _ prefix: String) -> Bool {
     name.hasPrefix(prefix) && UUID(uuidString: String(name.dropFirst(prefix.count))) != nil
   }
 

@@ -20,7 +20,7 @@ struct EvaluatedRows {
 
   func makeAll() throws {
     for sourceMapping in plan.sourceMappings
-    where sourceMapping.chosen != nil || !sourceMapping.evaluations.isEmpty {
+    where sourceMapping.selectionTable != nil || !sourceMapping.evaluations.isEmpty {
       session.entity = sourceMapping.destination.name
       try make(sourceMapping)
     }
@@ -29,7 +29,7 @@ struct EvaluatedRows {
 
   private func make(_ sourceMapping: StepPlan.SourceMapping) throws {
     let columns = sourceMapping.evaluations.indices.map { ", c\($0)" }.joined()
-    if let chosen = sourceMapping.chosen {
+    if let chosen = sourceMapping.selectionTable {
       try session.execute("CREATE TEMP TABLE \(chosen.dropFirst(5)) (pk INTEGER PRIMARY KEY\(columns))")
     }
     for each in sourceMapping.evaluations where each.isPair {
@@ -37,12 +37,12 @@ struct EvaluatedRows {
         "CREATE TEMP TABLE \(pairs(sourceMapping, each)) (owner INTEGER NOT NULL, target INTEGER NOT NULL, "
           + "position INTEGER, PRIMARY KEY (owner, target)) WITHOUT ROWID")
     }
-    if try chooseBySQL(sourceMapping) { return }
+    if try selectBySQL(sourceMapping) { return }
     try stream(sourceMapping) { object in
       do {
         try write(object, sourceMapping)
       } catch let error as MigrationError
-        where session.log?.take(error, of: sourceMapping.source.name) == true
+        where session.log?.record(error, of: sourceMapping.source.name) == true
       {
         // A rehearsal continues, to find all of these objects.
       }
@@ -58,8 +58,8 @@ struct EvaluatedRows {
   ///
   /// - Returns: False if SQL is not enough: the filter has no exact form in SQL, other values must be evaluated, or the
   ///   filter has no result for some row, which only the evaluator can report.
-  private func chooseBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
-    guard let chosen = sourceMapping.chosen, sourceMapping.evaluations.isEmpty else { return false }
+  private func selectBySQL(_ sourceMapping: StepPlan.SourceMapping) throws -> Bool {
+    guard let chosen = sourceMapping.selectionTable, sourceMapping.evaluations.isEmpty else { return false }
     var filter = SQLText(text: "1")
     if let predicate = sourceMapping.mapping.filter {
       guard
@@ -130,7 +130,7 @@ struct EvaluatedRows {
       }
       values.append(try value(each, storageType, object, sourceMapping, evaluator))
     }
-    if let chosen = sourceMapping.chosen {
+    if let chosen = sourceMapping.selectionTable {
       let marks = Array(repeating: "?", count: values.count).joined(separator: ", ")
       try insert("INSERT INTO \(chosen) VALUES (\(marks))", values)
     }

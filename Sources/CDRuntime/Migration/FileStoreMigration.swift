@@ -36,12 +36,12 @@ struct FileStoreMigration {
     do { return try migrated() } catch {
       let source = opening.model.source(ofStore: opening.storeIndex)
       guard let draft = ChangedDraft(error, of: description, source) else { throw error }
-      return try madeAnew(draft)
+      return try recreated(draft)
     }
   }
 
   /// Replaces a store of a changed draft by a new, empty one.
-  private func madeAnew(_ draft: ChangedDraft) throws -> OpenedStore {
+  private func recreated(_ draft: ChangedDraft) throws -> OpenedStore {
     let found = try StoreMetadata(old, url: url)
     guard draft.isIn(found) else { throw draft.reason }
     let opened = try opening.make(after: draft.result)

@@ -71,7 +71,7 @@ struct InPlaceStep {
     guard plan.keepsKeys, !plan.hasCustom, plan.mapping.duplicates.isEmpty,
       plan.sourceMappings.allSatisfy({ $0.isUnrestricted && $0.evaluations.isEmpty }), findTables(),
       findJoins(),
-      referencesStay(), onCopy || !changes.contains(where: \.needsCopy)
+      keepsReferences(), onCopy || !changes.contains(where: \.needsCopy)
     else { return nil }
     let used = Set(changes.map(\.old.name))
     dropped = oldSchema.layouts.map(\.name).filter { !used.contains($0) }
@@ -300,7 +300,7 @@ struct InPlaceStep {
   }
 
   /// Whether the foreign keys of the columns that stay are those of the new version.
-  private func referencesStay() -> Bool {
+  private func keepsReferences() -> Bool {
     let renames = self.renames
     return changes.allSatisfy { change in
       change.kept.allSatisfy { kept in
@@ -327,7 +327,7 @@ extension InPlaceStep {
       change.isTouched ? try session.number("SELECT count(*) FROM \(SQLite.quoted(change.old.name))") : 0
     }
     let nextKeys = try session.nextKeys(of: plan)
-    let births = try session.births()
+    let origins = try session.insertionOrigins()
     let lost = keepsFiles ? [] : lostFileColumns
     try session.listFiles(of: lost, in: "main", at: plan.now)
     try dropIndexes(session)
@@ -340,8 +340,8 @@ extension InPlaceStep {
     for table in created { try session.execute(table.sql()) }
     for change in changes where change.needsCopy { try declare(change, session) }
     if !lost.isEmpty { try session.keepFiles(of: plan.destination.fileColumns(ofStore: 0), in: "main") }
-    try renameKeys(session) { plan.firstKey(of: $0, births, nextKeys: nextKeys) }
-    try session.write(births, nextKeys: nextKeys, after: plan, to: "main")
+    try renameKeys(session) { plan.firstKey(of: $0, origins, nextKeys: nextKeys) }
+    try session.write(origins, nextKeys: nextKeys, after: plan, to: "main")
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
       guard found == count else {

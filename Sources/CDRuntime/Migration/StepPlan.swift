@@ -27,11 +27,11 @@ final class StepPlan {
   /// The next free key of each source root, by its index. It is known after ``assignOffsets(nextKeys:)``.
   private(set) var nextSourceKeys: [Int: Int64] = [:]
   /// The indexes of the custom mappings that have objects with keys other than the source object's.
-  var furtherMappings: Set<Int> = []
+  var mappingsWithAssociations: Set<Int> = []
   /// The reference columns, each with its table, that may contain placeholders.
-  var waiting: Set<String> = []
+  var placeholderColumns: Set<String> = []
   /// Whether the app's own code has replaced to-many relationships as a whole.
-  var hasReplaced = false
+  var hasReplacedRelationships = false
   /// Whether a calculation in SQL may have no result for some row, so that its statement fails.
   var mayFail = false
   /// Whether the evaluator makes all calculations that may fail. Its errors name the row.
@@ -60,13 +60,13 @@ final class StepPlan {
     /// Whether the app's own code creates the objects.
     var isCustom: Bool { mapping.kind == .custom }
     /// Whether objects of the source may stay behind with their owners.
-    var mayFollowOwner = false
+    var mayBeExcludedWithOwner = false
     /// Whether rules migrate all objects of the source.
-    var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayFollowOwner }
+    var isUnrestricted: Bool { mapping.filter == nil && !isCustom && !mayBeExcludedWithOwner }
     /// The expressions that the evaluator computes for each object.
     var evaluations: [Evaluation] = []
     /// The temporary table with the keys of the chosen objects and their evaluated values; nil if neither is needed.
-    var chosen: String? {
+    var selectionTable: String? {
       isCustom || isUnrestricted && evaluations.allSatisfy { $0.isPair } ? nil : "temp.\"chosen_\(number)\""
     }
   }
@@ -92,7 +92,7 @@ final class StepPlan {
     self.now = now
     makeSourceMappings()
     for index in sourceMappings.indices where !sourceMappings[index].isCustom {
-      sourceMappings[index].mayFollowOwner =
+      sourceMappings[index].mayBeExcludedWithOwner =
         ownership.excludedWithOwners[sourceMappings[index].source.name] != nil
     }
     for index in sourceMappings.indices { findEvaluations(of: index) }
@@ -122,10 +122,10 @@ final class StepPlan {
       let first =
         own.first { $0.destination == rootPlan.name && $0.source == name }
         ?? own.first { $0.source.flatMap(source.entity).map { source.entities[$0.root].name } == name }
-        ?? own.first { goesOn($0) } ?? own.first
+        ?? own.first { isContinuation($0) } ?? own.first
       if let first, let plan = source.entity(first.source ?? "") {
         let branch = own.first { $0.source == first.source }.flatMap { branches[$0.name] }
-        groups[rootPlan.index] = [GroupKey(root: plan.root, turn: 0, branch: branch)]
+        groups[rootPlan.index] = [GroupKey(root: plan.root, occurrence: 0, branch: branch)]
       }
     }
     for each in ordered {
@@ -133,9 +133,9 @@ final class StepPlan {
         let to = each.destination.flatMap(destination.entity),
         from.storeIndex == 0, to.storeIndex == 0
       else { continue }
-      let turn = seen[SeenKey(entity: from.index, table: to.root), default: 0]
-      seen[SeenKey(entity: from.index, table: to.root)] = turn + 1
-      let key = GroupKey(root: from.root, turn: turn, branch: branches[each.name])
+      let occurrence = seen[SeenKey(entity: from.index, table: to.root), default: 0]
+      seen[SeenKey(entity: from.index, table: to.root)] = occurrence + 1
+      let key = GroupKey(root: from.root, occurrence: occurrence, branch: branches[each.name])
       var known = groups[to.root] ?? []
       if !known.contains(key) { known.append(key) }
       groups[to.root] = known
@@ -149,14 +149,14 @@ final class StepPlan {
 
   /// Whether the mapping's source is the entity that the destination was in the old version: the entity of the same
   /// name, or the one that it was renamed from.
-  func goesOn(_ mapping: EntityMapping) -> Bool {
+  func isContinuation(_ mapping: EntityMapping) -> Bool {
     guard let entity = mapping.destination.flatMap(destination.entity)?.description else { return false }
     return mapping.source == entity.renamedFrom ?? entity.name
   }
 
   private struct GroupKey: Hashable {
     let root: Int
-    let turn: Int
+    let occurrence: Int
     let branch: String?
   }
 
@@ -168,7 +168,7 @@ final class StepPlan {
     }
     var result: [String: String] = [:]
     for list in Dictionary(grouping: own, by: \.source).values {
-      let main = list.first(where: goesOn) ?? list.first
+      let main = list.first(where: isContinuation) ?? list.first
       for each in list where each.name != main?.name {
         result[each.name] = "\(step.destination).\(each.name)"
       }
@@ -227,7 +227,9 @@ final class StepPlan {
     if sourceMapping.source.hasEntityColumn {
       parts.append("\(alias)._entity = \(SQLite.literal(sourceMapping.source.name))")
     }
-    if let chosen = sourceMapping.chosen { parts.append("\(alias)._pk IN (SELECT pk FROM \(chosen))") }
+    if let selection = sourceMapping.selectionTable {
+      parts.append("\(alias)._pk IN (SELECT pk FROM \(selection))")
+    }
     if sourceMapping.isCustom {
       let table = "\(StepCopy.schema).\(SQLite.quoted(sourceMapping.destination.table))"
       let own =
@@ -479,8 +481,8 @@ extension StepPlan {
 
   /// The root of the source entity whose objects become the destination objects of a relationship.
   private func evaluatedTarget(of relationship: RelationshipPlan) -> EntityPlan? {
-    let kinds = destination.entities[relationship.destination].subtree
-    return sourceMappings.first { kinds.contains($0.destination.index) }.map {
+    let subtree = destination.entities[relationship.destination].subtree
+    return sourceMappings.first { subtree.contains($0.destination.index) }.map {
       source.entities[$0.source.root]
     }
   }
@@ -499,7 +501,7 @@ extension StepPlan {
         "SELECT _pk AS owner, \(name) AS target, NULL AS position, NULL AS inverse_position FROM \(own) "
         + "WHERE \(name) IS NOT NULL"
     case .inverseReference, .referencesOfOthers:
-      let name = SQLite.quoted(source.referenceColumn(behind: relationship)?.name ?? "_pk")
+      let name = SQLite.quoted(source.inverseReferenceColumn(of: relationship)?.name ?? "_pk")
       let position = source.positionColumn(of: relationship).map(SQLite.quoted) ?? "NULL"
       sql =
         "SELECT \(name) AS owner, _pk AS target, \(position) AS position, NULL AS inverse_position "
@@ -545,12 +547,12 @@ extension StepPlan {
       let condition = condition(sourceMapping, "s").map { " AND \($0)" } ?? ""
       let own =
         "(SELECT s._pk\(offset) FROM main.\(SQLite.quoted(sourceMapping.source.table)) AS s WHERE s._pk = \(key)\(condition))"
-      guard let number = further(sourceMapping) else { return [own] }
-      let kinds = new.subtree.map(String.init).joined(separator: ", ")
+      guard let number = associationIndex(sourceMapping) else { return [own] }
+      let subtree = new.subtree.map(String.init).joined(separator: ", ")
       return [
         own,
         "(SELECT f.destination FROM \(Associations.table) AS f WHERE f.source = \(key) AND f.mapping = \(number) "
-          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(kinds)) ORDER BY f.id LIMIT 1)",
+          + "AND f.root = \(sourceMapping.source.root) AND f.entity IN (\(subtree)) ORDER BY f.id LIMIT 1)",
       ]
     }
     return switch parts.count {
@@ -590,9 +592,9 @@ extension StepPlan {
   private func inverseReference(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> SQLText
   {
     guard let inverse = relationship.inverse else { return "NULL" }
-    let kinds = destination.entities[relationship.destination].subtree
+    let subtree = destination.entities[relationship.destination].subtree
     var parts: [String] = []
-    for owner in sourceMappings where kinds.contains(owner.destination.index) {
+    for owner in sourceMappings where subtree.contains(owner.destination.index) {
       guard let pairs = pairs(of: owner, inverse.name), pairs.target.root == sourceMapping.source.root else {
         continue
       }
@@ -600,7 +602,7 @@ extension StepPlan {
       parts.append(
         "(SELECT min(o._pk) + \(owner.offset) FROM (\(pairs.sql)) AS p JOIN main.\(SQLite.quoted(owner.source.table)) "
           + "AS o ON o._pk = p.owner WHERE p.target = t0._pk\(condition))")
-      guard let number = further(owner) else { continue }
+      guard let number = associationIndex(owner) else { continue }
       parts.append(
         "(SELECT min(f.destination) FROM (\(pairs.sql)) AS p JOIN \(Associations.table) AS f "
           + "ON f.source = p.owner AND f.mapping = \(number) AND f.root = \(owner.source.root) "
@@ -617,22 +619,22 @@ extension StepPlan {
 
   /// The index of a custom mapping, by which the table of associations names it; nil if the mapping has no
   /// associations.
-  func further(_ sourceMapping: SourceMapping) -> Int? {
-    guard sourceMapping.isCustom, !furtherMappings.isEmpty else { return nil }
+  func associationIndex(_ sourceMapping: SourceMapping) -> Int? {
+    guard sourceMapping.isCustom, !mappingsWithAssociations.isEmpty else { return nil }
     return mapping.entityMappings.firstIndex { $0.name == sourceMapping.mapping.name }.flatMap {
-      furtherMappings.contains($0) ? $0 : nil
+      mappingsWithAssociations.contains($0) ? $0 : nil
     }
   }
 
   /// Whether a reference leads to objects that the app's own code has yet to create.
-  func followsCustom(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
+  func dependsOnCustomCode(_ relationship: RelationshipPlan, for sourceMapping: SourceMapping) -> Bool {
     let new = destination.entities[relationship.destination]
-    let makers = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
-    if makers.isEmpty { return false }
+    let customMappings = sourceMappings.filter { $0.isCustom && new.subtree.contains($0.destination.index) }
+    if customMappings.isEmpty { return false }
     switch objects(of: sourceMapping, relationship.name) {
     case .objects?:
       guard let old = pairs(of: sourceMapping, relationship.name)?.target else { return false }
-      return makers.contains { old.subtree.contains($0.source.index) }
+      return customMappings.contains { old.subtree.contains($0.source.index) }
     case .none?: return false
     case .inverse?, nil: return hasInversePairs(relationship)
     }
@@ -641,9 +643,9 @@ extension StepPlan {
   /// Whether a mapping rule sets the relationship's inverse.
   func hasInversePairs(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return false }
-    let kinds = destination.entities[relationship.destination].subtree
+    let subtree = destination.entities[relationship.destination].subtree
     return sourceMappings.contains {
-      kinds.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
+      subtree.contains($0.destination.index) && pairs(of: $0, inverse.name) != nil
     }
   }
 

@@ -98,8 +98,8 @@ struct StoreMigration {
   private func plan(_ policies: Policies) throws -> (StoreMetadata, [StepPlan]) {
     let reader = try SQLiteConnection(path: path, of: [url], busyTimeout: 0)
     return try reader.read {
-      let (found, carried) = try read(reader)
-      let route = try findRoute(found, carried)
+      let (found, storedVersion) = try read(reader)
+      let route = try findRoute(found, storedVersion)
       if let refusal = route.refusal { throw refusal.error }
       let plans = try makePlans(route.routeSteps, policies)
       try checkSchema(plans, reader)
@@ -198,9 +198,10 @@ struct StoreMigration {
     return session
   }
 
-  func findRoute(_ found: StoreMetadata, _ carried: ModelVersion) throws -> MigrationRoute {
+  func findRoute(_ found: StoreMetadata, _ storedVersion: ModelVersion) throws -> MigrationRoute {
     try MigrationRoute(
-      found, carrying: carried, model: model, infers: description.infersMappingModelAutomatically, url: url
+      found, storedVersion: storedVersion, model: model, infers: description.infersMappingModelAutomatically,
+      url: url
     ) { version in
       (try? plan(version))?.dataHash(ofStore: 0).description
     } holds: { version in
@@ -400,7 +401,7 @@ struct StoreMigration {
     try step.run(session, keepsFiles: description.keepsBackup)
     try session.execute(
       "DELETE FROM _cdgen_metadata WHERE NOT \(StoreMetadata.areValues) AND key NOT IN ("
-        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(StoreBirths.metadataKey)))")
+        + "\(SQLite.literal(MovedKeys.metadataKey)), \(SQLite.literal(InsertionOrigins.metadataKey)))")
     session.report(0.95)
     try MigrationFaults.reach("metadata")
     do { try metadata(plan, found).write(to: session.connection) } catch { throw session.wrapped(error) }

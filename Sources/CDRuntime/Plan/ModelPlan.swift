@@ -136,13 +136,13 @@ extension ModelPlan {
   /// relationship is not ordered, or if a join table holds the order.
   func positionColumn(of relationship: RelationshipPlan) -> String? {
     guard relationship.isOrdered, case .referencesOfOthers = relationship.storage,
-      let column = referenceColumn(behind: relationship)
+      let column = inverseReferenceColumn(of: relationship)
     else { return nil }
     return column.name + ".position"
   }
 
   /// The column of the destination that holds the references of a relationship's inverse.
-  func referenceColumn(behind relationship: RelationshipPlan) -> ColumnPlan? {
+  func inverseReferenceColumn(of relationship: RelationshipPlan) -> ColumnPlan? {
     let destination = entities[relationship.destination]
     guard let slot = relationship.inverseSlot, let column = destination.slots[slot].columns.first
     else { return nil }

@@ -154,7 +154,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     current = new
     index()
     registrar.didSet(self, keyPath: \.sections)
-    if context.isReading { tellAgain() }
+    if context.isReading { notifyAfterSnapshot() }
     streams.removeAll { stream in
       if case .terminated = stream.yield(diff) { return true }
       return false
@@ -164,7 +164,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   /// Schedules another notification for the end of the snapshot. A tracked body that is reading the sections now is
   /// not observed before all of its reads are done.
-  private func tellAgain() {
+  private func notifyAfterSnapshot() {
     context.noteLater { [weak self] in
       guard let self else { return }
       registrar.withMutation(of: self, keyPath: \.sections) {}

@@ -77,9 +77,10 @@ public struct FetchedResultsDiff: Hashable, Sendable {
     let oldNumbers = Dictionary(
       old.enumerated().map { ($0.element.value, $0.offset) }, uniquingKeysWith: { first, _ in first })
     let common = new.indices.filter { oldNumbers[new[$0].value] != nil }
-    let risen = Positions.longestRise(common.map { oldNumbers[new[$0].value].map { Int64($0) + 1 } })
+    let increasing = Positions.longestIncreasingRun(
+      common.map { oldNumbers[new[$0].value].map { Int64($0) + 1 } })
     var oldSections: [Int: Int] = [:]
-    for index in risen {
+    for index in increasing {
       let number = common[index]
       oldSections[number] = oldNumbers[new[number].value]
     }
@@ -102,7 +103,7 @@ public struct FetchedResultsDiff: Hashable, Sendable {
         guard let index = oldIndices[id], index.section == oldSections[section] else { return nil }
         return Int64(index.item) + 1
       }
-      let staying = Positions.longestRise(before)
+      let staying = Positions.longestIncreasingRun(before)
       for (item, id) in content.ids.enumerated() {
         let index = FetchedIndex(section: section, item: item)
         guard let from = oldIndices.removeValue(forKey: id) else {

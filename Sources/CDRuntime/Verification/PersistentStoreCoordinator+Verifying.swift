@@ -86,7 +86,7 @@ extension PersistentStoreCoordinator {
     var findings: [StoreFinding] = []
     if let database = engine as? SQLiteDatabase {
       let session = try database.session()
-      defer { database.giveBack(session) }
+      defer { database.returnSession(session) }
       findings = try verifyTables(session.attached, session.connection)
     }
     for root in plan.entities where root.root == root.index && engine.stores.store(of: root) != nil {
@@ -114,16 +114,16 @@ extension PersistentStoreCoordinator {
       findings += stored.harmlessObjects(SQLiteSchema(plan, store: store.index)).map { .foreignObject($0) }
       findings += try wrongHashes(of: store, schema, connection)
       findings += try unreadableHistory(of: schema, connection)
-      findings += try unreadableBirths(of: store, schema, connection)
+      findings += try unreadableOrigins(of: store, schema, connection)
       findings += try foreignEntries(of: schema, connection)
     }
     findings += try incompleteSaves(stores, connection)
     findings += try danglingReferences(stores, connection)
     findings += try danglingPairs(stores, connection)
-    findings += try oneDirections(stores, connection)
+    findings += try oneSidedRelationships(stores, connection)
     for root in plan.entities where root.root == root.index {
       guard let store = stores.store(of: root) else { continue }
-      findings += try strangeRows(of: root, connection)
+      findings += try unknownEntityRows(of: root, connection)
       // If there is no counter, keys begin at 1.
       let isRight = try connection.scalar(
         "SELECT coalesce((SELECT next FROM \(stores.schema(of: store)).\"_cdgen_keys\" "
@@ -145,7 +145,7 @@ extension PersistentStoreCoordinator {
       for case let relationship? in entity.relationships where relationship.owner == entity.name {
         let destination = plan.entities[relationship.destination]
         guard case .reference(let column) = relationship.storage, stores.store(of: destination) != nil,
-          let condition = isNone(
+          let condition = missingCondition(
             of: destination, "t0.\(SQLite.quoted(entity.columns[column].name))",
             isGuaranteed: relationship.isGuaranteed)
         else { continue }
@@ -176,7 +176,9 @@ extension PersistentStoreCoordinator {
         ),
       ]
       for side in sides {
-        guard let condition = isNone(of: side.entity, "t0.\(side.column)", isGuaranteed: side.isGuaranteed)
+        guard
+          let condition = missingCondition(
+            of: side.entity, "t0.\(side.column)", isGuaranteed: side.isGuaranteed)
         else {
           continue
         }
@@ -195,7 +197,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Parameter isGuaranteed: Whether a foreign key guarantees that the row exists.
   @_optimize(none)
-  private func isNone(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
+  private func missingCondition(of entity: EntityPlan, _ key: String, isGuaranteed: Bool) -> String? {
     let rows = "SELECT 1 FROM \(SQLite.quoted(entity.table)) AS t1 WHERE t1._pk = \(key)"
     // A row of an entity that the model does not have is reported separately.
     let others = plan.entities[entity.root].subtree.filter { !entity.subtree.contains($0) }
@@ -209,7 +211,7 @@ extension PersistentStoreCoordinator {
   /// Finds symmetric relationships that lead in one direction only. All other relationships store both directions in
   /// one row.
   @_optimize(none)
-  private func oneDirections(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
+  private func oneSidedRelationships(_ stores: SQLiteStoreSet, _ connection: SQLiteConnection) throws
     -> [StoreFinding]
   {
     var findings: [StoreFinding] = []
@@ -245,12 +247,13 @@ extension PersistentStoreCoordinator {
 
   /// Finds rows that cannot become objects. A fetch skips them.
   @_optimize(none)
-  private func strangeRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func unknownEntityRows(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding]
+  {
     let table = SQLite.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
       StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
     }
-    findings += try strangeBooleans(of: root, connection)
+    findings += try invalidBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
     let names = root.subtree.map { SQLite.literal(plan.entities[$0].name) }.joined(separator: ", ")
     let claimed = "_entity IN (\(names))"
@@ -263,7 +266,7 @@ extension PersistentStoreCoordinator {
 
   /// Finds numbers other than 0 and 1 in columns of Booleans. A fetch reads them as true.
   @_optimize(none)
-  private func strangeBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
+  private func invalidBooleans(of root: EntityPlan, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let columns = Set(
       root.subtree.flatMap { plan.entities[$0].columns }.filter { $0.storageType == .bool }.map(\.name))
     return try columns.sorted().flatMap { column in
@@ -280,16 +283,17 @@ extension PersistentStoreCoordinator {
   @_optimize(none)
   private func foreignEntries(of schema: String, _ connection: SQLiteConnection) throws -> [StoreFinding] {
     let names = try connection.rows("SELECT name FROM \(schema).\"_cdgen_files\"").compactMap { $0[0] }
-    let strange = names.filter { UUID(uuidString: $0) == nil }.count
+    let unknown = names.filter { UUID(uuidString: $0) == nil }.count
     var findings: [StoreFinding] = []
-    if strange > 0 {
-      findings.append(.foreignObject("a list with \(strange) names of files in _cdgen_files"))
+    if unknown > 0 {
+      findings.append(.foreignObject("a list with \(unknown) names of files in _cdgen_files"))
     }
     let roots = Set(plan.entities.filter { $0.root == $0.index }.map(\.name))
     let keyed = try connection.rows("SELECT entity FROM \(schema).\"_cdgen_keys\"").map { $0[0] ?? "" }
-    let strangers = keyed.filter { !roots.contains($0) }.count
-    if strangers > 0 {
-      findings.append(.foreignObject("a list with \(strangers) counters of no entity's keys in _cdgen_keys"))
+    let unknownKeys = keyed.filter { !roots.contains($0) }.count
+    if unknownKeys > 0 {
+      findings.append(
+        .foreignObject("a list with \(unknownKeys) counters of no entity's keys in _cdgen_keys"))
     }
     let counters = try connection.rows(
       "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "

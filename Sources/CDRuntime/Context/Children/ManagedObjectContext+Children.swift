@@ -67,7 +67,7 @@ extension ManagedObjectContext {
   private func deletedParentInstance(of object: ManagedObject) -> ManagedObject? {
     guard object.flags.contains(.reinserted) else { return nil }
     let parentObject = parent?.registered(object.key, root: object.scope.plan.root)
-    return parentObject?.isLeaving == true ? parentObject : nil
+    return parentObject?.isDeletionUnsaved == true ? parentObject : nil
   }
 
   // MARK: Instances
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     let instances = parentObjects.map(childInstance)
     for map in maps where map?.count ?? 0 > 0 { map?.expectHeld(instances.count) }
     awakeFetched()
-    tellObserversUnlessReading()
+    notifyObserversUnlessReading()
     return instances
   }
 
@@ -157,7 +157,7 @@ extension ManagedObjectContext {
     for child in children.compactMap(\.context) {
       child.follow(self, in: roots)
       child.invalidateChildren(changes, of: roots)
-      if let changes, child !== source { child.changeObservers?.tell(changes) }
+      if let changes, child !== source { child.changeObservers?.notify(changes) }
     }
   }
 
@@ -296,10 +296,10 @@ extension ManagedObjectContext {
     // Hooks of the parent may have rolled this context back. The parent has the changes all the same.
     if revertCount != reverts { parent.invalidateChildren() }
     parent.invalidateChildren(changes.asRefreshed, except: self)
-    parent.changeObservers?.tell(changes.asRefreshed)
-    changeObservers?.tell(changes)
-    tellOfSave(saved)
-    parent.tellObservers()
+    parent.changeObservers?.notify(changes.asRefreshed)
+    changeObservers?.notify(changes)
+    callDidSave(saved)
+    parent.notifyObservers()
   }
 
   private func finishSaveToParent() {
@@ -331,7 +331,7 @@ extension ManagedObjectContext {
       if conflicts.isEmpty { return }
       let error = SaveError.conflict(conflicts)
       guard !mergePolicy.isError, attempt < 10 else { throw error }
-      try unnoted { try resolve(conflicts, error) }
+      try withoutUndo { try resolve(conflicts, error) }
       pending.removeAll { $0.flags.contains(.deletionSaved) }
       hooks.validateAnew()
       try prepareToWrite(&hooks)

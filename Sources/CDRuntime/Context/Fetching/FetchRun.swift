@@ -198,7 +198,7 @@ extension FetchRun {
 
   /// The keys of rows and of objects with changes, sorted together; nil if the store cannot sort them.
   func keys(
-    _ query: any StoreAnswer, beside changed: [ManagedObject], without keys: [ObjectKey]
+    _ query: any StoreAnswer, mergedWith changed: [ManagedObject], without keys: [ObjectKey]
   ) throws -> [FetchedKey]? {
     var others: [(key: FetchedKey, values: [EvaluationValue])] = []
     for object in changed {
@@ -207,7 +207,7 @@ extension FetchRun {
       }
       others.append((FetchedKey(key: object.key, entity: object.scope.plan.index), values))
     }
-    return try query.keys(window, beside: others, without: keys) { context.reportUnusableKey($0, plan) }
+    return try query.keys(window, mergedWith: others, without: keys) { context.reportUnusableKey($0, plan) }
   }
 
   /// The log message for a fetch that the store cannot answer alone.
@@ -328,7 +328,7 @@ extension FetchRun {
     if pending.isEmpty { return try keys(query, window) }
     let changed = try matchingChanged()
     if changed.isEmpty { return window(try keys(query, without: pendingKeys)) }
-    if !sortKeys.isEmpty { return try keys(query, beside: changed, without: pendingKeys) }
+    if !sortKeys.isEmpty { return try keys(query, mergedWith: changed, without: pendingKeys) }
     var keys = try keys(query, without: pendingKeys)
     keys += changed.map { FetchedKey(key: $0.key, entity: $0.scope.plan.index) }
     keys.sort { $0.key < $1.key }
@@ -612,14 +612,14 @@ extension ManagedObjectContext {
   func deriveLineageForFetch() {
     if let parent {
       parent.deriveLineageForFetch()
-      takeDerived(from: parent)
+      copyDerivedValues(from: parent)
     }
     if !pending.isEmpty { deriveForFetch() }
   }
 
   /// Updates objects without changes whose derived attributes have changed in the parent since they were read. The
   /// fetch may read these objects without fetching them, in order to sort others for example.
-  private func takeDerived(from parent: ManagedObjectContext) {
+  private func copyDerivedValues(from parent: ManagedObjectContext) {
     for object in maps.flatMap({ $0?.objects ?? [] }) {
       let slots = object.scope.plan.derivedSlots
       guard !slots.isEmpty, !object.isPending, object.exists, !object.isFault,

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
   func learnOfSaves() throws {
     endReading()
     try catchUpForFetch()
-    tellObservers()
+    notifyObservers()
   }
 
   /// Updates the context to the changes that other contexts have saved, if no snapshot is held.

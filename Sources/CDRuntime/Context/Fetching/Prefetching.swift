@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     _ relationship: RelationshipPlan, of objects: [ManagedObject]
   ) throws -> [ManagedObject] {
     guard let inverseSlot = relationship.inverseSlot,
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return [] }
     let plan = model.entities[relationship.destination]
     var related: [ManagedObject] = []

@@ -189,7 +189,7 @@ extension ManagedObject {
   final func comparableValue(_ slot: Int) -> AttributeValue {
     let value = storedValue(slot)
     guard case .int(let key) = value, let relationship = scope.plan.relationships[slot],
-      scope.context?.isVoid(key, relationship) == true
+      scope.context?.refersToDiscarded(key, relationship) == true
     else { return value }
     return .null
   }

@@ -64,12 +64,12 @@ open class ManagedObject {
     let state = seed.state
     // If the object's class does not match the model's class for the entity, a wrong plan would read and write the
     // object.
-    let isMisfit = state.isInsertion && !state.scope.admits(type(of: self))
-    scope = isMisfit ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
-    key = isMisfit ? 0 : state.key
+    let hasWrongClass = state.isInsertion && !state.scope.admits(type(of: self))
+    scope = hasWrongClass ? ObjectScope(plan: .unknown(state.scope.plan.name), context: nil) : state.scope
+    key = hasWrongClass ? 0 : state.key
     revision = UInt32(truncatingIfNeeded: state.version)
-    flags = isMisfit ? .inaccessible : state.flags
-    if isMisfit { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
+    flags = hasWrongClass ? .inaccessible : state.flags
+    if hasWrongClass { state.scope.context?.refuseInsertion(of: state.scope.plan.name) }
     if state.isInsertion, let context = scope.context {
       if !scope.plan.isTyped { requireExtras().values = scope.plan.initialValues }
       context.register(inserted: self)

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
   public func redo() { currentUndoManager?.redo() }
 
   /// Runs a body that applies changes of other contexts, which undo does not take back.
-  func unnoted<R>(_ body: () throws -> R) rethrows -> R {
+  func withoutUndo<R>(_ body: () throws -> R) rethrows -> R {
     currentUndoManager?.disableUndoRegistration()
     defer { currentUndoManager?.enableUndoRegistration() }
     return try body()
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   /// Records a slot before its first change in a group.
   func noteUndo(_ object: ManagedObject, _ slot: Int) {
     // The deletion of the object has recorded everything else.
-    if object.isLeaving { return noteUndoOfDenial(object, slot) }
+    if object.isDeletionUnsaved { return noteUndoOfDenial(object, slot) }
     guard object.exists, object.scope.plan.isUndoable(slot),
       let group = currentUndoManager?.group(in: self)
     else { return }
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     for slot in object.scope.plan.slots where object.scope.plan.isUndoable(slot.number) {
       note(slot.number, of: object, in: &entry)
     }
-    entry.referrers = others.filter { !$0.relationship.isToMany } + untoldReferrers(of: object)
+    entry.referrers = others.filter { !$0.relationship.isToMany } + unaffectedReferrers(of: object)
   }
 
   private func notePairs(of object: ManagedObject, _ others: [UndoReferrer], in group: UndoGroup) {
@@ -306,7 +306,7 @@ extension ManagedObjectContext {
 // The objects that refer to an object and are not changed by its deletion.
 extension ManagedObjectContext {
   /// The objects that refer to an object in a relationship whose delete rule leaves their references unchanged.
-  private func untoldReferrers(of object: ManagedObject) -> [UndoReferrer] {
+  private func unaffectedReferrers(of object: ManagedObject) -> [UndoReferrer] {
     var result: [UndoReferrer] = []
     for case let relationship? in object.scope.plan.relationships {
       guard let inverse = inverse(of: relationship), !inverse.isToMany else { continue }

@@ -67,8 +67,8 @@ struct UndoPair {
     init?(_ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject) {
       guard case .join(let index, let isSource) = relationship.storage else { return nil }
       join = index
-      let isTurned = relationship.isSymmetric ? member.key < object.key : !isSource
-      (source, target) = isTurned ? (member.key, object.key) : (object.key, member.key)
+      let isReversed = relationship.isSymmetric ? member.key < object.key : !isSource
+      (source, target) = isReversed ? (member.key, object.key) : (object.key, member.key)
     }
   }
 }
@@ -133,12 +133,12 @@ extension ManagedObject {
   final var exists: Bool { flags.isDisjoint(with: [.deleted, .deletionSaved, .inaccessible]) }
 
   /// Whether the object has a row, and its deletion has not been saved.
-  final var isLeaving: Bool {
+  final var isDeletionUnsaved: Bool {
     flags.contains(.deleted) && flags.isDisjoint(with: [.inserted, .deletionSaved, .inaccessible])
   }
 
   /// Whether the object exists, or is deleted and still has its row.
-  final var isOrWasThere: Bool { exists || isLeaving }
+  final var existsOrExisted: Bool { exists || isDeletionUnsaved }
 
   /// Whether a slot is a reference in the object's row that refuses the object's deletion.
   final func isDenial(_ slot: Int) -> Bool {

@@ -10,16 +10,17 @@ struct UndoRestoration {
   /// The current objects of the group's lists.
   private var current: [ObjectIdentifier: [Int: [ObjectKey]]] = [:]
   /// Objects whose relationships were restored.
-  private var touched: [ObjectIdentifier: ManagedObject] = [:]
+  private var restoredObjects: [ObjectIdentifier: ManagedObject] = [:]
   /// The keys of the objects whose rows will be inserted again, by root entity.
   private var newRows: [Int: [ClosedRange<ObjectKey>]] = [:]
   /// The objects whose deletion has not been saved.
-  private let leaving: Set<ObjectIdentifier>
+  private let unsavedDeletions: Set<ObjectIdentifier>
 
   init(_ group: UndoGroup, in context: ManagedObjectContext) {
     self.group = group
     self.context = context
-    leaving = Set(group.entries.map(\.object).filter(\.isLeaving).map { ObjectIdentifier($0) })
+    unsavedDeletions = Set(
+      group.entries.map(\.object).filter(\.isDeletionUnsaved).map { ObjectIdentifier($0) })
   }
 
   /// - Returns: The group that restores the present state of the objects.
@@ -28,12 +29,12 @@ struct UndoRestoration {
     // Record everything before changing anything.
     let inverse = noteCurrent()
     let before = group.entries.map(\.object.exists)
-    let pairs = group.pairs.filter { !isLeft($0) }
+    let pairs = group.pairs.filter { !isLeftByDeletion($0) }
     for entry in group.entries where entry.existed && !entry.existedAfter && !entry.object.exists {
-      bringBack(entry)
+      reinsert(entry)
     }
     forgetClearedReferences()
-    for entry in group.entries where entry.existed && entry.object.exists { putValues(entry) }
+    for entry in group.entries where entry.existed && entry.object.exists { restoreValues(entry) }
     let leaving = group.entries.filter { !$0.existed && $0.existedAfter && $0.object.exists }
     let last = Set(leaving.map { ObjectIdentifier($0.object) })
     for pair in pairs where pair.wasRelated && pair.object.exists && pair.member.exists {
@@ -42,33 +43,35 @@ struct UndoRestoration {
       else {
         continue
       }
-      putPair(pair.object, pair.relationship, pair.member, isRelated: true)
+      restorePair(pair.object, pair.relationship, pair.member, isRelated: true)
     }
-    for entry in leaving { takeAway(entry.object, isInsertion: entry.isInsertion) }
-    putLosses(of: leaving)
+    for entry in leaving { removeAgain(entry.object, isInsertion: entry.isInsertion) }
+    restoreRemovals(of: leaving)
     for pair in pairs {
       if pair.object.exists && pair.member.exists {
-        putPair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
-      } else if !pair.wasRelated, pair.object.isOrWasThere, pair.member.isOrWasThere {
+        restorePair(pair.object, pair.relationship, pair.member, isRelated: pair.wasRelated)
+      } else if !pair.wasRelated, pair.object.existsOrExisted, pair.member.existsOrExisted {
         // The group has added this pair to an object that it has deleted as well. The pair would refuse the deletion.
-        putPair(pair.object, pair.relationship, pair.member, isRelated: false)
+        restorePair(pair.object, pair.relationship, pair.member, isRelated: false)
       }
     }
     for entry in group.entries where !entry.referrers.isEmpty && entry.object.exists {
       for referrer in entry.referrers { restore(referrer, to: entry.object) }
     }
-    for entry in group.entries where !entry.denials.isEmpty && entry.object.isLeaving { putDenials(entry) }
-    for entry in group.entries where entry.existed && entry.object.exists { putOrders(entry) }
+    for entry in group.entries where !entry.denials.isEmpty && entry.object.isDeletionUnsaved {
+      restoreDenials(entry)
+    }
+    for entry in group.entries where entry.existed && entry.object.exists { restoreOrders(entry) }
     context.dropCaches()
     if context.model.hasDerivedSlots { context.deriveForFetch() }
     forgetEqual()
     inverse.close(in: context)
     for (entry, existed) in zip(group.entries, before) where entry.object.exists != existed {
       context.noteChange(of: entry.object)
-      context.noteLoose(to: [entry.object.scope.plan.root])
+      context.noteDeletionsUnnotified(to: [entry.object.scope.plan.root])
     }
     if !context.children.isEmpty { context.invalidateChildren() }
-    context.tellObservers()
+    context.notifyObservers()
     return inverse
   }
 
@@ -92,7 +95,7 @@ struct UndoRestoration {
         // The former values of its relationships when it was deleted.
         for slot in entry.values.keys { now.values[slot] = object.storedValue(slot) }
       }
-      if object.isLeaving {
+      if object.isDeletionUnsaved {
         // For an object that the group has deleted, its values contain these references.
         let slots = entry.existed ? entry.values.keys.filter(object.isDenial) : Array(entry.denials.keys)
         for slot in slots { now.denials[slot] = object.storedValue(slot) }
@@ -108,7 +111,7 @@ struct UndoRestoration {
         context.notePair(pair.object, pair.relationship, pair.member, in: inverse)
       } else if context.parent != nil {
         context.noteFormerPair(pair, in: inverse)
-      } else if pair.object.isLeaving || pair.member.isLeaving {
+      } else if pair.object.isDeletionUnsaved || pair.member.isDeletionUnsaved {
         // A rule may have left the pair, because of which the save refuses the deletion.
         context.noteFormerPair(pair, in: inverse, where: { $0 })
       }
@@ -119,7 +122,7 @@ struct UndoRestoration {
   /// Gives objects that a redo deletes again the references and pairs that they had at their first deletion. They are
   /// not visible in this context, but the save to the parent needs them: the parent must know which objects a deleted
   /// object had been separated from, so that it does not delete these too.
-  private func putLosses(of entries: [UndoEntry]) {
+  private func restoreRemovals(of entries: [UndoEntry]) {
     if entries.isEmpty || context.parent == nil { return }
     for entry in entries {
       let object = entry.object
@@ -133,29 +136,29 @@ struct UndoRestoration {
       }
     }
     let leaving = Set(entries.map { ObjectIdentifier($0.object) })
-    func putLoss(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
+    func restoreRemoval(_ object: ManagedObject, _ slot: Int?, _ member: ManagedObject) {
       guard let slot, leaving.contains(ObjectIdentifier(object)) else { return }
       object.toManyState(slot).setMembership(member.key, isMember: false, isStored: true)
     }
     for pair in group.pairs where !pair.wasRelated {
-      putLoss(pair.object, pair.relationship.slot, pair.member)
-      putLoss(pair.member, pair.relationship.inverseSlot, pair.object)
+      restoreRemoval(pair.object, pair.relationship.slot, pair.member)
+      restoreRemoval(pair.member, pair.relationship.inverseSlot, pair.object)
     }
   }
 
   /// Whether a stored pair was left by a deletion that has not been saved. The pair is then not a change of this
   /// context, and remains as other contexts make it.
-  private func isLeft(_ pair: UndoPair) -> Bool {
+  private func isLeftByDeletion(_ pair: UndoPair) -> Bool {
     let away = [pair.object, pair.member].filter { !$0.exists }
     return pair.wasRelated && !pair.wasAdded && !away.isEmpty
-      && away.allSatisfy { leaving.contains(ObjectIdentifier($0)) }
+      && away.allSatisfy { unsavedDeletions.contains(ObjectIdentifier($0)) }
       && !context.hasChangedPair(pair.object, pair.relationship, pair.member, to: false)
       && (!group.isSaved || context.hasStoredPair(pair.object, pair.relationship, pair.member))
   }
 
   // MARK: Existence
 
-  private mutating func bringBack(_ entry: UndoEntry) {
+  private mutating func reinsert(_ entry: UndoEntry) {
     let object = entry.object
     guard object.scope.context === context else { return }
     let root = object.scope.plan.root
@@ -197,7 +200,7 @@ struct UndoRestoration {
   /// Removes an object. The objects that were related to it have recorded states of their own if the undo manager
   /// knows of them; the other objects are separated from it.
   @_optimize(none)
-  private mutating func takeAway(_ object: ManagedObject, isInsertion: Bool) {
+  private mutating func removeAgain(_ object: ManagedObject, isInsertion: Bool) {
     object.mark(.deleted, in: context)
     let isDeletion = !isInsertion && !object.flags.contains(.inserted)
     for case let relationship? in object.scope.plan.relationships {
@@ -220,7 +223,7 @@ struct UndoRestoration {
         let state = object.extras?.toManyState(relationship.slot)
         for key in (state?.keys?.keys ?? []) + (state?.added.keys ?? []) {
           guard let other = registered(key, relationship), other.exists else { continue }
-          putPair(object, relationship, other, isRelated: false)
+          restorePair(object, relationship, other, isRelated: false)
         }
       case .inverseReference, .referencesOfOthers:
         guard relationship.description.deleteRule != .noAction,
@@ -247,15 +250,15 @@ struct UndoRestoration {
   ) {
     other._willRead()
     if other.referenceKey(relationship.slot) == object.key {
-      putReference(0, other, relationship)
-      touched[ObjectIdentifier(other)] = other
+      restoreReference(0, other, relationship)
+      restoredObjects[ObjectIdentifier(other)] = other
     }
   }
 
   // MARK: Values
 
   @_optimize(none)
-  private mutating func putValues(_ entry: UndoEntry) {
+  private mutating func restoreValues(_ entry: UndoEntry) {
     let object = entry.object
     object._willRead()
     var attributes: [Int: AttributeValue] = [:]
@@ -276,7 +279,7 @@ struct UndoRestoration {
         }
         // A mandatory reference is restored in any case. It reads as nil, and the save reports the missing object.
       }
-      putReference(key, object, relationship)
+      restoreReference(key, object, relationship)
     }
     if !attributes.isEmpty { object.setStoredValues(attributes) }
     for slot in attributes.keys { object.didChange(slot) }
@@ -302,10 +305,11 @@ struct UndoRestoration {
   private func isLost(
     _ key: ObjectKey, of object: ManagedObject, _ relationship: RelationshipPlan
   ) -> Bool {
-    registered(key, relationship)?.isLeaving != true && object.formerValue(relationship.slot) == .int(key)
+    registered(key, relationship)?.isDeletionUnsaved != true
+      && object.formerValue(relationship.slot) == .int(key)
   }
 
-  private mutating func putReference(
+  private mutating func restoreReference(
     _ key: ObjectKey, _ object: ManagedObject, _ relationship: RelationshipPlan
   ) {
     object._willRead()
@@ -331,8 +335,8 @@ struct UndoRestoration {
     if key != 0, key != object.key, let other = live(key, relationship) {
       other._willRead()
       if other.referenceKey(relationship.slot) != object.key {
-        putReference(object.key, other, relationship)
-        touched[ObjectIdentifier(other)] = other
+        restoreReference(object.key, other, relationship)
+        restoredObjects[ObjectIdentifier(other)] = other
       }
     }
   }
@@ -345,7 +349,7 @@ struct UndoRestoration {
     let key = source.referenceKey(relationship.slot)
     guard key == 0 || key == object.key else { return }
     // The deletion has left the reference unchanged, and another context has cleared it since.
-    if key == 0, referrer.isStored, leaving.contains(ObjectIdentifier(object)),
+    if key == 0, referrer.isStored, unsavedDeletions.contains(ObjectIdentifier(object)),
       source.extras?.changed.contains(relationship.slot) != true
     {
       return
@@ -358,7 +362,7 @@ struct UndoRestoration {
         source._setReference(relationship.slot, 0)
       }
     }
-    putReference(object.key, source, relationship)
+    restoreReference(object.key, source, relationship)
   }
 }
 
@@ -400,7 +404,7 @@ extension UndoRestoration {
   }
 
   /// Restores the references of a deleted object that refuse its deletion.
-  private func putDenials(_ entry: UndoEntry) {
+  private func restoreDenials(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, value) in entry.denials.sorted(by: { $0.key < $1.key }) {
       guard let relationship = object.scope.plan.relationships[slot], object.storedValue(slot) != value
@@ -426,11 +430,11 @@ extension UndoRestoration {
     // After the change, because its meaning for the store is known only then.
     object.willChange(slot)
     object.noteChangeOutsideRow(slot)
-    touched[ObjectIdentifier(object)] = object
+    restoredObjects[ObjectIdentifier(object)] = object
   }
 
   /// Adds or removes a pair, on both sides.
-  private mutating func putPair(
+  private mutating func restorePair(
     _ object: ManagedObject, _ relationship: RelationshipPlan, _ member: ManagedObject, isRelated: Bool
   ) {
     if !isRelated, !group.isSaved, object.exists, member.exists,
@@ -456,7 +460,7 @@ extension UndoRestoration {
   }
 
   @_optimize(none)
-  private mutating func putOrders(_ entry: UndoEntry) {
+  private mutating func restoreOrders(_ entry: UndoEntry) {
     let object = entry.object
     for (slot, wanted) in entry.lists {
       guard let relationship = object.scope.plan.relationships[slot], relationship.isOrdered else { continue }
@@ -486,7 +490,7 @@ extension UndoRestoration {
   /// Forgets changes that are no longer changes.
   @_optimize(none)
   private func forgetEqual() {
-    var objects = touched
+    var objects = restoredObjects
     for entry in group.entries { objects[ObjectIdentifier(entry.object)] = entry.object }
     if context.model.hasDerivedSlots {
       for object in context.pending { objects[ObjectIdentifier(object)] = object }
@@ -497,7 +501,7 @@ extension UndoRestoration {
     }
     // Objects without changes take over what other contexts have made of their rows.
     defer {
-      for object in objects.values { context.takeOver(object) }
+      for object in objects.values { context.applyExternalChanges(object) }
       context.followWithDerivedChanges()
       context.readContestedRelationships()
     }

@@ -47,9 +47,9 @@ final class CustomWork {
   @exclusivity(unchecked) private(set) var current: ManagedObject?
   @exclusivity(unchecked) private(set) var currentNumber = -1
   @exclusivity(unchecked) private var currentFactory: MappedObjectFactory?
-  @exclusivity(unchecked) private var made: [ManagedObject] = []
+  @exclusivity(unchecked) private var createdObjects: [ManagedObject] = []
   /// The keys that were used before their source objects were migrated, by mapping.
-  private var early: [Int: Set<ObjectKey>] = [:]
+  private var usedKeys: [Int: Set<ObjectKey>] = [:]
   @exclusivity(unchecked) private var bytes = 0
 
   init(
@@ -78,10 +78,10 @@ final class CustomWork {
   }
 
   /// The slots of references, in a mapping's objects, that can be set only after all objects were created.
-  func laterSlots(of mapping: EntityMapping) -> Set<Int> {
+  func deferredSlots(of mapping: EntityMapping) -> Set<Int> {
     Set(
       (factories[mapping.name]?.references ?? []).compactMap { slot, reference in
-        if case .later = reference { slot } else { nil }
+        if case .deferredSlots = reference { slot } else { nil }
       })
   }
 
@@ -104,7 +104,7 @@ final class CustomWork {
     shared = nil
     items.removeAll()
     current = nil
-    made.removeAll()
+    createdObjects.removeAll()
   }
 
   /// Creates all objects.
@@ -211,14 +211,14 @@ final class CustomWork {
 
   /// Deletes the objects that break a rule, so that a rehearsal can continue and find all of them.
   ///
-  /// - Parameter isTold: Whether the objects break rules only because others were left out, so that they are not
-  ///   reported.
+  /// - Parameter isReported: Whether the objects break rules only because others were deleted, which were reported
+  ///   already.
   /// - Returns: False if nothing was deleted, or if an object is not in the context. The save would fail again.
-  private func leaveOut(_ errors: [ValidationError], isTold: Bool, _ log: RehearsalLog) -> Bool {
+  private func deleteInvalid(_ errors: [ValidationError], isReported: Bool, _ log: RehearsalLog) -> Bool {
     var isChanged = false
     for error in errors {
       guard let object = destination.registeredObject(for: error.objectID) else { return false }
-      if !isTold { log.take(translated(error), of: origin(of: object)?.entity ?? error.entity, error) }
+      if !isReported { log.record(translated(error), of: origin(of: object)?.entity ?? error.entity, error) }
     }
     for error in errors {
       guard let object = destination.registeredObject(for: error.objectID), !object.isDeleted else {
@@ -231,15 +231,15 @@ final class CustomWork {
   }
 
   private func saveDestination() throws {
-    var isTold = false
+    var isReported = false
     while true {
       do {
         return try destination.save()
       } catch SaveError.validation(let errors) {
-        guard let log = session.log, leaveOut(errors, isTold: isTold, log) else {
+        guard let log = session.log, deleteInvalid(errors, isReported: isReported, log) else {
           throw SaveError.validation(errors)
         }
-        isTold = true
+        isReported = true
       }
     }
   }
@@ -275,12 +275,12 @@ final class CustomWork {
       source.sweepIfDue(map)
       let key = try makeInstances(kind, rows, map, item, mapping)
       if destination.pending.count >= Self.batchSize || bytes > Self.batchBytes {
-        made.removeAll(keepingCapacity: true)
+        createdObjects.removeAll(keepingCapacity: true)
         try save()
       }
       map.release(key)
     }
-    made.removeAll()
+    createdObjects.removeAll()
     try save()
   }
 
@@ -292,26 +292,27 @@ final class CustomWork {
     _ mapping: EntityMapping
   ) throws -> ObjectKey {
     guard let object = source.object(of: kind, rows, map) else { return 0 }
-    guard try item.factory.takes(object) else { return object.key }
+    guard try item.factory.accepts(object) else { return object.key }
     current = object
     defer { current = nil }
-    made.removeAll(keepingCapacity: true)
+    createdObjects.removeAll(keepingCapacity: true)
     do {
       try item.policy.createDestinationInstances(for: object, in: mapping, manager: manager)
     } catch {
       // The policy itself may have saved its objects.
       let isLeftOut: Bool
       if let log = session.log, !isCancelled, case SaveError.validation(let errors) = error {
-        isLeftOut = leaveOut(errors, isTold: false, log)
+        isLeftOut = deleteInvalid(errors, isReported: false, log)
       } else {
         isLeftOut = false
       }
       let error = failed(error, item.factory, object.key)
       guard
-        isLeftOut || (error as? MigrationError).map({ session.log?.take($0, of: object.entity.name) }) == true
+        isLeftOut
+          || (error as? MigrationError).map({ session.log?.record($0, of: object.entity.name) }) == true
       else { throw error }
       // A rehearsal continues without the objects of this row, to find all rows that fail.
-      for object in made { destination.delete(object) }
+      for object in createdObjects { destination.delete(object) }
     }
     try check()
     return object.key
@@ -383,7 +384,7 @@ final class CustomWork {
     let object = ManagedObject(_seed: seed)
     if factory.source != nil { try factory.fill(object, from: source) }
     if key == 0 { try associations.add(factory.number, source: source, destination: object) }
-    if source === current { made.append(object) }
+    if source === current { createdObjects.append(object) }
     for slot in factory.destination.largeSlots {
       if case .data(let value)? = object.extras?.values[slot] { bytes += value.count }
     }
@@ -393,9 +394,9 @@ final class CustomWork {
   /// Whether the key of a source object was still free in a mapping. The call marks the key as used.
   private func isFree(_ source: ManagedObject, _ factory: MappedObjectFactory) throws -> Bool {
     if source === current, factory.number == currentNumber {
-      return made.isEmpty && early[factory.number]?.contains(source.key) != true
+      return createdObjects.isEmpty && usedKeys[factory.number]?.contains(source.key) != true
     }
-    guard early[factory.number, default: []].insert(source.key).inserted else { return false }
+    guard usedKeys[factory.number, default: []].insert(source.key).inserted else { return false }
     let key = source.key + factory.offset
     if destination.registered(key, root: factory.destination.root) != nil { return false }
     return try destination.fetchObject(key, factory.destination) == nil
@@ -423,16 +424,16 @@ final class CustomWork {
       mistake = plan.error(.system("\(error)"), mapping.destination, source.key)
     }
     if source.scope.plan === factory.source { factory.relate(object, to: source) }
-    if source === current { made.append(object) }
+    if source === current { createdObjects.append(object) }
   }
 
   func associateIfNeeded(_ source: ManagedObject, with object: ManagedObject, in mapping: EntityMapping) {
-    if !made.contains(where: { $0 === object }) { associate(source, with: object, in: mapping) }
+    if !createdObjects.contains(where: { $0 === object }) { associate(source, with: object, in: mapping) }
   }
 
-  func discardMade() {
-    for object in made { destination.delete(object) }
-    made.removeAll()
+  func discardCreated() {
+    for object in createdObjects { destination.delete(object) }
+    createdObjects.removeAll()
   }
 
   // MARK: Relationships

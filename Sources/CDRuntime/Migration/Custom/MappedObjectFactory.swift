@@ -11,7 +11,7 @@ final class MappedObjectFactory {
     /// From the key of a reference in the source, plus an offset. The destination object exists.
     case key(from: Int, offset: Int64)
     /// After all objects have been created.
-    case later
+    case deferredSlots
   }
 
   let mapping: EntityMapping
@@ -29,7 +29,7 @@ final class MappedObjectFactory {
   /// For each slot, the source slot whose value is copied; negative if the value is not a copy.
   @exclusivity(unchecked) private var copied: [Int]
   /// For each copied slot, the value that replaces nil.
-  @exclusivity(unchecked) private var standIns: [AttributeValue]
+  @exclusivity(unchecked) private var nilReplacements: [AttributeValue]
   /// The slots that have the same value in all objects.
   @exclusivity(unchecked) private var constants: [(slot: Int, value: AttributeValue)] = []
   @exclusivity(unchecked) private var computed: [Computed] = []
@@ -52,7 +52,7 @@ final class MappedObjectFactory {
     self.plan = plan
     sourceMapping = plan.sourceMappings.first { $0.mapping.name == mapping.name }
     copied = Array(repeating: -1, count: destination.slots.count)
-    standIns = Array(repeating: .null, count: destination.slots.count)
+    nilReplacements = Array(repeating: .null, count: destination.slots.count)
     source = sourceMapping?.source
     offset = sourceMapping?.offset ?? 0
     evaluator = PredicateEvaluator(now: plan.now)
@@ -74,7 +74,7 @@ final class MappedObjectFactory {
       guard attribute.derivation == nil else { return }
       if let copy = copiedSlot(each.value, storageType, of: sourceMapping.source) {
         copied[slot.number] = copy.slot
-        standIns[slot.number] = copy.standIn
+        nilReplacements[slot.number] = copy.nilReplacement
       } else if case .constant(.value(let constant)) = each.value.kind,
         let value = storageType.fitted(constant)
       {
@@ -100,21 +100,21 @@ final class MappedObjectFactory {
   /// one.
   private func copiedSlot(
     _ value: ValueExpression, _ storageType: StorageType, of entity: EntityPlan
-  ) -> (slot: Int, standIn: AttributeValue)? {
+  ) -> (slot: Int, nilReplacement: AttributeValue)? {
     var value = value
-    var standIn = AttributeValue.null
+    var nilReplacement = AttributeValue.null
     if case .coalesced(let choices) = value.kind {
       guard choices.count == 2, case .constant(.value(let constant)) = choices[1].kind,
         let fitted = storageType.fitted(constant)
       else { return nil }
-      (value, standIn) = (choices[0], fitted)
+      (value, nilReplacement) = (choices[0], fitted)
     }
     guard let old = sourceSlot(value, of: entity), case .attribute(_, let found) = old.kind,
       found == storageType
     else {
       return nil
     }
-    return (old.number, standIn)
+    return (old.number, nilReplacement)
   }
 
   /// The source property that an expression names, if it is nothing but the path of that property.
@@ -131,13 +131,13 @@ final class MappedObjectFactory {
     switch plan.objects(of: sourceMapping, relationship.name) {
     case .none?: return nil
     // No rule for this side. A rule for the inverse may set it.
-    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .later : nil
+    case .inverse?, nil: return plan.hasInversePairs(relationship) ? .deferredSlots : nil
     case .objects(let value)?:
       guard let old = plan.plainRelationship(value, of: sourceMapping.source), case .reference = old.storage,
         !relationship.isGuaranteed || old.isGuaranteed || !old.isWithinStore,
         let offset = plan.commonOffset(
           of: plan.source.entities[old.destination], as: plan.destination.entities[relationship.destination])
-      else { return .later }
+      else { return .deferredSlots }
       return .key(from: old.slot, offset: offset)
     }
   }
@@ -164,7 +164,7 @@ final class MappedObjectFactory {
       if from < 0 {
         values.append(initial[slot])
       } else if case .null = old[from] {
-        values.append(standIns[slot])
+        values.append(nilReplacements[slot])
       } else {
         values.append(old[from])
       }
@@ -202,7 +202,7 @@ final class MappedObjectFactory {
     for (slot, reference) in references {
       if !isNew, case .int(let key) = values[slot], key > 0 { continue }
       switch reference {
-      case .later: values[slot] = .int(DestinationStore.placeholder)
+      case .deferredSlots: values[slot] = .int(DestinationStore.placeholder)
       case .key(let from, let offset):
         if case .int(let key) = old[from] {
           values[slot] = .int(key + offset)
@@ -228,7 +228,7 @@ final class MappedObjectFactory {
   }
 
   /// Whether the mapping's filter accepts an object.
-  func takes(_ source: ManagedObject) throws -> Bool {
+  func accepts(_ source: ManagedObject) throws -> Bool {
     guard let filter = mapping.filter else { return true }
     do {
       return try evaluator.matches(filter, source)

@@ -72,7 +72,7 @@ final class RehearsalLog {
   /// Logs an error about one object.
   ///
   /// - Returns: False for any other error, which ends a rehearsal too.
-  func take(_ error: MigrationError, of source: String) -> Bool {
+  func record(_ error: MigrationError, of source: String) -> Bool {
     guard let key = error.objectKey else { return false }
     switch error.reason {
     case .invalidValue(let property, let reason):
@@ -87,14 +87,15 @@ final class RehearsalLog {
   }
 
   /// Logs a rule that is broken by an object which the app's own code has created, with or without a source row.
-  func take(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
+  func record(_ error: MigrationError, of entity: String, _ cause: ValidationError) {
     let rule = cause.reason == .missingValue ? Self.missing : "\(cause.reason)"
     add(error, entity, cause.property, rule, count: 1, keys: [error.objectKey].compactMap(\.self))
   }
 
   /// Logs mandatory references that were not set.
-  func takeMissing(_ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64])
-  {
+  func recordMissing(
+    _ error: MigrationError, of entity: String, _ property: String, count: Int, keys: [Int64]
+  ) {
     add(error, entity, property, Self.missing, count: count, keys: keys)
   }
 
@@ -117,7 +118,7 @@ final class RehearsalLog {
       for column in sourceMapping.destination.columns
       where column.isMandatory && !plan.isDerived(column, in: sourceMapping.destination) && !isLater(column) {
         let value =
-          plan.valueOfBefore(column, for: sourceMapping) ?? plan.value(of: column, for: sourceMapping)
+          plan.sourceValue(column, for: sourceMapping) ?? plan.value(of: column, for: sourceMapping)
         let lacking: SQLText =
           "FROM (SELECT t0._pk AS k, \(value) AS v \(raw: rows)) WHERE v IS NULL"
         guard let count = try session.key("SELECT count(*) \(lacking)"), count > 0 else { continue }
@@ -220,7 +221,7 @@ extension StepPlan {
   /// The old value of an attribute that has no rule, to find the rows without a value although the step refuses all
   /// rows. Nil if the attribute has a rule, or if the source does not have it.
   @_optimize(none)
-  fileprivate func valueOfBefore(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
+  fileprivate func sourceValue(_ column: ColumnPlan, for sourceMapping: SourceMapping) -> SQLText? {
     let path = path(of: column, in: sourceMapping.destination)
     guard !column.isReference, !sourceMapping.mapping.attributes.contains(where: { $0.name == path }) else {
       return nil

@@ -28,7 +28,7 @@ struct RehearsalRun {
 
   @_optimize(none)
   mutating func run() throws {
-    let (found, carried) = try migration.read()
+    let (found, storedVersion) = try migration.read()
     report.fileSize = size(file)
     var duplicate: MigrationError?
     do {
@@ -40,7 +40,7 @@ struct RehearsalRun {
       // Both versions store the same, but the data violates a new constraint.
       duplicate = error
     }
-    let route = try migration.findRoute(found, carried)
+    let route = try migration.findRoute(found, storedVersion)
     report.parts = parts(route)
     let now = Date()
     let plans = try route.routeSteps.map { try migration.makePlan($0, now: now) }
@@ -61,7 +61,7 @@ struct RehearsalRun {
       if report.refusal != nil { break }
     }
     if report.refusal == nil, let refusal = route.refusal {
-      try explore(refusal.routeStep, found)
+      try probeSteps(refusal.routeStep, found)
       report.refusal = refusal.error.at(report.storeURL)
     }
     if let duplicate { report.refusal = duplicate.at(report.storeURL) }
@@ -116,7 +116,7 @@ struct RehearsalRun {
     report.steps.append(MigrationReport.Step(plan.step))
     let last = report.steps.count - 1
     let log = RehearsalLog(storeID: storeID)
-    defer { report.steps[last].take(log) }
+    defer { report.steps[last].record(log) }
     report.steps[last].losses = try losses(plan)
     // Throws if the app's own code is missing. Without it the step cannot be rehearsed.
     _ = try migration.makePlans([plan.routeStep], policies)
@@ -210,7 +210,7 @@ struct RehearsalRun {
   /// Finds the obstacles of a step that was refused because of the models alone: the losses, and the objects that could
   /// not be created.
   @_optimize(none)
-  private mutating func explore(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
+  private mutating func probeSteps(_ routeStep: MigrationRoute.RouteStep, _ found: StoreMetadata) throws {
     report.steps.append(MigrationReport.Step(routeStep.step))
     let last = report.steps.count - 1
     guard let plan = try? migration.makePlan(routeStep, now: Date()) else { return }
@@ -299,7 +299,7 @@ struct RehearsalRun {
 
 extension MigrationReport.Step {
   /// Adds the contents of a step's log.
-  fileprivate mutating func take(_ log: RehearsalLog) {
+  fileprivate mutating func record(_ log: RehearsalLog) {
     statements = log.statements
     problems = log.problems.all
     losses += log.losses

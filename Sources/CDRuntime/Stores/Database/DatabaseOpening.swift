@@ -94,7 +94,7 @@ struct DatabaseOpening {
       }
       return connection
     } catch StoreError.inputOutput(_, let reason) {
-      let reason = Disk.hindrance(of: url, toWrite: true) ?? reason
+      let reason = Disk.accessProblem(of: url, toWrite: true) ?? reason
       // If the file exists, only the journal beside it can fail to open.
       throw isThere
         ? StoreError.notWritable([url], reason: reason) : StoreError.cannotCreate(url, reason: reason)

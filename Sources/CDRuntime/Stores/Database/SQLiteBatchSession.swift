@@ -121,7 +121,7 @@ final class SQLiteBatchSession: StoreBatchSession {
           + "t0._pk IN (SELECT \(name) FROM \(SQLite.quoted(owner.table)) WHERE _pk IN \(SQLite.boundKeys))",
         [SQLite.list(keys)], of: destination)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       return try self.keys(
         start + "t0.\(SQLite.quoted(column.name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: destination)
@@ -144,7 +144,7 @@ final class SQLiteBatchSession: StoreBatchSession {
         start + "t0.\(SQLite.quoted(owner.columns[column].name)) IN \(SQLite.boundKeys)", [SQLite.list(keys)],
         of: owner)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       return try self.keys(
         start
@@ -181,7 +181,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     return result
   }
 
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
     guard let owner = model.entity(relationship.owner) else { return [] }
@@ -189,7 +189,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     switch relationship.storage {
     case .reference: return []
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let table = SQLite.quoted(model.entities[relationship.destination].table)
       count = "SELECT count(*) FROM \(table) AS o WHERE o.\(SQLite.quoted(column.name)) = t0._pk"
     case .join(let index, let isSource):
@@ -329,7 +329,7 @@ final class SQLiteBatchSession: StoreBatchSession {
     gap: Int64
   ) throws {
     guard let name = model.positionColumn(of: relationship),
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return }
     let table = SQLite.quoted(entity.table)
     let (reference, position) = (SQLite.quoted(column.name), SQLite.quoted(name))

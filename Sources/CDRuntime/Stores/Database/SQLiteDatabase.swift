@@ -24,7 +24,7 @@ final class SQLiteDatabase: StoreEngine {
   private let current: Mutex<SQLiteStoreSet>
   private let removals = Atomic<Int>(0)
   private let removalObservers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
-  private let readers = ReaderPool()
+  private let dependents = ReaderPool()
   /// How many seconds to wait for other writers: the longest time of all stores.
   private let busyTimeout: Double
   /// Notifies a listener about saves.
@@ -64,7 +64,7 @@ final class SQLiteDatabase: StoreEngine {
       kept.append(opened.connection)
       stores.append(opened.store)
     }
-    let set = SQLiteStoreSet(stores, isAlone: settings.count == 1, of: model)
+    let set = SQLiteStoreSet(stores, isSingle: settings.count == 1, of: model)
     self.model = model
     sql = ModelSQL(model)
     current = Mutex(set)
@@ -85,7 +85,7 @@ final class SQLiteDatabase: StoreEngine {
   init(creating store: SQLiteStore, model: ModelPlan) throws {
     self.model = model
     sql = ModelSQL(model)
-    current = Mutex(SQLiteStoreSet([store], isAlone: true, of: model))
+    current = Mutex(SQLiteStoreSet([store], isSingle: true, of: model))
     files = [store.files]
     busyTimeout = 0
     writer = SQLiteWriter(try SQLiteConnection(path: ":memory:", of: [store.url]))
@@ -140,7 +140,7 @@ final class SQLiteDatabase: StoreEngine {
     current.withLock { set in
       let set = set
       result = Result {
-        let reader = try readers.take() ?? makeReader(of: set)
+        let reader = try dependents.acquire() ?? makeReader(of: set)
         try set.checkVersions(reader)
         return SQLiteSession(reader, stores: set, model: model, sql: sql)
       }
@@ -160,9 +160,9 @@ final class SQLiteDatabase: StoreEngine {
   }
 
   /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
-  func giveBack(_ session: any StoreSession) {
+  func returnSession(_ session: any StoreSession) {
     guard let session = session as? SQLiteSession else { return }
-    current.withLock { if $0.removals == session.stores.removals { readers.give(session.connection) } }
+    current.withLock { if $0.removals == session.stores.removals { dependents.release(session.connection) } }
   }
 
   // MARK: Removal
@@ -177,7 +177,7 @@ final class SQLiteDatabase: StoreEngine {
       let connection = try Self.writer(of: next, busyTimeout)
       current.withLock { set in
         set = next
-        readers.removeAll()
+        dependents.removeAll()
       }
       removals.store(next.removals, ordering: .releasing)
       return connection
@@ -230,7 +230,7 @@ final class SQLiteDatabase: StoreEngine {
   static let largestKey: Int64 = 1 << 62
 
   /// Takes back reserved keys that no object has used.
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {
     guard !keys.isEmpty else { return }
     spareKeys.withLock { $0[root, default: []].append(keys) }
   }

@@ -69,7 +69,7 @@ struct SQLiteQuery: StoreAnswer {
   ///   - others: The other objects, each with its values for the sort keys.
   ///   - keys: The keys of rows to exclude.
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? {
     guard let terms = try SQLPredicate.terms(of: query.sortKeys, entity: entity, plan: model),
@@ -250,7 +250,7 @@ struct SQLiteQuery: StoreAnswer {
   func restriction(isWithoutKeys: Bool = false) -> String {
     var parts: [String] = []
     if query.includesSubentities || !entity.isPolymorphic {
-      if let kinds = session.sql.selects[entity.index].condition { parts.append(kinds) }
+      if let subtree = session.sql.selects[entity.index].condition { parts.append(subtree) }
     } else {
       parts.append("t0._entity = " + SQLite.literal(entity.name))
     }

@@ -255,9 +255,9 @@ final class SQLiteSession: StoreSession {
     }
   }
 
-  func births(of store: any AttachedStore) throws -> StoreBirths {
-    try StoreBirths(
-      text: connection.metadata(StoreBirths.metadataKey, schema: attached.schema(of: store)),
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
+    try InsertionOrigins(
+      text: connection.metadata(InsertionOrigins.metadataKey, schema: attached.schema(of: store)),
       storeID: store.storeID, url: store.url)
   }
 

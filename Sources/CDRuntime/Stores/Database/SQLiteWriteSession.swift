@@ -165,12 +165,12 @@ final class SQLiteWriteSession: StoreWriteSession {
     let conditions = columns.map { column in
       "t.\(SQLite.quoted(entity.columns[column].name)) = v.c\(written.firstIndex(of: column) ?? 0)"
     }
-    let kinds = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
+    let entityNames = owner.subtree.map { SQLite.literal(model.entities[$0].name) }.joined(separator: ", ")
     let name = entity.hasEntityColumn ? "t._entity" : SQLite.literal(entity.name)
     let statement = try connection.statement(
       "WITH v AS (SELECT \(values)) SELECT t._pk, \(name) FROM \(SQLite.quoted(entity.table)) AS t, v WHERE "
         + (conditions + ["t._pk <> ?\(written.count + 1)"]).joined(separator: " AND ")
-        + (entity.hasEntityColumn ? " AND t._entity IN (\(kinds))" : "") + " LIMIT 1")
+        + (entity.hasEntityColumn ? " AND t._entity IN (\(entityNames))" : "") + " LIMIT 1")
     defer { statement.reset() }
     writer.start(statement.handle)
     encode(slots, writer)

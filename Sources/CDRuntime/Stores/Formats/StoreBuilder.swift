@@ -33,7 +33,7 @@ public final class StoreBuilder {
   static let entitiesKey = "entities"
 
   /// Ends the reading when only the metadata is wanted.
-  struct MetadataIsEnough: Error {}
+  struct MetadataRead: Error {}
 
   let connection: SQLiteConnection
   let url: URL
@@ -95,7 +95,7 @@ public final class StoreBuilder {
     }
     if wantsMetadataOnly {
       try connection.execute("COMMIT")
-      throw MetadataIsEnough()
+      throw MetadataRead()
     }
     let roots = Set(names.split(separator: " ").map(String.init))
     let (model, storeIndex) = try plan(found, roots: roots)

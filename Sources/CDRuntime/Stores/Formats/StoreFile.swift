@@ -82,7 +82,7 @@ final class StoreFile: Sendable {
         let code = errno
         if code == ENOENT || code == EACCES && FileIdentity(path) == nil {
           throw StoreError.cannotCreate(
-            url, reason: Disk.hindrance(of: url, toWrite: true) ?? String(cString: strerror(code)))
+            url, reason: Disk.accessProblem(of: url, toWrite: true) ?? String(cString: strerror(code)))
         }
         throw StoreError.system(code, url)
       }
@@ -136,7 +136,7 @@ final class StoreFile: Sendable {
       throw StoreError.unreadable(url, error)
     } catch let error as StoreError {
       throw error
-    } catch is StoreBuilder.MetadataIsEnough {
+    } catch is StoreBuilder.MetadataRead {
       return
     } catch {
       throw StoreError.formatFailed(url, format: format.name, reason: "\(error)")

@@ -35,7 +35,7 @@ public struct HistoryTransaction: Hashable, Sendable {
   /// The same changes by the entities and keys at the time of the save.
   let recorded: [Recorded]
   /// The meaning of entities and keys at that time.
-  let period: StoreBirths.Period
+  let period: InsertionOrigins.Period
 
   /// The changes of one entity's objects.
   struct Recorded: Hashable, Sendable {

@@ -30,7 +30,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       self.keys = KeyRanges.normalized(keys)
     }
 
-    fileprivate func isOfOne(_ other: Group) -> Bool {
+    fileprivate func isSameGroup(_ other: Group) -> Bool {
       storeID == other.storeID && entityName == other.entityName
     }
   }
@@ -48,8 +48,8 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     var found: [(first: ManagedObjectID, keys: KeyRanges)] = []
     var last = 0
     for id in ids {
-      if last >= found.count || !Self.isOfOne(found[last].first, id) {
-        last = found.firstIndex { Self.isOfOne($0.first, id) } ?? found.count
+      if last >= found.count || !Self.isSameGroup(found[last].first, id) {
+        last = found.firstIndex { Self.isSameGroup($0.first, id) } ?? found.count
         if last == found.count { found.append((id, KeyRanges())) }
       }
       found[last].keys.append(id.key)
@@ -60,7 +60,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
       })
   }
 
-  private static func isOfOne(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
+  private static func isSameGroup(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
     left.entityName == right.entityName && left.storeID == right.storeID
   }
 
@@ -68,7 +68,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
   /// than any index; identifiers beyond `Int.max` are left out.
   init(groups: [Group]) {
     for next in groups.sorted(by: Self.precedes) where !next.keys.isEmpty {
-      if let last = self.groups.last, last.isOfOne(next) {
+      if let last = self.groups.last, last.isSameGroup(next) {
         self.groups[self.groups.count - 1] = Group(
           storeID: next.storeID, entityName: next.entityName, keys: last.keys + next.keys)
       } else {
@@ -155,7 +155,7 @@ public struct ManagedObjectIDs: RandomAccessCollection, Hashable, Sendable {
     if other.isEmpty || isEmpty { return self }
     return ManagedObjectIDs(
       groups: groups.map { group in
-        guard let taken = other.groups.first(where: group.isOfOne) else { return group }
+        guard let taken = other.groups.first(where: group.isSameGroup) else { return group }
         return Group(
           storeID: group.storeID, entityName: group.entityName,
           keys: KeyRanges.subtracting(taken.keys, from: group.keys))

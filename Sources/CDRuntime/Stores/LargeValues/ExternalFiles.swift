@@ -65,7 +65,7 @@ struct ExternalFiles: Sendable {
   ///
   /// - Parameter name: The text in a row, which may not be a valid name.
   /// - Returns: Whether the file was added. False if it was already there.
-  @discardableResult func take(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
+  @discardableResult func copyFile(_ name: String, from other: ExternalFiles) throws(StoreError) -> Bool {
     guard let path = path(name), let source = other.path(name), other.exists(name), !exists(name) else {
       return false
     }

@@ -107,7 +107,7 @@ struct RelatedSQL {
       owner = "j.\(own)"
       position = relationship.isOrdered ? (isSource ? "j._position" : "j._inverse_position") : nil
     case .referencesOfOthers, .reference, .inverseReference:
-      let column = model.referenceColumn(behind: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
+      let column = model.inverseReferenceColumn(of: relationship).map { SQLite.quoted($0.name) } ?? "_pk"
       join = ""
       owner = "t0.\(column)"
       position = model.positionColumn(of: relationship).map { "t0." + SQLite.quoted($0) }
@@ -141,7 +141,7 @@ struct PositionSQL {
       update = "UPDATE \(table) SET \(position) = ?1 WHERE \(own) = ?2 AND \(other) = ?3"
       updateNew = update + " AND \(position) IS NULL"
     case .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship).map({ SQLite.quoted($0.name) }),
+      guard let column = model.inverseReferenceColumn(of: relationship).map({ SQLite.quoted($0.name) }),
         let position = model.positionColumn(of: relationship).map(SQLite.quoted)
       else { return nil }
       let table = SQLite.quoted(model.entities[relationship.destination].table)

@@ -114,8 +114,8 @@ extension SQLCompiler {
     case (.value(let left), .constant(let right)):
       return compare(left, comparisonOperator, constant: right, options, isNegated: isNegated)
     case (.constant(let constant), .value(let value)):
-      if let mirrored = comparisonOperator.mirrored {
-        return compare(value, mirrored, constant: constant, options, isNegated: isNegated)
+      if let swapped = comparisonOperator.mirrored {
+        return compare(value, swapped, constant: constant, options, isNegated: isNegated)
       }
       guard comparisonOperator.isForStrings, value.kind == .string || value.kind == .data else { return nil }
       guard case .stored(let stored) = SQLConstant.form(constant, as: value.kind, key) else {

@@ -44,7 +44,7 @@ extension SQLCompiler {
       switch (step, stop) {
       case (.itself, _): continue
       case (.key(let key), .pathObject(let pathObject)):
-        guard let next = try take(key, from: pathObject) else { return nil }
+        guard let next = try resolvedStep(key, from: pathObject) else { return nil }
         switch next {
         case .stop(let next): stop = next
         case .value(let value): return rest.isEmpty ? .value(value) : nil
@@ -56,7 +56,9 @@ extension SQLCompiler {
         return .value(
           column(slot.columns.lowerBound + number, fields[number].storageType, of: pathObject, slot))
       case (.key(let key), .collection(let collection)):
-        guard collection.value == nil, let next = try take(key, from: collection.element) else { return nil }
+        guard collection.value == nil, let next = try resolvedStep(key, from: collection.element) else {
+          return nil
+        }
         switch next {
         case .value(let value):
           var collection = collection
@@ -117,7 +119,9 @@ extension SQLCompiler {
   }
 
   /// Follows a key of an object. Returns nil for a property that is not in the store.
-  private mutating func take(_ key: String, from pathObject: SQLPathObject) throws(EvaluationError) -> Step? {
+  private mutating func resolvedStep(_ key: String, from pathObject: SQLPathObject) throws(EvaluationError)
+    -> Step?
+  {
     guard let slot = pathObject.entity.slot(key) else {
       if model.graph.property(key, of: pathObject.entity.name) != nil { return nil }
       throw .unknownKey(key, entity: pathObject.entity.name)
@@ -197,7 +201,7 @@ extension SQLCompiler {
       }
       return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .inverseReference:
-      guard let column = model.referenceColumn(behind: relationship) else { return nil }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
       let key = select("_pk", from: destination, where: SQLite.quoted(column.name), is: pathObject.key)
       return SQLPathObject(entity: destination, alias: nil, key: key, isNullable: true)
     case .referencesOfOthers, .join: return nil
@@ -215,7 +219,7 @@ extension SQLCompiler {
       entity: destination, alias: alias, key: "\(raw: alias)._pk", isNullable: false)
     switch relationship.storage {
     case .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return nil }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return nil }
       return SQLCollection(
         from: table, condition: "\(raw: alias).\(raw: SQLite.quoted(column.name)) = \(pathObject.key)",
         element: element)

@@ -44,7 +44,7 @@ package final class DatabaseFile {
       sqlite3_close_v2(opened)
       let reason = number == 0 ? String(cString: sqlite3_errstr(code)) : String(cString: strerror(number))
       // The file exists, so "cannot create" would be the wrong error.
-      if let hindrance = Disk.hindrance(of: url, toWrite: false), FileIdentity(path) != nil {
+      if let hindrance = Disk.accessProblem(of: url, toWrite: false), FileIdentity(path) != nil {
         throw StoreError.inputOutput([url], reason: hindrance)
       }
       throw StoreError.cannotCreate(url, reason: reason)

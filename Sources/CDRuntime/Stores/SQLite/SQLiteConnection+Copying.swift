@@ -34,7 +34,7 @@ extension SQLiteConnection {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(
-        url, reason: Disk.hindrance(of: url, toWrite: false) ?? "it is to be read, and is not there")
+        url, reason: Disk.accessProblem(of: url, toWrite: false) ?? "it is to be read, and is not there")
     }
     let uri = url.absoluteURL.absoluteString
     do {
@@ -43,7 +43,7 @@ extension SQLiteConnection {
       // Only the first read shows whether the folder allows the files that SQLite needs.
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       return (connection, uri + "?mode=ro")
-    } catch let error as StoreError where error.isHinderedJournal {
+    } catch let error as StoreError where error.isUnwritableJournal {
       // The interrupted transaction has already changed the file. Only the journal has the old contents.
       if (Disk.size(path + "-journal") ?? 0) > 0 {
         guard rollsBack, let writer = try? SQLiteConnection(path: path, of: [url]),

@@ -110,7 +110,7 @@ protocol StoreBatchSession: AnyObject {
   /// Returns the objects whose relationship has too few or too many objects, with the number of objects.
   ///
   /// - Parameter most: The maximum number of objects to return.
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)]
   /// Prepares a search for the row that has the values of a `unique:` list.

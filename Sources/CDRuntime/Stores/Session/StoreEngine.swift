@@ -73,7 +73,7 @@ protocol StoreEngine: AnyObject, Sendable {
   /// Returns a session for reading. The caller gives it back after use.
   func takeSession() throws -> any StoreSession
   /// - Parameter session: A session from ``takeSession()``. The caller must not use it any more.
-  func giveBack(_ session: any StoreSession)
+  func returnSession(_ session: any StoreSession)
   /// Throws an error if reading would wait for the calling thread's own write.
   func checkIsReadable() throws
 
@@ -86,7 +86,7 @@ protocol StoreEngine: AnyObject, Sendable {
   /// reserved before.
   func reserveKeys(of root: EntityPlan, count: Int64) throws -> Range<ObjectKey>
   /// Takes back reserved keys that no object has used.
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int)
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int)
 
   /// Closes a store and removes it from the stores.
   ///

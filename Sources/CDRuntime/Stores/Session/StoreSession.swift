@@ -101,7 +101,7 @@ protocol StoreSession: AnyObject {
   /// Returns a store's notes on the global identifiers of its objects.
   ///
   /// - Throws: ``StoreError/damagedMetadata(_:key:)`` if the notes cannot be read.
-  func births(of store: any AttachedStore) throws -> StoreBirths
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins
   /// Returns a text that changes when another connection has written to a store since the last call.
   func changeMark() throws -> String
 }
@@ -151,7 +151,7 @@ protocol StoreAnswer {
   ///   - others: The other objects, each with its values for the sort keys.
   ///   - keys: The keys of rows to exclude.
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]?
   /// Returns the values of key paths. Returns nil if the store cannot do so.

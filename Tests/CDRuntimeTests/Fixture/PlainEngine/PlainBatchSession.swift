@@ -51,7 +51,7 @@ final class PlainBatchSession: StoreBatchSession {
         try references(owner.columns[column].name, of: owner, keys).values.filter { $0 != 0 }, of: destination
       )
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let wanted = Set(keys)
       return fetched(
         (session.working.tables[destination.root] ?? [:]).filter {
@@ -76,7 +76,7 @@ final class PlainBatchSession: StoreBatchSession {
           wanted.contains(session.reference(owner.columns[column].name, in: $0.value))
         }.keys, of: owner)
     case .inverseReference, .referencesOfOthers:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let destination = model.entities[relationship.destination]
       return fetched(
         try references(column.name, of: destination, keys).values.filter { $0 != 0 }, of: owner)
@@ -101,7 +101,7 @@ final class PlainBatchSession: StoreBatchSession {
     return result
   }
 
-  func miscounted(
+  func ownersWithWrongCount(
     _ relationship: RelationshipPlan, of keys: [ObjectKey], _ range: ClosedRange<Int>, most: Int
   ) throws -> [(key: ObjectKey, count: Int)] {
     if case .reference = relationship.storage { return [] }
@@ -192,7 +192,7 @@ final class PlainBatchSession: StoreBatchSession {
     gap: Int64
   ) throws {
     guard let name = model.positionColumn(of: relationship),
-      let column = model.referenceColumn(behind: relationship)
+      let column = model.inverseReferenceColumn(of: relationship)
     else { return }
     for key in moved { session.working.tables[entity.root]?[key]?.positions[name] = nil }
     for (key, row) in self.rows(rows, of: entity) where row.positions[name] == nil {

@@ -43,7 +43,7 @@ final class PlainEngine: StoreEngine {
   var state: PlainState { current.withLock(\.state) }
 
   func takeSession() throws -> any StoreSession { PlainSession(self, stores) }
-  func giveBack(_ session: any StoreSession) {}
+  func returnSession(_ session: any StoreSession) {}
   func checkIsReadable() throws {}
 
   func write<R>(_ body: (any StoreWriteSession) throws -> R) throws -> R {
@@ -77,7 +77,7 @@ final class PlainEngine: StoreEngine {
     }
   }
 
-  func giveBackKeys(_ keys: Range<ObjectKey>, of root: Int) {}
+  func returnKeys(_ keys: Range<ObjectKey>, of root: Int) {}
 
   func remove(_ id: UUID) throws -> Bool {
     try checkIsNotWriting()

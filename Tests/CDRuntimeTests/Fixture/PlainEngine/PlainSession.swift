@@ -114,7 +114,7 @@ final class PlainSession: StoreSession {
           ))
       }
     case .referencesOfOthers, .inverseReference, .reference:
-      guard let column = model.referenceColumn(behind: relationship) else { return [] }
+      guard let column = model.inverseReferenceColumn(of: relationship) else { return [] }
       let position = model.positionColumn(of: relationship)
       for (key, row) in table(of: destination) where value(of: column.name, in: row) == .int(owner) {
         found.append((key, position.flatMap { row.positions[$0] }))
@@ -214,7 +214,9 @@ final class PlainSession: StoreSession {
 
   // MARK: History
 
-  func births(of store: any AttachedStore) throws -> StoreBirths { StoreBirths(storeID: store.storeID) }
+  func insertionOrigins(of store: any AttachedStore) throws -> InsertionOrigins {
+    InsertionOrigins(storeID: store.storeID)
+  }
 
   func newestSave(of store: any AttachedStore) throws -> Int64 { state.lastSaves[store.index] ?? 0 }
 
@@ -286,7 +288,7 @@ struct PlainAnswer: StoreAnswer {
   }
 
   func keys(
-    _ window: StoreWindow, beside others: [(key: FetchedKey, values: [EvaluationValue])],
+    _ window: StoreWindow, mergedWith others: [(key: FetchedKey, values: [EvaluationValue])],
     without keys: [ObjectKey], unusable: (ObjectKey) -> Void
   ) throws -> [FetchedKey]? { nil }
 

@@ -235,7 +235,7 @@ final class PlainWriteSession: StoreWriteSession {
       let root = model.entities[relationship.destination].root
       guard let name = model.positionColumn(of: relationship),
         let row = session.working.row(member, of: root),
-        let column = model.referenceColumn(behind: relationship),
+        let column = model.inverseReferenceColumn(of: relationship),
         let place = model.entities[row.entity].columns.firstIndex(where: { $0.name == column.name }),
         row.values[place] == .int(key)
       else { return }

@@ -50,7 +50,7 @@ struct XMLScanner {
   private static let chunk = 1 << 18
   /// Names and attributes have limits, because a store needs only few and short ones. Only text may be long.
   private static let longestName = 1024
-  private static let mostAttributes = 64
+  private static let maximumAttributes = 64
 
   private let input: StoreInput
   private var buffer: [UInt8] = []
@@ -258,7 +258,7 @@ struct XMLScanner {
       case UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "?"): return
       default: break
       }
-      guard hasSpace, tag.attributes.count < Self.mostAttributes else {
+      guard hasSpace, tag.attributes.count < Self.maximumAttributes else {
         throw StoreFormatError(.syntax("a tag that does not end"))
       }
       let name = try name()
