@@ -522,7 +522,7 @@ extension BatchRun {
     if let variable = checked.variables.first { throw FetchError.missingVariable(variable.name) }
     guard case .attribute(let attribute, let storageType) = property.kind else {
       throw BatchError.wrongExpression(
-        entity: entity.name, key: property.name, reason: "only single attributes are calculated")
+        entity: entity.name, key: property.name, reason: "only single attributes can be calculated")
     }
     switch try rows.calculation(
       checked.expression, on: entity, as: storageType, isMandatory: property.isMandatory, now: now)
@@ -597,7 +597,7 @@ extension BatchRun {
         case .expression(let expression):
           guard let value = Self.attributeValue(try evaluator.value(of: expression, for: object)) else {
             throw BatchError.wrongExpression(
-              entity: entity.name, key: property.name, reason: "it gives no single value")
+              entity: entity.name, key: property.name, reason: "the expression has no single value")
           }
           let id = object.objectID
           let name = entity.name

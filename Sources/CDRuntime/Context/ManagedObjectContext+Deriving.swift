@@ -158,11 +158,12 @@ extension ManagedObjectContext {
     case .value(let value): result = value
     case .float(let number): result = .double(Double(number))
     case .collection, .dictionary, .reference, .subject:
-      throw FetchError.evaluation("the derivation gives no single value")
+      throw FetchError.evaluation("the derivation has no single value")
     }
     guard let fitted = storageType.fitted(result) else {
       throw FetchError.evaluation(
-        "the derivation gives \(result.typeName), and the attribute is \(attribute.type.schemaName)")
+        "the value of the derivation is \(result.typeName), but the attribute's type is \(attribute.type.schemaName)"
+      )
     }
     return fitted == object.storedValue(slot.number) ? nil : fitted
   }

@@ -39,12 +39,12 @@ extension PersistentStoreCoordinator {
     let url = try Disk.resolvingLink(url)
     let location = try location.resolvingLink()
     guard let target = location.url else {
-      throw StoreError.cannotCreate(url, reason: "a copy in memory would be gone at once")
+      throw StoreError.cannotCreate(url, reason: "a copy in memory would be lost at once; choose a file")
     }
     if let found = FileIdentity(target.path(percentEncoded: false)) {
       throw found == FileIdentity(url.path(percentEncoded: false))
         ? StoreError.openedTwice(target)
-        : StoreError.cannotCreate(target, reason: "there is a file already; it was left as it is")
+        : StoreError.cannotCreate(target, reason: "the file already exists; it was not changed")
     }
     let large = CopiedValues(from: url, to: target)
     do {

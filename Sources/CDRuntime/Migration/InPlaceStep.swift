@@ -345,7 +345,8 @@ extension InPlaceStep {
     for (change, count) in zip(changes, counts) where change.isTouched {
       let found = try session.number("SELECT count(*) FROM \(SQLite.quoted(change.new.name))")
       guard found == count else {
-        throw plan.error(.verificationFailed("\(found) rows were made of \(count)"), change.new.name)
+        throw plan.error(
+          .verificationFailed("\(found) rows were created instead of \(count)"), change.new.name)
       }
     }
     try makeIndexes(session)
@@ -438,7 +439,7 @@ extension InPlaceStep {
       return column.sql + (standIn.map { " DEFAULT \($0)" } ?? "")
     }
     guard definitions.count == change.new.columns.count, definitions.count == columns.count else {
-      throw plan.error(.verificationFailed("its columns are not those of the model"), change.new.name)
+      throw plan.error(.verificationFailed("its columns do not match the model"), change.new.name)
     }
     let sql =
       "CREATE TABLE \(SQLite.quoted(change.new.name)) (\((definitions + change.new.constraints).joined(separator: ", "))) "

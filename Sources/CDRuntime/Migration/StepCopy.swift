@@ -73,7 +73,7 @@ struct StepCopy {
         SQLText(text: "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE _entity NOT IN (\(names)) LIMIT 1"))
       if let unknown {
         session.entity = root.name
-        throw session.error(.verificationFailed("a row is of an unknown entity"), key: unknown)
+        throw session.error(.verificationFailed("a row has an unknown entity"), key: unknown)
       }
     }
   }
@@ -621,7 +621,7 @@ extension StepCopy {
       found += try session.number("SELECT count(*) FROM \(newTable(root.table))")
     }
     guard !plan.mapping.duplicates.isEmpty || wanted == found else {
-      throw session.error(.verificationFailed("\(found) rows were made of \(wanted)"))
+      throw session.error(.verificationFailed("\(found) rows were created instead of \(wanted)"))
     }
   }
 }

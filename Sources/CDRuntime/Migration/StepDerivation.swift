@@ -64,7 +64,7 @@ struct StepDerivation {
           guard
             let value = try evaluator.value(of: derivation, for: object).single.flatMap(storageType.fitted)
           else {
-            throw FetchError.evaluation("the derivation gives no fitting value")
+            throw FetchError.evaluation("the derivation has no value of the attribute's type")
           }
           values.append((entity.columns[slot.columns.lowerBound].name, value))
         } catch {

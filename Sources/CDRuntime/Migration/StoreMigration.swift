@@ -470,7 +470,7 @@ struct StoreMigration {
     let isRight: Bool
     do { isRight = try schema.isSame(as: session.connection) } catch { throw session.wrapped(error) }
     guard found.dataHash == plan.destination.dataHash(ofStore: 0).description, isRight else {
-      throw session.error(.verificationFailed("its tables are not those of the model"))
+      throw session.error(.verificationFailed("its tables do not match the model"))
     }
     try MigrationFaults.reach("quick_check")
     let check = try session.rows("PRAGMA quick_check(1)").first?.first ?? nil

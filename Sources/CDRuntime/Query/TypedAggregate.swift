@@ -201,7 +201,8 @@ private struct AggregateRow {
   mutating func next<Object, Value>(_ aggregate: TypedAggregate<Object, Value>) throws -> Value {
     let value = next()
     guard let decoded = aggregate.decode(value) else {
-      throw FetchError.evaluation("'\(entity)': \(aggregate.aggregate.name) has no value of \(Value.self)")
+      throw FetchError.evaluation(
+        "'\(entity)': \(aggregate.aggregate.name) does not have the type \(Value.self)")
     }
     return decoded
   }
@@ -211,7 +212,7 @@ private struct AggregateRow {
     // The group of objects without a value has the key nil, which an optional type accepts.
     if let key = value.decoded(as: Key.self) { return key }
     if let type = Key.self as? any OptionalDecoding.Type, let key = type.decoded(value) as? Key { return key }
-    throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that is none of \(Key.self)")
+    throw FetchError.evaluation("'\(entity).\(keyPath)' has a value that does not have the type \(Key.self)")
   }
 }
 

@@ -51,24 +51,24 @@ extension StoreFinding: CustomStringConvertible {
     switch self {
     case .damaged(let text): "damaged: \(text)"
     case .danglingReference(let entity, let key, let destination):
-      "'\(entity)' p\(key) refers to an object of '\(destination)' that is not there"
+      "'\(entity)' p\(key) refers to an object of '\(destination)' that does not exist"
     case .oneDirection(let entity, let relationship, let key, let other):
-      "'\(entity)' p\(key) has p\(other) in '\(relationship)', and p\(other) does not have p\(key)"
+      "'\(entity)' p\(key) has p\(other) in '\(relationship)', but p\(other) does not have p\(key)"
     case .unreadable(let error):
       "\(error.objectID.map { "\($0): " } ?? "")\(error)"
     case .invalid(let error): "\(error)"
     case .unknownEntity(let entity, let key, let name):
-      "'\(entity)' p\(key) is of the entity '\(name)', which the model has not or which is abstract"
-    case .wrongHash(let key): "the metadata's \(key) is not that of the model that the store carries"
+      "'\(entity)' p\(key) has the entity '\(name)', which is unknown to the model or abstract"
+    case .wrongHash(let key): "the metadata's \(key) does not match the model in the store"
     case .unreadableHistory(let id): "row \(id) of _cdgen_history cannot be read"
     case .incompleteSave(let id, let store, let missing):
       "save \(id) of the store \(store) has not reached the stores "
         + missing.map(\.uuidString).joined(separator: ", ")
     case .keyTaken(let entity):
-      "the next key of '\(entity)' is taken, or none follow; set it in _cdgen_keys above the largest _pk"
+      "the next key of '\(entity)' is in use, or is the last one; set it in _cdgen_keys above the largest _pk"
     case .unreadableMetadata(let key):
       "the metadata's \(key) cannot be read; restore the store from a backup"
-    case .foreignObject(let object): "\(object) was made by another program; drop it if nobody needs it"
+    case .foreignObject(let object): "\(object) was created by another program; drop it if it is not needed"
     }
   }
 }
@@ -251,7 +251,7 @@ extension PersistentStoreCoordinator {
   {
     let table = SQLite.quoted(root.table)
     var findings = try connection.rows("SELECT _pk FROM \(table) WHERE _pk < 1").map { row in
-      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), and keys begin at 1")
+      StoreFinding.damaged("'\(root.name)' has a row \(row[0] ?? ""), but keys begin at 1")
     }
     findings += try invalidBooleans(of: root, connection)
     guard root.hasEntityColumn else { return findings }
@@ -274,7 +274,8 @@ extension PersistentStoreCoordinator {
       return try connection.rows(
         "SELECT _pk FROM \(SQLite.quoted(root.table)) WHERE \(name) NOT IN (0, 1) ORDER BY _pk LIMIT 100"
       ).map {
-        StoreFinding.damaged("'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is no Boolean")
+        StoreFinding.damaged(
+          "'\(root.name)' p\($0[0] ?? "") has a value of '\(column)' that is not a Boolean")
       }
     }
   }
@@ -293,12 +294,14 @@ extension PersistentStoreCoordinator {
     let unknownKeys = keyed.filter { !roots.contains($0) }.count
     if unknownKeys > 0 {
       findings.append(
-        .foreignObject("a list with \(unknownKeys) counters of no entity's keys in _cdgen_keys"))
+        .foreignObject("a list with \(unknownKeys) counters of unknown entities in _cdgen_keys"))
     }
     let counters = try connection.rows(
       "SELECT 1 FROM \(schema).sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0 OR seq > "
         + "\(SQLiteDatabase.largestKey)")
-    if !counters.isEmpty { findings.append(.damaged("the counter of _cdgen_history is not one of saves")) }
+    if !counters.isEmpty {
+      findings.append(.damaged("the counter of _cdgen_history is not a valid number of saves"))
+    }
     return findings
   }
 

@@ -18,7 +18,7 @@ extension DecodingContext {
     guard
       let reader = MappingReader(
         pair.value, of: element, at: pair.key, noun: "an enum", keys: .stringEnumeration,
-        hints: ["values": "its cases stand under 'cases'", "rawType": "it is 'type' here"], context: self)
+        hints: ["values": "write its cases under 'cases'", "rawType": "it is 'type' here"], context: self)
     else {
       broken.insert(element)
       return result
@@ -33,7 +33,7 @@ extension DecodingContext {
       case "Int64": (result.rawType, hasType) = (.int64, true)
       default:
         error(
-          node, "the type of an enum is String, Int16, Int32 or Int64, and not '\(text)'",
+          node, "the type of an enum is String, Int16, Int32 or Int64, not '\(text)'",
           suggestion: ForeignTypes.names[ForeignTypes.key(text)].flatMap {
             ["String", "Int16", "Int32", "Int64"].contains($0) ? $0 : nil
           })
@@ -62,7 +62,7 @@ extension DecodingContext {
       declare(place, at: key)
       positions.record(value, as: "value", of: place)
       if let first = seen[rawValue] {
-        error(value, "case '\(name)' has the raw value of case '\(first)'; each needs its own")
+        error(value, "case '\(name)' has the same raw value as case '\(first)'; each case needs its own")
         broken.insert(element)
       } else {
         seen[rawValue] = name
@@ -86,7 +86,7 @@ extension DecodingContext {
         error(
           node,
           "the cases of an enum of \(owner.rawType.schemaName) need their raw values, "
-            + "since stores keep those: { first: 0, second: 1 }")
+            + "because stores contain them: { first: 0, second: 1 }")
         broken.insert(element)
       }
       for node in elements {
@@ -95,14 +95,14 @@ extension DecodingContext {
           continue
         }
         if cases.contains(where: { $0.name == name }) {
-          error(node, "case '\(name)' is here a second time")
+          error(node, "case '\(name)' is repeated here")
           broken.insert(element)
           continue
         }
         add(name, at: node, .string(name), from: node)
       }
     case .scalar, .refused:
-      error(node, "'cases' is a mapping of names to raw values, and not \(node.kindName)")
+      error(node, "'cases' is a mapping of names to raw values, not \(node.kindName)")
       return []
     }
     if cases.isEmpty { error(node, "enum '\(owner.name)' has no cases; it needs one at least") }

@@ -368,7 +368,8 @@ final class CustomWork {
         throw FetchError.unknownEntity(name)
       }
       throw plan.error(
-        .policyFailed("the entity mapping '\(name)' makes its objects by rules alone"), mapping.destination)
+        .policyFailed("the entity mapping '\(name)' is not custom, so its rules create the objects"),
+        mapping.destination)
     }
     return try make(for: source, factory)
   }
@@ -409,7 +410,7 @@ final class CustomWork {
       mistake = plan.error(
         .policyFailed(
           factories[mapping.name] == nil
-            ? "the entity mapping '\(mapping.name)' makes its objects by rules alone"
+            ? "the entity mapping '\(mapping.name)' is not custom, so its rules create the objects"
             : "objects of other contexts were associated"), mapping.destination, source.key)
       return
     }

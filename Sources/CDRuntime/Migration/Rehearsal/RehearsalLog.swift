@@ -76,11 +76,11 @@ final class RehearsalLog {
     guard let key = error.objectKey else { return false }
     switch error.reason {
     case .invalidValue(let property, let reason):
-      add(error, source, property, "gets no fitting value: \(reason)", count: 1, keys: [key])
+      add(error, source, property, "cannot have the computed value: \(reason)", count: 1, keys: [key])
     case .missingValue(let property):
       add(error, source, property, Self.missing, count: 1, keys: [key])
     case .policyFailed(let reason):
-      add(error, source, nil, "cannot be made by the app's own code: \(reason)", count: 1, keys: [key])
+      add(error, source, nil, "cannot be created by the app's own code: \(reason)", count: 1, keys: [key])
     default: return false
     }
     return true
@@ -153,7 +153,7 @@ final class RehearsalLog {
       let keys = try session.keys(
         SQLText(text: "SELECT _pk \(table) ORDER BY _pk LIMIT \(MigrationReport.Problem.namedObjects)"))
       add(
-        error, name, properties.joined(separator: ", "), "is to be unique and is not", count: Int(count),
+        error, name, properties.joined(separator: ", "), "must be unique, but is not", count: Int(count),
         keys: keys)
     }
   }

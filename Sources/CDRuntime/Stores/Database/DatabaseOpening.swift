@@ -90,7 +90,7 @@ struct DatabaseOpening {
       _ = try connection.scalar("SELECT 1 FROM sqlite_master LIMIT 1")
       // SQLite opens a file without write permission too, and fails only at the first write.
       if sqlite3_db_readonly(connection.handle, "main") == 1 {
-        throw StoreError.notWritable([url], reason: "it may only be read")
+        throw StoreError.notWritable([url], reason: "it is read-only")
       }
       return connection
     } catch StoreError.inputOutput(_, let reason) {

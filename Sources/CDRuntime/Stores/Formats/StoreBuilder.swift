@@ -82,7 +82,7 @@ public final class StoreBuilder {
   /// - Throws: ``StoreFormatError``, ``StoreError`` or an internal error of the builder. Your format must pass these
   ///   errors on.
   public func begin(metadata: [String: String]) throws -> [StoreTable] {
-    guard rows == nil else { throw StoreFormatError(.syntax("the metadata are there twice")) }
+    guard rows == nil else { throw StoreFormatError(.syntax("the metadata occur twice")) }
     try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     for sql in SQLiteSchema.systemTables { try connection.execute(sql) }
     try insert(metadata)

@@ -43,7 +43,7 @@ final class StoreFile: Sendable {
     let resolved = try Disk.resolvingLink(url)
     path = resolved.path(percentEncoded: false)
     if let file = FileIdentity(path), !file.isRegular {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
     }
     isDatabase = DatabaseFile.isDatabase(resolved)
     if isDatabase {
@@ -56,7 +56,7 @@ final class StoreFile: Sendable {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else {
         throw errno == ENOENT
-          ? StoreError.cannotCreate(url, reason: "it is to be read, and is not there")
+          ? StoreError.cannotCreate(url, reason: "the file does not exist, and the store is opened read-only")
           : StoreError.system(errno, url)
       }
       state = Mutex(State(descriptor: descriptor, identity: nil))
@@ -167,7 +167,7 @@ final class StoreFile: Sendable {
     let name = name ?? work
     unlink(name)
     let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "making a file beside it") }
+    guard descriptor >= 0 else { throw StoreError.system(errno, url, during: "creating a file beside it") }
     do {
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         throw StoreError.system(errno, url, during: "locking")

@@ -134,7 +134,7 @@ extension HistoryError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .expiredToken(let id):
-      "the history of the store \(id) has been purged beyond the token; read everything anew, and take a new token"
+      "the history of the store \(id) has been purged beyond the token; read all objects again, and get a new token"
     }
   }
 }

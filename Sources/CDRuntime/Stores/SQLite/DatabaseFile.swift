@@ -33,7 +33,7 @@ package final class DatabaseFile {
     self.url = url
     let path = url.path(percentEncoded: false)
     if let file = FileIdentity(path), !file.isRegular {
-      throw StoreError.cannotCreate(url, reason: "there is something that is no file")
+      throw StoreError.cannotCreate(url, reason: "the path leads to something that is not a file")
     }
     var opened: OpaquePointer?
     // SQLite only opens the file here. It does not read or write, so any contents are accepted.

@@ -34,7 +34,9 @@ extension SQLiteConnection {
     let path = url.path(percentEncoded: false)
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError.cannotCreate(
-        url, reason: Disk.accessProblem(of: url, toWrite: false) ?? "it is to be read, and is not there")
+        url,
+        reason: Disk.accessProblem(of: url, toWrite: false)
+          ?? "the file does not exist, and the store is opened read-only")
     }
     let uri = url.absoluteURL.absoluteString
     do {
@@ -51,7 +53,7 @@ extension SQLiteConnection {
         else {
           throw StoreError.cannotCreate(
             url,
-            reason: "a transaction that was interrupted is to be rolled back; open it once to be written to")
+            reason: "an interrupted transaction must be rolled back; open the store once for writing")
         }
         return try openToRead(url, rollsBack: false, busyTimeout: busyTimeout)
       }
@@ -61,7 +63,7 @@ extension SQLiteConnection {
         throw StoreError.cannotCreate(
           url,
           reason:
-            "its journal cannot be read where nothing can be written; open it once in a folder that can be")
+            "its journal cannot be read in a read-only folder; open the store once in a writable folder")
       }
       let connection = try SQLiteConnection(path: uri + "?immutable=1", of: [url])
       connection.limitScans(ofFiles: [path])

@@ -11,7 +11,7 @@ extension StoreError {
   /// The last error of a connection.
   init(_ connection: OpaquePointer?, of stores: [URL], during operation: String) {
     if sqlite3_errcode(connection) == SQLITE_INTERRUPT, ScanGuard.hasEnded(connection) {
-      self = .damaged(stores, reason: "some of its pages belong to several tables or lead in circles")
+      self = .damaged(stores, reason: "some of its pages belong to several tables or form circles")
       return
     }
     self.init(

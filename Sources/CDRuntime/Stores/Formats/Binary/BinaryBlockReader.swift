@@ -66,7 +66,7 @@ struct BinaryBlockReader {
     while true {
       let byte = try byte()
       guard shift < 63 || (shift == 63 && byte <= 1) else {
-        throw StoreFormatError(.syntax("a number too great"))
+        throw StoreFormatError(.syntax("a number that is too large"))
       }
       result |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 { return result }
@@ -77,7 +77,7 @@ struct BinaryBlockReader {
   /// Reads the number of following items or bytes. The limit is 1,000,000,000, because SQLite has no longer value.
   mutating func count() throws -> Int {
     let number = try varint()
-    guard number <= 1_000_000_000 else { throw StoreFormatError(.syntax("a number too great")) }
+    guard number <= 1_000_000_000 else { throw StoreFormatError(.syntax("a number that is too large")) }
     return Int(number)
   }
 
@@ -134,17 +134,17 @@ struct BinaryBlockReader {
       return .real(Double(bitPattern: pattern))
     case BinaryStoreFormat.Tag.text: return .text(try text())
     case BinaryStoreFormat.Tag.bytes: return .bytes(Data(try bytes(count())))
-    default: throw StoreFormatError(.syntax("a value of unknown kind"))
+    default: throw StoreFormatError(.syntax("a value of unknown type"))
     }
   }
 
   /// Checks that nothing follows.
   mutating func finish() throws {
     guard index == block.count, try !load() else {
-      throw StoreFormatError(.syntax("bytes behind the last table"))
+      throw StoreFormatError(.syntax("bytes after the last table"))
     }
     guard try input.read(upToCount: 1) == nil else {
-      throw StoreFormatError(.syntax("bytes behind the end"), offset: next)
+      throw StoreFormatError(.syntax("bytes after the end"), offset: next)
     }
   }
 }

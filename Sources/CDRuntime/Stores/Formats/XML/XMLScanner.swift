@@ -146,7 +146,7 @@ struct XMLScanner {
     try readAttributes()
     try checkText()
     try expect("?>")
-    guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not of XML 1.0")) }
+    guard tag["version"] == "1.0" else { throw StoreFormatError(.syntax("it is not XML 1.0")) }
     if let encoding = tag["encoding"], encoding.lowercased() != "utf-8" { throw StoreFormatError(.encoding) }
   }
 
@@ -267,7 +267,7 @@ struct XMLScanner {
       try skipSpace()
       for attribute in tag.attributes where tag.bytes[attribute.name] == tag.bytes[name] {
         try checkText()
-        throw StoreFormatError(.syntax("the attribute '\(tag.string(name))' is there twice"))
+        throw StoreFormatError(.syntax("the attribute '\(tag.string(name))' occurs twice"))
       }
       tag.attributes.append((name, try attributeValue()))
     }
@@ -319,7 +319,7 @@ struct XMLScanner {
       case 0x0D:
         if try peek() == 0x0A { _ = try next() }
         tag.bytes.append(0x20)
-      case 0..<0x20: throw StoreFormatError(.syntax("a character that XML has not"))
+      case 0..<0x20: throw StoreFormatError(.syntax("a character that XML does not allow"))
       // The buffer ended before this byte.
       default:
         tag.bytes.append(byte)
@@ -382,9 +382,9 @@ struct XMLScanner {
           }
         case UInt8(ascii: "?"): try skip(past: "?>")
         default:
-          throw StoreFormatError(.syntax("an element in '\(elementName)', which has text alone"))
+          throw StoreFormatError(.syntax("an element in '\(elementName)', which may contain text only"))
         }
-      default: throw StoreFormatError(.syntax("a character that XML has not"))
+      default: throw StoreFormatError(.syntax("a character that XML does not allow"))
       }
     }
   }
@@ -452,7 +452,7 @@ struct XMLScanner {
         if try peek() == 0x0A { _ = try next() }
         scratch.append(0x0A)
       case 0..<0x20 where byte != 0x0A && byte != 0x09:
-        throw StoreFormatError(.syntax("a character that XML has not"))
+        throw StoreFormatError(.syntax("a character that XML does not allow"))
       default: scratch.append(byte)
       }
       if byte == UInt8(ascii: ">"), scratch.count - start >= 3, scratch.suffix(3).elementsEqual("]]>".utf8) {
@@ -473,7 +473,7 @@ struct XMLScanner {
         UInt8(ascii: "."), UInt8(ascii: ":"), 0x80...:
         name.append(byte)
       case UInt8(ascii: ";"): break
-      default: throw StoreFormatError(.syntax("an '&' that begins no reference"))
+      default: throw StoreFormatError(.syntax("an '&' that does not begin a reference"))
       }
       index += 1
       if byte == UInt8(ascii: ";") { break }
@@ -491,7 +491,7 @@ struct XMLScanner {
       let number = digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
       guard let number, let character = Unicode.Scalar(number),
         number >= 0x20 || number == 0x09 || number == 0x0A || number == 0x0D, number & 0xFFFE != 0xFFFE
-      else { throw StoreFormatError(.syntax("a character that XML has not")) }
+      else { throw StoreFormatError(.syntax("a character that XML does not allow")) }
       return Character(character)
     default: throw StoreFormatError(.documentType)
     }
